@@ -18,69 +18,69 @@ use crate::output::Output;
 use crate::progress::BenchProgress;
 use crate::remote::{self, ConnectFlags, Session, about};
 
-/// Measure how fast a server reads and writes.
+/// Benchmark a server: throughput and latency.
 ///
-/// Each workload runs for itself, one after the other. The file is made and filled when it is missing or too short; in
-/// a directory, a file is made and removed afterwards. Ctrl-C ends the measurement and tells what was measured until
-/// then.
+/// Workloads run one after the other. The file is created and filled if it is missing or too short; in a directory, a
+/// temporary file is used. Ctrl-C ends the benchmark and prints the results so far.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The file or directory to use, such as nfs://host/export/file or host:/export/file.
+    /// File or directory to use, such as nfs://host/export/file or host:/export/file.
     #[arg(value_name = "URL", value_parser = remote::parse_url)]
     url: Url,
-    /// What to do: read, write, rw, randread, randwrite, randrw; getattr, access, lookup, createremove, newfile (made,
-    /// a block written to stable storage, closed), readdirplus (the whole directory), mix (many operations, like LADDIS and SPECsfs);
-    /// open (and close), lock (and unlock); readplus-data, readplus-hole, readplus-mixed, the same with rand in front; several with commas between them.
+    /// Workloads, separated by commas. Data: read, write, rw, randread, randwrite, randrw. Metadata: getattr, access,
+    /// lookup, createremove, readdirplus (whole directory), open (and close), lock (and unlock), newfile (create, write
+    /// a block to stable storage, close), mix (many operations, like LADDIS and SPECsfs). READ_PLUS: readplus-data,
+    /// readplus-hole, readplus-mixed, also with the prefix rand.
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', default_value = "read")]
     rw: Vec<Workload>,
-    /// How many of a hundred operations read, for rw and randrw. [default: 50]
+    /// Percentage of reads in rw and randrw. [default: 50]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     rwmixread: Option<u8>,
-    /// The size of one operation. [default: 1M, and 4K for locks and random workloads]
+    /// Bytes per operation. [default: 1M, or 4K for locks and random workloads]
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     bs: Option<u32>,
-    /// How many operations are under way at once on each connection.
+    /// Number of operations in flight on each connection.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     iodepth: u32,
-    /// How many connections there are.
+    /// Number of connections.
     #[arg(long, value_name = "COUNT", visible_alias = "numjobs", default_value_t = 1)]
     connections: u32,
-    /// Begin so many operations a second on all connections together, at equal distances or as a Poisson process. Latency counts
-    /// from when an operation was due; --iodepth is the most that are under way at once on a connection. [default: each
-    /// begins as soon as another one is over]
+    /// Start N operations per second over all connections, at equal intervals or as a Poisson process. Latency then
+    /// counts from the scheduled start, and --iodepth limits the operations in flight. [default: each starts when
+    /// another one completes]
     #[arg(long, value_name = "N[,poisson]")]
     rate: Option<Rate>,
-    /// How long to measure. [default: 5s, unless --size is given: then until that much is transferred]
+    /// Measuring time. [default: 5s; with --size, until that much is transferred]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     runtime: Option<Duration>,
-    /// How much of the file is used. [default: 256M]
+    /// Bytes of the file to use. [default: 256M]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
     size: Option<u64>,
-    /// How long to run before measuring.
+    /// Time to run before measuring.
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0s")]
     ramp_time: Duration,
-    /// The name of the file, below the URL.
+    /// Name of the file, relative to the URL.
     #[arg(long, value_name = "NAME")]
     file: Option<String>,
-    /// Let each connection use a file of its own, whose name has .0, .1 and so on behind it.
+    /// Use one file per connection, named with the suffixes .0, .1 and so on.
     #[arg(long, conflicts_with = "verify")]
     own_files: bool,
-    /// Spread reads and questions over COUNT files, whose names have .0, .1 and so on behind them.
+    /// Spread reads and metadata operations over COUNT files, named with the suffixes .0, .1 and so on.
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["own_files", "verify"])]
     files: Option<u32>,
-    /// Ask for every write to be on stable storage before it is answered.
+    /// Request stable storage for every write (FILE_SYNC).
     #[arg(long)]
     sync: bool,
-    /// Compare every byte that is read with what was written; this costs the client much time.
+    /// Compare all data read with what was written. Costs much client time.
     #[arg(long)]
     verify: bool,
-    /// What random orders follow from.
+    /// Seed of random orders.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// The process of a server on this machine, to tell what it spends.
+    /// Process ID of a server on this machine, to report its processor time.
     #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
-    /// The figures with the field names of fio's JSON.
+    /// Print JSON with the field names of fio.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -89,19 +89,19 @@ pub struct Flags {
     connect: ConnectFlags,
 }
 
-/// The size of one operation when nobody says: large ones in sequence, small ones anywhere.
+/// The default size of one operation: large in sequence, small in random order.
 const SEQUENTIAL_BYTES: u32 = 1 << 20;
 const RANDOM_BYTES: u32 = 4096;
-/// How long to measure when nobody says.
+/// The default measuring time.
 const DEFAULT_RUNTIME: Duration = Duration::from_secs(5);
 
-/// Measures.
+/// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let own = Arc::new(OwnMounts::new("bench", flags.own));
     own.tell(report(flags, &own))
 }
 
-/// Measures, and says what came of it; when it is interrupted, what was measured until then.
+/// Measures, and prints the results, or those up to an interruption.
 fn report(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(), Failure> {
     let at = SystemTime::now();
     let (outcomes, ended) = measure(flags, own)?;
@@ -124,10 +124,10 @@ fn report(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(), Failure> {
     }
 }
 
-/// How long a benchmark may take to end when the user wants no more of it.
+/// How long a benchmark may take to end after Ctrl-C.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Does all jobs on a thread of their own. Gives what was measured, and how the jobs ended.
+/// Runs all jobs on a thread of their own. Returns the results, and how the jobs ended.
 fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<Outcome>, Result<(), Failure>), Failure> {
     let interrupted = interruption::listen()?;
     let (stop, progress) = (Stop::default(), BenchProgress::start());
@@ -149,7 +149,7 @@ fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<Outcome>, Result<
     Ok((outcomes, ended))
 }
 
-/// Does the jobs one after the other, until one fails or they are stopped.
+/// Runs the jobs one after the other, until one fails or they are stopped.
 fn run_all(jobs: &[Job], found: &Mutex<Vec<Outcome>>) -> Result<(), lab::bench::Error> {
     for job in jobs.iter().take_while(|job| !job.stop.is_stopped()) {
         let outcome = lab::bench::run(job)?;
@@ -158,7 +158,7 @@ fn run_all(jobs: &[Job], found: &Mutex<Vec<Outcome>>) -> Result<(), lab::bench::
     Ok(())
 }
 
-/// Waits for the jobs. When a signal came, they are waited for as long as what is outstanding should take.
+/// Waits for the jobs. After a signal it waits only for operations in flight.
 async fn wait(
     flags: &Flags,
     done: oneshot::Receiver<Result<(), lab::bench::Error>>,
@@ -176,7 +176,7 @@ async fn wait(
 }
 
 impl Flags {
-    /// Removes the file that a job makes in a directory: it has the number of this process in its name.
+    /// Removes the file that a job makes in a directory. Its name contains the ID of this process.
     async fn remove_temporary(&self) -> Result<(), Failure> {
         let url = self.file_url();
         let session = Session::open(&url, &self.connect).await?;

@@ -23,7 +23,7 @@ pub struct Flags {
     connect: ConnectFlags,
 }
 
-/// How many READs are under way at once.
+/// The number of READs in flight.
 const READ_AHEAD: usize = 16;
 
 /// Writes the files out.
@@ -45,10 +45,10 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }))
 }
 
-/// Writes one file out. It ends where the server says so, so that a file that grows is read to its new end.
+/// Writes one file out, up to the end that the server reports, so that a growing file is read to its new end.
 ///
 /// # Errors
-/// When the name is a directory's, and what the server or the system says.
+/// When the name is a directory's, or reading or writing fails.
 pub async fn write_file(session: &Session, output: &mut Output) -> Result<(), Failure> {
     let file = session.find(Follow::Links).await?;
     if file.attributes.kind == FileKind::Directory {
@@ -64,15 +64,15 @@ pub async fn write_file(session: &Session, output: &mut Output) -> Result<(), Fa
     }
 }
 
-/// Reads a file in order, with several READs under way.
+/// Reads a file in order, with several READs in flight.
 struct ReadAhead {
     mount: Mount,
     file: Handle,
-    /// How long the file was when it was found. Behind that one READ at a time looks whether it has grown.
+    /// The size of the file when it was opened. Behind it, one READ at a time looks for growth.
     size_bytes: u64,
     /// Where the next READ begins.
     offset: u64,
-    /// READs under way, each with its offset.
+    /// READs in flight, each with its offset.
     reads: VecDeque<(u64, JoinHandle<client::Result<Data>>)>,
 }
 
@@ -93,12 +93,12 @@ impl ReadAhead {
         let Some((offset, read)) = self.reads.pop_front() else { return self.mount.read(&self.file, 0, count).await };
         let data = match read.await {
             Ok(data) => data?,
-            // The task was lost; nothing was taken from the file by it.
+            // The task was lost, and its data with it: read the range again.
             Err(_) => self.mount.read(&self.file, offset, count).await?,
         };
         let end = offset + data.bytes.len() as u64;
         if !data.is_eof && data.bytes.len() < count as usize {
-            // The server gave less than was asked for: what was asked for after it leaves a gap.
+            // A short reply leaves a gap before the READs that follow it.
             self.forget();
             self.offset = end;
         }

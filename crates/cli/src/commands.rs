@@ -8,7 +8,7 @@ use crate::{
 /// NFS server, NFS client and performance lab in one program.
 #[derive(Debug, Parser)]
 #[command(name = "wharf", version, max_term_width = 100)]
-#[command(after_help = "Exit status: 0 when all was done, 1 when something failed, 2 when the command line is wrong.")]
+#[command(after_help = "Exit status: 0 on success, 1 on failure, 2 for a wrong command line.")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -39,7 +39,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Command::Serve(flags) => serve::run(&flags),

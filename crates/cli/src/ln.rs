@@ -8,26 +8,26 @@ use vfs::{FileKind, SetAttributes};
 use crate::failure::Failure;
 use crate::remote::{self, ConnectFlags, Session, about};
 
-/// Give a file another name, or make a symbolic link.
+/// Create a hard link or a symbolic link.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// Make a symbolic link; TARGET is its text, and is not looked at.
+    /// Create a symbolic link with the text TARGET, which need not exist.
     #[arg(short = 's', long)]
     symbolic: bool,
-    /// The URL of the file that gets another name, in the same export; with -s, what the link says.
+    /// URL of the existing file, in the same export; with -s, the text of the link.
     #[arg(value_name = "TARGET")]
     target: OsString,
-    /// The new name, such as nfs://host/export/link or host:/export/link.
+    /// URL of the link to create, such as nfs://host/export/link or host:/export/link.
     #[arg(value_name = "URL", value_parser = remote::parse_url)]
     link: Url,
     #[command(flatten)]
     connect: ConnectFlags,
 }
 
-/// The mode of a symbolic link, which nobody obeys.
+/// The mode of a symbolic link, which nothing checks.
 const SYMLINK_MODE: u32 = 0o777;
 
-/// Makes the link.
+/// Creates the link.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async { if flags.symbolic { symbolic(flags).await } else { hard(flags).await } })
 }

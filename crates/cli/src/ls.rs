@@ -12,19 +12,19 @@ use crate::remote::{self, ConnectFlags, FileRecord, MAX_DEPTH, Session, Shown, a
 /// List directories.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// What to list, such as nfs://host/export/dir or host:/export/dir.
+    /// The directories or files, such as nfs://host/export/dir or host:/export/dir.
     #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
-    /// Mode, links, owner, group, size and time (UTC) of each file too.
+    /// Show mode, links, owner, group, size and modification time (UTC).
     #[arg(short = 'l', long)]
     long: bool,
-    /// Names that begin with a dot too.
+    /// Include names that begin with a dot.
     #[arg(short = 'a', long)]
     all: bool,
-    /// What is in directories too, and so on.
+    /// List subdirectories recursively.
     #[arg(short = 'R', long)]
     recursive: bool,
-    /// All that is known of each file, as a JSON array.
+    /// Print all attributes of each file as a JSON array.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub struct Flags {
     connect: ConnectFlags,
 }
 
-/// Lists.
+/// Lists the directories.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let own = OwnMounts::new("ls", flags.own);
     own.tell(remote::run(async {

@@ -5,20 +5,20 @@ use vfs::{FileKind, SetAttributes};
 use crate::failure::{Failure, Failures};
 use crate::remote::{self, ConnectFlags, Session, about, new_dir_mode};
 
-/// Make directories.
+/// Create directories.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The directories, such as nfs://host/export/dir or host:/export/dir.
     #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
-    /// Make the directories above too, and accept one that is there.
+    /// Create missing parents, and accept existing directories.
     #[arg(short = 'p', long)]
     parents: bool,
     #[command(flatten)]
     connect: ConnectFlags,
 }
 
-/// Makes them.
+/// Creates the directories.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let set = SetAttributes { mode: Some(new_dir_mode()), ..SetAttributes::default() };
     remote::run(async {
@@ -39,7 +39,7 @@ async fn make(url: &Url, flags: &Flags, set: &SetAttributes) -> Result<(), Failu
     session.mount.mkdir(&dir.handle, &name, set).await.map(drop).map_err(about(session.name()))
 }
 
-/// Makes every directory on the path that is not there.
+/// Creates every missing directory on the path.
 async fn make_all(session: &Session, set: &SetAttributes) -> Result<(), Failure> {
     let below = session.below();
     let mut dir = *session.mount.root();

@@ -5,20 +5,20 @@ use vfs::FileKind;
 use crate::failure::Failure;
 use crate::remote::{self, ConnectFlags, Session, about};
 
-/// Rename a file or a directory within an export.
+/// Rename a file or directory within an export.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// What to rename, such as nfs://host/export/old or host:/export/old.
+    /// The file, such as nfs://host/export/old or host:/export/old.
     #[arg(value_name = "FROM", value_parser = remote::parse_url)]
     from: Url,
-    /// Its new name; an existing directory takes it in, an existing file is replaced.
+    /// The new name, or an existing directory to move it into. An existing file is replaced.
     #[arg(value_name = "TO", value_parser = remote::parse_url)]
     to: Url,
     #[command(flatten)]
     connect: ConnectFlags,
 }
 
-/// Renames it.
+/// Renames the file.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
         let (from, to) = Session::open_both(&flags.from, &flags.to, &flags.connect).await?;

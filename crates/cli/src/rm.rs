@@ -7,23 +7,23 @@ use crate::remote::{self, ConnectFlags, MAX_DEPTH, Session, about, display_name}
 
 /// Remove files.
 ///
-/// What cannot be removed is told, and everything else is removed all the same.
+/// Goes on with the other files after a failure.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The files, such as nfs://host/export/file or host:/export/file.
     #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
-    /// Remove directories too, with all that is in them.
+    /// Remove directories and their contents.
     #[arg(short = 'r', long)]
     recursive: bool,
-    /// Say nothing of files that do not exist: their absence is no failure.
+    /// Ignore files that do not exist.
     #[arg(short = 'f', long)]
     force: bool,
     #[command(flatten)]
     connect: ConnectFlags,
 }
 
-/// Removes them.
+/// Removes the files.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
         let mut failures = Failures::default();

@@ -10,16 +10,16 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, about, server_url};
 
-/// Show which programs a server's rpcbind knows.
+/// Show the programs that a server's rpcbind lists.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The server: a host, or host:port when its rpcbind, or a Wharf, is at another port than 111.
+    /// The server: HOST, or HOST:PORT if its rpcbind (or a Wharf server) is not at port 111.
     #[arg(value_name = "HOST", default_value = "localhost")]
     host: String,
-    /// Programs, versions, transports and ports only, in the form of rpcinfo(8) with -p.
+    /// Show programs, versions, protocols and ports only, in the format of rpcinfo -p.
     #[arg(short = 'p', long, conflicts_with = "json")]
     ports: bool,
-    /// As a JSON array.
+    /// Print a JSON array.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -40,7 +40,7 @@ struct ServiceRecord<'a> {
     owner: &'a str,
 }
 
-/// Shows them.
+/// Shows the programs.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
         let url = server_url(&flags.host)?;
@@ -59,7 +59,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 }
 
 async fn ask(url: &Url, flags: &Flags) -> Result<Vec<Service>, Failure> {
-    // Whoever asks where something is need not say who they are, nor come from a privileged port.
+    // Queries of rpcbind need neither credentials nor a privileged port.
     let options = Options { credentials: Credentials::None, use_privileged_port: false, ..flags.connect.options() };
     let options = url.over(&options);
     let port = options.nfs_port.unwrap_or(RPCBIND_PORT);
@@ -84,7 +84,7 @@ fn show(records: &[ServiceRecord<'_>], output: &mut Output) -> Result<(), Failur
     Ok(())
 }
 
-/// Shows what version 2 of the protocol knows: transports over IPv4, with their ports (RFC 1833 §3.1).
+/// Shows what version 2 of the protocol has: transports over IPv4, with their ports (RFC 1833 §3.1).
 fn show_ports(records: &[ServiceRecord<'_>], output: &mut Output) -> Result<(), Failure> {
     writeln!(output, "{:>10} {:>4} {:>5} {:>6}  service", "program", "vers", "proto", "port")?;
     let is_shown = |record: &&ServiceRecord<'_>| matches!(record.netid, "tcp" | "udp");
@@ -109,7 +109,7 @@ impl<'a> ServiceRecord<'a> {
     }
 }
 
-/// The names of the programs that go with NFS; others have none here.
+/// The names of programs that belong to NFS; others have none here.
 fn program_name(program: u32) -> &'static str {
     match program {
         100_000 => "rpcbind",

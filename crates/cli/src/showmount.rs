@@ -9,22 +9,22 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, about, display_name, server_url};
 
-/// Show what a server exports, or who has mounted it.
+/// Show a server's exports, or the clients that have mounted them.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The server: a host, host:port, or the beginning of a URL.
+    /// The server: HOST, HOST:PORT, or the beginning of a URL.
     #[arg(value_name = "HOST", default_value = "localhost")]
     host: String,
-    /// What is exported, and to whom. This is what is shown anyway.
+    /// Show exports and their clients. [default]
     #[arg(short = 'e', long, conflicts_with_all = ["all", "directories"])]
     exports: bool,
-    /// Which client has mounted which directory, as far as the server remembers.
+    /// Show the mounted directories of each client, as far as the server remembers.
     #[arg(short = 'a', long)]
     all: bool,
-    /// Which directories are mounted by some client, as far as the server remembers.
+    /// Show the directories that any client has mounted, as far as the server remembers.
     #[arg(short = 'd', long, conflicts_with = "all")]
     directories: bool,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -43,7 +43,7 @@ struct MountRecord {
     directory: String,
 }
 
-/// Shows it.
+/// Shows the list.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
         let url = server_url(&flags.host)?;

@@ -8,23 +8,23 @@ use crate::failure::{Failure, Failures};
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, FileRecord, Session, Shown, about, kind_text, mode_text, time_text};
 
-/// Show what is known of files.
+/// Show the attributes of files.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The files, such as nfs://host/export/file or host:/export/file.
     #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
-    /// Show what a symbolic link leads to, not the link.
+    /// Follow symbolic links.
     #[arg(short = 'L', long)]
     dereference: bool,
-    /// As a JSON array.
+    /// Print a JSON array.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     connect: ConnectFlags,
 }
 
-/// Shows them.
+/// Shows the attributes.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
         let mut output = Output::new();
@@ -48,7 +48,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     })
 }
 
-/// The file, and what it points to when it is a symbolic link.
+/// Returns the file, and the target if it is a symbolic link.
 async fn find(url: &Url, flags: &Flags) -> Result<(Entry, Option<Vec<u8>>), Failure> {
     let session = Session::open(url, &flags.connect).await?;
     let follow = if flags.dereference { Follow::Links } else { Follow::Nothing };

@@ -20,49 +20,46 @@ use target::{Source, local_name, local_origin, remote_name, remote_origin};
 
 /// Copy files between this machine and a server, or between servers.
 ///
-/// A server of NFSv4.2 clones or copies its own files by itself. Holes stay holes wherever they can be told.
+/// NFSv4.2 servers clone or copy their own files themselves. Holes stay holes where they can be detected.
 ///
-/// What is there already is never taken for a copy that was begun before: it is an error, unless --overwrite or
-/// --resume is given. A file that is not copied whole yet is its owner's alone (mode 0600) and gets its mode and times
-/// at the end; Ctrl-C names those that are incomplete.
+/// Existing files are an error unless --overwrite or --resume is given. An incomplete copy has mode 0600 and gets its
+/// mode and times at the end; Ctrl-C lists the incomplete files.
 ///
-/// What cannot be copied is told, and everything else is copied all the same. The same command line with --resume
-/// copies what is missing: a directory that was being copied has a file .wharf-copy until all of it is there, so that
-/// it is completed and takes no second copy in.
+/// Goes on with the other files after a failure. The same command with --resume copies what is missing. A directory has
+/// a file .wharf-copy until its copy is complete, so that --resume completes it instead of copying into it.
 #[derive(Debug, Args)]
 #[command(override_usage = "wharf cp [OPTIONS] <SRC>... <DST>")]
 pub struct Flags {
-    /// What to copy, and last where to: paths, - for standard input or output, or files on servers such as
-    /// nfs://host/export/dir or host:/export/dir; one of the two sides is on a server. An existing directory takes the
-    /// copies in, and several need one.
-    // One list: clap takes a value behind an option for the last argument when that is one of its own.
+    /// Sources and destination: local paths, - for standard input or output, or files on servers such as
+    /// nfs://host/export/dir or host:/export/dir. One side must be on a server. An existing directory as DST receives
+    /// the copies; several sources require one.
+    // One list: with two arguments, clap would take a value behind an option for the last one.
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<Location>,
-    /// Copy directories too, with all that is in them.
+    /// Copy directories and their contents.
     #[arg(short = 'r', long)]
     recursive: bool,
-    /// Overwrite files that are there, and merge directories.
+    /// Replace existing files, and merge directories.
     #[arg(long)]
     overwrite: bool,
-    /// Go on with a copy that ended early: files whose copies have the same length and time of modification stay,
-    /// unread. Of others what is there is compared with the original, and they are copied from the first difference on.
+    /// Continue a copy that ended early. Files with the same length and modification time are skipped unread; others
+    /// are compared with their originals and copied from the first difference on.
     #[arg(long, conflicts_with = "overwrite")]
     resume: bool,
-    /// Take DST for the copy itself, also when it is a directory that is there.
+    /// Treat DST as the copy itself, even if it is an existing directory.
     #[arg(short = 'T', long)]
     no_target_directory: bool,
-    /// Read every file back from its copy and compare.
+    /// Read every copy back and compare it with the original.
     #[arg(long)]
     verify: bool,
-    /// Keep users and groups too.
+    /// Preserve users and groups.
     #[arg(long)]
     owners: bool,
-    /// Keep extended attributes of the user's too (user.*), of files and directories: copies have those of their
-    /// originals and no others. A server has to have them and to speak NFSv4.2, which is used where no other version is
-    /// named.
+    /// Make the user's extended attributes (user.*) of files and directories equal to the original's. Requires NFSv4.2,
+    /// which becomes the default version.
     #[arg(long)]
     xattrs: bool,
-    /// Say what was copied.
+    /// Print what was copied.
     #[arg(short = 'v', long)]
     verbose: bool,
     #[command(flatten)]
@@ -71,7 +68,7 @@ pub struct Flags {
     connect: ConnectFlags,
 }
 
-/// Copies.
+/// Copies the files.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     if flags.paths.len() < 2 {
         return Err(Failure::Usage(Flags::augment_args(Command::new("wharf cp")).error(
@@ -98,7 +95,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         if !mounts.has_begun.get() {
             return Err(Failure::Interrupted { signal, left: "nothing was copied".to_owned() });
         }
-        // What a server that does not answer has of a file is compared when the copy goes on.
+        // --resume compares whatever the server has not confirmed.
         let _ = tokio::time::timeout(STOP_TIMEOUT, &mut copying).await;
         drop(copying);
         mounts.cancel_copies().await;
@@ -106,46 +103,46 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }))
 }
 
-/// How long servers may take for what they were sent when the user ends a copy.
+/// How long servers may take to reply to outstanding requests after Ctrl-C.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a server may take to cancel what it copies by itself when the user does not want it any more.
+/// How long a server may take to cancel its own copy after Ctrl-C.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What is mounted.
+/// The mounts in use.
 struct Mounts {
-    /// The mount whose server copies by itself.
+    /// The mount whose server runs a copy.
     copying: RefCell<Option<Mount>>,
     own: OwnMounts,
     under_way: UnderWay,
     stop: Stop,
-    /// Whether anything may have been made.
+    /// Whether anything may have been created.
     has_begun: Cell<bool>,
 }
 
 impl Mounts {
-    /// What is left of a copy that is interrupted now.
+    /// Describes what an interrupted copy leaves behind.
     fn left(&self) -> String {
         self.under_way.left()
     }
 
-    /// Waits until the copies are cancelled that nobody waits for any more.
+    /// Waits until abandoned copies of servers are cancelled.
     async fn cancel_copies(&self) {
         let mount = self.copying.take();
         if let Some(mount) = mount {
-            // A server that does not answer goes on alone.
+            // A server that does not answer finishes its copy.
             let _ = tokio::time::timeout(CANCEL_TIMEOUT, mount.copies_ended()).await;
         }
     }
 }
 
-/// Copies each source. What cannot be copied is told, and the others are.
+/// Copies each source. Reports a source that fails, and goes on with the others.
 async fn copy_all(flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
     let [sources @ .., to] = &flags.paths[..] else { return Ok(()) };
     let copy = Copy { flags, mounts, to, is_one_of_several: sources.len() > 1 };
     let mut failures = Failures::default();
     for from in sources {
         match copy.either_way(from).await {
-            // It says how all ended.
+            // The failure tells how the whole copy ended.
             Err(failure) if !copy.is_one_of_several => return Err(failure),
             result => failures.go_on(result)?,
         }
@@ -248,7 +245,7 @@ impl Copy<'_> {
         }
     }
 
-    /// How the copy of one source ends.
+    /// Returns how the copy of one source ended.
     fn finish(&self, progress: &CopyProgress, copied: Result<Summary, CopyError>, file: String) -> Result<(), Failure> {
         let elapsed = progress.finish();
         match copied {
@@ -265,7 +262,7 @@ impl Copy<'_> {
 }
 
 impl Flags {
-    /// How to talk to servers: only NFSv4.2 has extended attributes.
+    /// Only NFSv4.2 has extended attributes.
     fn connect(&self) -> ConnectFlags {
         if self.xattrs { self.connect.preferring_4_2() } else { self.connect.clone() }
     }
@@ -281,7 +278,7 @@ impl Flags {
         }
     }
 
-    /// Says what was copied.
+    /// Prints what was copied.
     fn tell(&self, summary: &Summary, elapsed: Duration) {
         let Summary { files, directories, symlinks, special_files, hard_links, bytes, .. } = summary;
         let some =

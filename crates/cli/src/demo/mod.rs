@@ -1,4 +1,4 @@
-//! `wharf demo`: everything once, on real input, in less than a minute, and nothing left behind.
+//! `wharf demo`: shows server, client and benchmark on real files in less than a minute, and leaves nothing behind.
 
 mod compare;
 mod script;
@@ -12,15 +12,15 @@ use crate::interruption;
 use script::Script;
 use stage::Stage;
 
-/// Serve a temporary directory, copy trees in and out, verify every byte, and measure.
+/// Demonstrate Wharf: serve a temporary directory, copy trees in and out, verify every byte, and benchmark.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// Go on serving until Ctrl-C, so that the export can be mounted by hand.
+    /// Keep serving until Ctrl-C, so that you can mount the export.
     #[arg(long)]
     wait: bool,
 }
 
-/// Shows it, and cleans up, whatever happens.
+/// Runs the demonstration, and cleans up in any case.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let interrupted = interruption::listen()?;
     let stage = Stage::new()?;
@@ -36,7 +36,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
             },
         }
     });
-    // A benchmark that was interrupted goes on in its thread until the process ends, which is now.
+    // An interrupted benchmark runs on in its thread until the process ends, which is now.
     runtime.shutdown_background();
     stage.clean_up()?;
     println!("\nThe server has ended, and its temporary directory is removed.");

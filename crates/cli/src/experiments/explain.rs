@@ -15,7 +15,7 @@ use crate::output::Output;
 /// Which experiment.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// Its name, or a TOML file that describes one.
+    /// Experiment of `wharf lab list`, or a .toml file that describes one.
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]

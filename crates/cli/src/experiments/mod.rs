@@ -15,7 +15,7 @@ use lab::experiments::{self, Conditions, Only, Scale, custom};
 
 use crate::failure::{BenchError, Failure};
 
-/// Measure what a change does to NFS: experiments with randomised, paired passes, on any NFS server.
+/// Run experiments on any NFS server: benchmarks of a change with randomised, paired passes.
 #[derive(Debug, Args)]
 pub struct Flags {
     #[command(subcommand)]
@@ -25,14 +25,14 @@ pub struct Flags {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the experiments, and how much time and space they take.
+    /// List the experiments, with their time and space.
     List(explain::ListFlags),
-    /// Say what an experiment asks, varies and takes.
+    /// Explain an experiment: question, factors, figures, time, space.
     Explain(explain::Flags),
     Run(run::Flags),
-    /// Show what a run has found so far.
+    /// Show the results of a run so far.
     Report(show::ReportFlags),
-    /// Compare what several runs of an experiment found.
+    /// Compare the results of several runs of an experiment.
     Compare(show::CompareFlags),
 }
 
@@ -42,23 +42,23 @@ const QUICK_ROUNDS: u32 = 6;
 /// How much to measure, where, and with which servers.
 #[derive(Debug, Args)]
 struct ConditionFlags {
-    /// Small files and few levels: minutes on any laptop, without root.
+    /// Small files and few levels: minutes on a laptop, without root.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The sizes of the source.
+    /// Use the sizes of the original publication.
     #[arg(long)]
     full: bool,
-    /// A directory in memory, for files that servers serve from memory.
+    /// Directory in memory (tmpfs) for files that servers read from memory.
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     memory_dir: PathBuf,
-    /// A directory on a disk, for files that servers read from there.
+    /// Directory on a disk for files that servers read from disk.
     #[arg(long, value_name = "DIR", default_value = "/var/tmp")]
     disk_dir: PathBuf,
-    /// A further server: NAME=nfs://HOST/EXPORT for one that runs, NAME=ganesha for NFS-Ganesha, or NAME=COMMAND, which finds
-    /// its directory in $EXPORT, its ports in $PORT and $MOUNT_PORT, and room for its own things in $STATE.
+    /// Add a server: NAME=nfs://HOST/EXPORT if it is running, NAME=ganesha for NFS-Ganesha, or NAME=COMMAND, which is
+    /// started with its export in $EXPORT, its ports in $PORT and $MOUNT_PORT, and a directory for its state in $STATE.
     #[arg(long = "server", value_name = "NAME=URL|COMMAND")]
     servers: Vec<Named>,
-    /// Do a part: the level of a factor with this name, or those that have it in their names; several times for several.
+    /// Run only levels of a factor whose name is or contains TEXT. May be repeated.
     #[arg(long, value_name = "FACTOR=TEXT")]
     only: Vec<Only>,
 }

@@ -14,31 +14,32 @@ use crate::failure::{BenchError, Failure};
 use crate::interruption;
 use crate::progress::LabProgress;
 
-/// Do experiments.
+/// Run experiments.
 ///
-/// Every pass is kept in a folder as soon as it has ended. Ctrl-C ends the run after the current pass; the same command with --out
-/// and that folder resumes it.
+/// Each pass is stored as soon as it ends. Ctrl-C ends the run after the current pass; the same command with --out and
+/// the folder of the run resumes it.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// Which ones; `wharf lab list` shows them. A name that ends in .toml is a file that describes one.
+    /// Experiments of `wharf lab list`, or a .toml file that describes one.
     #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
     names: Vec<String>,
-    /// All of them.
+    /// Run all experiments.
     #[arg(long)]
     all: bool,
-    /// Where to keep the runs, each in a folder of its own in it. [default: wharf-lab-TIME]
+    /// Folder for the runs, with a folder for each. [default: wharf-lab-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What orders and random choices follow from.
+    /// Seed of orders and random choices.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     seed: u64,
-    /// How many rounds; six is the least that gives an interval. [default: 10, and 6 with --quick]
+    /// Number of rounds; an interval requires at least 6. [default: 10, or 6 with --quick]
     #[arg(long, value_name = "COUNT", conflicts_with = "within", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
-    /// How many rounds at the least and at the most, with -I. [default: 10,30]
+    /// With -I: minimum and maximum number of rounds. [default: 10,30]
     #[arg(short = 'i', value_name = "MIN,MAX", requires = "precise")]
     within: Option<Rounds>,
-    /// End as soon as every compared ratio has an interval of this level that is no wider than this, both in percent.
+    /// Stop when the confidence intervals of all compared ratios are at most WIDTH percent wide, at a level of LEVEL
+    /// percent.
     #[arg(short = 'I', value_name = "LEVEL,WIDTH")]
     precise: Option<Width>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ use crate::output::Output;
 /// Which run.
 #[derive(Debug, Args)]
 pub struct ReportFlags {
-    /// The folder of the run, or one that has several.
+    /// Folder of a run, or a folder that contains several.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -25,10 +25,10 @@ pub struct ReportFlags {
 /// Which runs.
 #[derive(Debug, Args)]
 pub struct CompareFlags {
-    /// The folders of the runs, the old one first.
+    /// Folders of the runs, the oldest first.
     #[arg(value_name = "DIR", required = true, num_args = 2..)]
     folders: Vec<PathBuf>,
-    /// How to show it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -36,11 +36,11 @@ pub struct CompareFlags {
 /// How a comparison is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For a terminal.
+    /// Table for a terminal.
     Text,
-    /// For a page.
+    /// Markdown table.
     Markdown,
-    /// For another program.
+    /// Comma-separated values.
     Csv,
 }
 

@@ -6,17 +6,17 @@ use super::replay::Site;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Bring everything that is only in a write log to storage, and empty it: then the server can do without it.
+/// Flush all changes in a write log to storage and empty it, so that the server can run without it.
 #[derive(Debug, Args)]
 pub struct Flags {
     #[command(flatten)]
     site: Site,
-    /// Drop the changes instead, and name what is lost.
+    /// Drop the changes instead, and print how many were lost per export.
     #[arg(long)]
     discard: bool,
 }
 
-/// Empties it.
+/// Empties the log.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     if !flags.discard {
         return flags.site.empty(false);

@@ -14,12 +14,12 @@ pub struct Flags {
     /// The log: a file or a block device.
     #[arg(value_name = "PATH")]
     pub path: PathBuf,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Reads a log to its end, and prints what `show` makes of it, or JSON.
+/// Reads a log to its end, and prints it with `show` or as JSON.
 pub fn print(flags: &Flags, show: impl FnOnce(&mut Output, &Check) -> Result<(), Failure>) -> Result<Check, Failure> {
     let check = Log::check(Arc::new(FileDevice::open_read_only(&flags.path)?))?;
     let mut output = Output::new();

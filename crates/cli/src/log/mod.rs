@@ -1,4 +1,4 @@
-//! `wharf log`: what a write log holds, whether it is whole, and how to do without it.
+//! `wharf log`: shows, checks and empties a write log.
 
 mod check;
 mod drain;
@@ -11,25 +11,25 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Show, check and empty the write log of a server that is stopped.
+/// Show, check and empty the write log of a stopped server.
 #[derive(Debug, Args)]
 pub struct Flags {
     #[command(subcommand)]
     action: Action,
 }
 
-/// What is done with a log.
+/// What to do with a log.
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show the size of a write log, whose it is, and which records it keeps.
+    /// Show the size of a write log, its server's exports, and the number of records.
     Info(examined::Flags),
-    /// Read all of a write log, and name what is damaged and where.
+    /// Read a whole write log, and report damaged parts.
     Check(examined::Flags),
     Replay(replay::Flags),
     Drain(drain::Flags),
 }
 
-/// Does it.
+/// Runs the command.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     match &flags.action {
         Action::Info(flags) => info::run(flags),

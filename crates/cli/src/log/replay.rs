@@ -8,26 +8,28 @@ use stable::{FileDevice, Options, WriteLog};
 use crate::failure::{ExportError, Failure};
 use crate::serve::{Privilege, tell_replayed};
 
-/// Make the changes of a write log again, as after a power failure, and empty it. A server does so by itself when it starts
-/// after a power failure: this is for disks that were restored or copied, and for logs whose server does not start.
+/// Replay a write log to its exports, and empty it.
+///
+/// A server does this itself when it starts after a power failure. Use it after disks were restored or copied, or when
+/// the server does not start.
 #[derive(Debug, Args)]
 pub struct Flags {
     #[command(flatten)]
     pub(super) site: Site,
 }
 
-/// A log, and where the rest of its server's state is.
+/// A log, and the state directory of its server.
 #[derive(Debug, Args)]
 pub struct Site {
     /// The log: a file or a block device.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// Where the server keeps what has to survive a restart. [default: as for `wharf serve`]
+    /// State directory of the server. [default: as for `wharf serve`]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 }
 
-/// Makes them again.
+/// Replays the log.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     flags.site.empty(true)
 }
@@ -42,7 +44,7 @@ impl Site {
         Ok((WriteLog::open(device, options)?, state_dir))
     }
 
-    /// Brings everything that the log has to storage, and empties it.
+    /// Flushes everything in the log to storage, and empties it.
     pub(super) fn empty(&self, always_replay: bool) -> Result<(), Failure> {
         let (log, state_dir) = self.open(always_replay)?;
         for (dir, records) in log.kept()? {

@@ -1,4 +1,4 @@
-//! `wharf mount`: an export of a server as a directory of this machine, through FUSE.
+//! `wharf mount`: mounts an export on a directory of this machine through FUSE.
 
 mod connect;
 mod daemon;
@@ -27,34 +27,34 @@ Options of -o, with the names of nfs(5) and mount(8):
   lookupcache=all|pos|none, rdirplus, nordirplus, readplus, noreadplus, delegations, nodelegations,
   lock, nolock, local_lock=all|flock|posix|none
   ro, rw, dev, nodev, suid, nosuid, exec, noexec, sync, async, user, users, owner, group
-  allow_other, noallow_other         whether other users may use the mount [default: those of the superuser]
-  direct                             reads and writes go to the server each time
-  writeback                          the kernel writes late; only where nobody else changes the files
-  sloppy                             options that do not exist are passed over
-  Others of both pages have no effect, or are refused with the reason (docs/mounting.md).
+  allow_other, noallow_other         let other users use the mount [default: only on root's mounts]
+  direct                             no data cache: each read and write goes to the server
+  writeback                          the kernel delays writes; only if no other client changes the files
+  sloppy                             ignore unknown options
+  Other options of both pages have no effect, or are refused with the reason (docs/mounting.md).
 
-The mount ends with umount DIR (of ordinary users: fusermount3 -u DIR), or with Ctrl-C in the foreground.";
+Unmount with umount DIR (ordinary users: fusermount3 -u DIR), or with Ctrl-C in the foreground.";
 
-/// Mount an export of a server on a directory of this machine.
+/// Mount an export on a local directory through FUSE.
 #[derive(Debug, Args)]
-#[command(after_long_help = OPTIONS_HELP, after_help = "The options of -o are listed by --help.")]
+#[command(after_long_help = OPTIONS_HELP, after_help = "--help lists the options of -o.")]
 pub struct Flags {
-    /// What to mount: `nfs://host[:port]/export[/dir]`, or `host:/export`.
+    /// What to mount: HOST:/EXPORT or nfs://HOST[:PORT]/EXPORT[/DIR].
     #[arg(value_name = "SOURCE")]
     source: Source,
     /// The directory to mount on.
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// Options with commas between them, such as vers=4.2,ro,soft.
+    /// Mount options, separated by commas, such as vers=4.2,ro,soft.
     #[arg(short = 'o', value_name = "OPTIONS")]
     options: Vec<OptionList>,
     /// Stay in the foreground and log to standard error.
     #[arg(short, long)]
     foreground: bool,
-    /// Mount for reading only.
+    /// Mount read-only.
     #[arg(short, long)]
     read_only: bool,
-    /// Tell the process that waits on standard output when it is mounted, and let go of the terminal then.
+    /// Report on standard output when mounted, then detach from the terminal.
     #[arg(long, hide = true)]
     as_daemon: bool,
     /// Do everything but mount, for mount(8) with `-f`.

@@ -1,6 +1,7 @@
-//! What NFS clients of this program count, as FreeBSD's nfsstat(1) tells it, and more.
+//! Statistics of NFS clients of this program, in the layout of FreeBSD's nfsstat(1).
 //!
-//! Clients that last tell it on a socket each, in a folder of their user's; `wharf nfsstat` asks all of them.
+//! Each long-running client serves its statistics on a socket in a folder of its user; `wharf nfsstat` asks all of
+//! them.
 
 mod ask;
 mod document;
@@ -29,50 +30,51 @@ use layout::Extent;
 pub use own::{OwnFlags, OwnMounts};
 pub use publish::publish;
 
-/// Show what NFS clients of this program have called, and what their caches did.
+/// Show statistics of Wharf's NFS clients: requests, errors, cache hits.
 ///
-/// The tables are those of FreeBSD's nfsstat; they tell the sum of all mounts of this user (root: of all users), or one of them.
+/// Tables have the layout of FreeBSD's nfsstat. They sum all mounts of this user (root: of all users), or show one of
+/// them. The kernel's own NFS mounts are not included.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// A mount point, or the number of a process. [default: all]
+    /// Mount point or process ID. [default: all]
     #[arg(value_name = "MOUNT")]
     mount: Option<String>,
-    /// What clients count; nothing else is there, so it changes nothing.
+    /// Accepted for compatibility; only clients have statistics here.
     #[arg(short = 'c')]
     client: bool,
-    /// What NFSv4.0 has too, and the state that is held.
+    /// Include NFSv4.0 operations, opens, locks and delegations.
     #[arg(short = 'e', conflicts_with = "v42")]
     v4: bool,
-    /// What NFSv4.0, NFSv4.1 and NFSv4.2 have too, and the state that is held.
+    /// Include NFSv4.0, NFSv4.1 and NFSv4.2 operations, opens, locks and delegations.
     #[arg(short = 'E')]
     v42: bool,
-    /// The mounts and their options instead.
+    /// List mounts with their options instead.
     #[arg(short = 'm', long = "mounts", conflicts_with_all = ["operations", "interval", "zero"])]
     mounts: bool,
-    /// Each procedure's calls, errors, bytes, and times in microseconds instead.
+    /// Show calls, errors, bytes and times (in microseconds) of each procedure instead.
     #[arg(long)]
     operations: bool,
-    /// A line every so many seconds, of what happened in them.
+    /// Print a line with the activity of each interval of this many seconds.
     #[arg(short = 'w', long = "wait", value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     interval: Option<u64>,
-    /// Shares of hits behind the lines of -w.
+    /// With -w: add columns with hit rates.
     #[arg(short = 'W', requires = "interval")]
     wide: bool,
-    /// End after so many intervals. [default: never]
+    /// With -w: stop after this many intervals. [default: never]
     #[arg(long, value_name = "COUNT", requires = "interval")]
     count: Option<u64>,
-    /// Begin at zero after the figures were shown.
+    /// Reset the counters after showing them.
     #[arg(short = 'z', conflicts_with = "interval")]
     zero: bool,
-    /// The tables without their titles.
+    /// Omit the titles of tables.
     #[arg(short = 'q')]
     quiet: bool,
-    /// Everything as JSON, with the histograms of times.
+    /// Print all figures as JSON, with latency histograms.
     #[arg(long)]
     json: bool,
 }
 
-/// Shows it.
+/// Shows the statistics.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let which = flags.mount.as_deref().map_or(Which::All, Which::parse);
     let found = ask::ask(&which, flags.zero);
@@ -114,7 +116,7 @@ fn mounts(output: &mut Output, found: &[Found]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints what happened in each interval, until the last one.
+/// Prints the activity of each interval, until the last one.
 fn watch(flags: &Flags, which: &Which, interval: Duration) -> Result<(), Failure> {
     let (mut last, mut line) = (ask::sum(&ask::ask(which, false)), 0);
     let mut output = Output::new();

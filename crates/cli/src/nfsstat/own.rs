@@ -1,4 +1,4 @@
-//! `--nfsstat` of commands that are clients for a while.
+//! `--nfsstat` of commands that run as clients.
 
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,11 +12,11 @@ use super::operations;
 use super::publish::Publication;
 use crate::failure::Failure;
 
-/// Which statistics a command tells at its end.
+/// Which statistics a command prints at its end.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct OwnFlags {
-    /// Say on standard error at the end what was called and what the caches did: what nfsstat -c or nfsstat -E says, the
-    /// figures of each procedure, or everything as JSON.
+    /// Print statistics to standard error at the end: the tables of nfsstat -c (`basic`) or nfsstat -E (`all`), figures
+    /// per procedure, or JSON. [default without WHAT: basic]
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "basic")]
     nfsstat: Option<Telling>,
 }
@@ -30,13 +30,13 @@ enum Telling {
 }
 
 impl OwnFlags {
-    /// Whether anything is to be said at all.
+    /// Whether statistics are wanted.
     pub fn is_wanted(self) -> bool {
         self.nfsstat.is_some()
     }
 }
 
-/// The mounts of this command, until its end.
+/// The mounts of this command.
 #[derive(Debug)]
 pub struct OwnMounts {
     telling: Option<Telling>,
@@ -48,12 +48,12 @@ pub struct OwnMounts {
 #[derive(Debug, Default)]
 struct Counted {
     meters: Vec<Meter>,
-    /// What mounts that are gone had counted.
+    /// Counts of mounts that have ended.
     ended: Statistics,
 }
 
 impl OwnMounts {
-    /// Begins with none. While the command runs, `wharf nfsstat` can tell too what it counts.
+    /// Starts without mounts. While the command runs, `wharf nfsstat` shows its counts too.
     pub fn new(command: &'static str, flags: OwnFlags) -> OwnMounts {
         let publication = flags.nfsstat.and_then(|_| match Publication::start() {
             Ok(publication) => Some(publication),
@@ -65,7 +65,7 @@ impl OwnMounts {
         OwnMounts { telling: flags.nfsstat, command, counted: Mutex::default(), publication }
     }
 
-    /// Adds one, unless it is there.
+    /// Adds a mount, unless it is known.
     pub fn add(&self, mount: &Mount) {
         let Counted { meters, ended } = &mut *self.counted();
         let meter = mount.meter();
@@ -81,10 +81,10 @@ impl OwnMounts {
         meters.push(meter);
     }
 
-    /// Says what they counted, all together, when somebody wants to know, and gives back how the command ended.
+    /// Prints the sum of all mounts if statistics are wanted, and returns the result of the command.
     ///
     /// # Errors
-    /// That of the command; what the system says of standard error.
+    /// That of the command, or of writing to standard error.
     pub fn tell(&self, result: Result<(), Failure>) -> Result<(), Failure> {
         let Some(telling) = self.telling else { return result };
         let counted = self.counted();

@@ -3,42 +3,42 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use client::{Credentials, Options, Transport, Version};
 
-/// How to talk to the server. What a URL says in its parameters goes before what is said here.
+/// How to talk to the server. Parameters in a URL override these flags.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "How to talk to the server")]
+#[command(next_help_heading = "Connection")]
 pub struct ConnectFlags {
-    /// The version of NFS; 4 is the newest minor version that the server speaks. [default: 3]
+    /// NFS version; 4 is the newest NFSv4 that the server supports. [default: 3]
     #[arg(long, value_name = "VERSION")]
     version: Option<VersionFlag>,
-    /// The transport. [default: tcp]
+    /// Transport protocol. NFSv4 uses TCP. [default: tcp]
     #[arg(long, value_name = "PROTO")]
     proto: Option<TransportFlag>,
-    /// The port of NFS, and of MOUNT if the server answers it there, instead of asking rpcbind.
+    /// NFS port, and MOUNT port if the server answers MOUNT there. [default: asked from rpcbind, 2049 for NFSv4]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// The port of MOUNT, instead of asking rpcbind.
+    /// MOUNT port. [default: asked from rpcbind]
     #[arg(long, value_name = "PORT")]
     mountport: Option<u16>,
-    /// The user to act as. [default: this process's]
+    /// User ID to act as. [default: this process's]
     #[arg(long, value_name = "UID")]
     uid: Option<u32>,
-    /// The group to act as. [default: this process's]
+    /// Group ID to act as. [default: this process's]
     #[arg(long, value_name = "GID")]
     gid: Option<u32>,
-    /// The most bytes of one READ. [default: what the server prefers]
+    /// Maximum READ size. [default: the server's preference]
     #[arg(long, value_name = "SIZE", value_parser = parse_transfer)]
     rsize: Option<u32>,
-    /// The most bytes of one WRITE. [default: what the server prefers]
+    /// Maximum WRITE size. [default: the server's preference]
     #[arg(long, value_name = "SIZE", value_parser = parse_transfer)]
     wsize: Option<u32>,
-    /// How long a call waits before it is sent again; further waits are longer. With the defaults a command gives a dead
-    /// server up after about 30 s. [default: 1.1s over UDP, 10s over TCP]
+    /// Time before a request is retransmitted; it grows with each retry. With the defaults a command gives up a dead
+    /// server after about 30s. [default: 10s over TCP, 1.1s over UDP]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
-    /// How often a call is sent again before it fails. [default: 4 over UDP, 1 over TCP]
+    /// Number of retransmissions before a request fails. [default: 1 over TCP, 4 over UDP]
     #[arg(long, value_name = "COUNT")]
     retrans: Option<u32>,
-    /// Wait for the server for ever instead of failing.
+    /// Retry until the server answers, instead of failing.
     #[arg(long)]
     hard: bool,
 }
@@ -66,7 +66,7 @@ enum TransportFlag {
 }
 
 impl ConnectFlags {
-    /// These flags as the client's options.
+    /// Returns these flags as options of the client.
     pub fn options(&self) -> Options {
         let defaults = Options::default();
         Options {
@@ -81,13 +81,13 @@ impl ConnectFlags {
             timeout: self.timeout,
             retransmissions: self.retrans,
             is_hard: self.hard,
-            // A command ends without a word, and what it had been delegated would keep others waiting for the rest of its lease.
+            // A command may be killed at any time, and its delegations would then block others until its lease expires.
             uses_delegations: false,
             ..defaults
         }
     }
 
-    /// The same, with NFSv4.2 where no version is named.
+    /// The same flags, with NFSv4.2 as the default version.
     pub fn preferring_4_2(&self) -> ConnectFlags {
         ConnectFlags { version: self.version.or(Some(VersionFlag::V4_2)), ..self.clone() }
     }
@@ -96,7 +96,7 @@ impl ConnectFlags {
         let process = || (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         match (self.uid, self.gid) {
             (None, None) => Credentials::Process,
-            // Groups of this process are nobody else's business.
+            // The groups of this process do not belong to another user.
             (uid, gid) => Credentials::Sys {
                 uid: uid.unwrap_or_else(|| process().0),
                 gid: gid.unwrap_or_else(|| process().1),

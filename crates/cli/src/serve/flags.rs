@@ -13,30 +13,30 @@ use super::reply_flags::ReplyFlags;
 use super::storage_flags::StorageFlags;
 use super::write_log_flags::WriteLogFlags;
 
-/// Serve directories, or memory, over NFS.
+/// Serve directories or memory over NFS.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").args(["export", "config", "exports"]).required(true).multiple(true))]
 #[command(
-    after_help = "SIGHUP reads the files again; SIGUSR1 logs all counters; SIGUSR2 ends the wait for clients that have not reclaimed what they held \
-                        before a restart; SIGTERM and Ctrl-C finish what was accepted, and stop at once \
-                        when they come a second time."
+    after_help = "Signals: SIGHUP reloads the configuration; SIGUSR1 logs all counters; SIGUSR2 ends the grace period; \
+                  SIGTERM and Ctrl-C complete accepted requests and stop, a second one stops at once."
 )]
 pub struct Flags {
-    /// Directories to export, each under its absolute path; or `mem:4G` for files in memory, exported as /mem, or
-    /// `mem:4G=/name`; or `nfs://host/path?version=3=/name` for what another server exports.
+    /// What to export: a directory, `mem:4G` for up to 4 GiB of files in memory, or `nfs://host/path` to re-export
+    /// another server's directory. A directory is exported under its absolute path and memory as /mem; append `=/name`
+    /// for another name.
     #[arg(value_name = "DIR")]
     export: Vec<OsString>,
-    /// A TOML file with settings and exports.
+    /// Read settings and exports from this TOML file (docs/exports.md). Flags override its settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A file with exports in the syntax of exports(5).
+    /// Read exports from this file in the syntax of exports(5).
     #[arg(long, value_name = "FILE")]
     exports: Option<PathBuf>,
-    /// Look for mistakes, print what would be served, and serve nothing. All mistakes are told, and the exit status is
-    /// 1 if there are any. A server that is running is not disturbed, and other servers are not asked.
+    /// Check the configuration, print what would be served, and exit. Lists all errors; the exit status is 1 if there
+    /// are any. Safe beside a running server; does not contact other servers.
     #[arg(long)]
     check: bool,
-    /// With --check: as JSON.
+    /// With --check: print JSON.
     #[arg(long, requires = "check")]
     json: bool,
     #[command(flatten)]
@@ -53,113 +53,121 @@ pub struct Flags {
     write_log: WriteLogFlags,
 }
 
-/// How the directories on the command line are offered.
+/// Export options for the directories on the command line.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How the DIRs are offered")]
+#[command(next_help_heading = "Export options for the DIRs")]
 struct OfferFlags {
-    /// Who may have them: an address, a network such as 10.0.0.0/8, a host name, or '*' for everybody. May be repeated.
+    /// Clients that may use the exports: an address, a network such as 10.0.0.0/8, a host name, or '*' for all. May be
+    /// repeated. [default: this machine]
     #[arg(long, value_name = "CLIENT", requires = "export")]
     client: Vec<String>,
-    /// Refuse all changes.
+    /// Export read-only.
     #[arg(long, requires = "export")]
     read_only: bool,
-    /// Let the clients' superuser be the superuser.
+    /// Do not squash root: root on a client acts as root. [default: root acts as the anonymous user; if the server is
+    /// not run by root, everyone does]
     #[arg(long, requires = "export", conflicts_with = "all_squash")]
     no_root_squash: bool,
-    /// Let every client's user be the anonymous one.
+    /// Squash all users: everyone acts as the anonymous user.
     #[arg(long, requires = "export")]
     all_squash: bool,
-    /// The anonymous user.
+    /// User ID of the anonymous user. [default: 65534, or the server's own user if it is not run by root]
     #[arg(long, value_name = "UID", requires = "export")]
     anonuid: Option<u32>,
-    /// The anonymous group.
+    /// Group ID of the anonymous user. [default: 65534, or the server's own group if it is not run by root]
     #[arg(long, value_name = "GID", requires = "export")]
     anongid: Option<u32>,
-    /// Serve only clients that call from a port below 1024.
+    /// Refuse requests from source ports of 1024 and above.
     #[arg(long, requires = "export")]
     secure: bool,
-    /// Delegate files to clients of NFSv4, which then keep what they know: only for directories that nothing else on this machine
-    /// changes. Files in memory are delegated anyway.
+    /// Grant NFSv4 delegations, so that clients cache without asking. Only for directories that no local program
+    /// changes. [default: only for files in memory]
     #[arg(long, requires = "export")]
     delegations: bool,
-    /// Acknowledge changes of names and attributes before they are on stable storage: faster, and a crash of this
-    /// machine may undo them.
+    /// Reply to changes of names and attributes before they are on stable storage, as `async` in exports(5). Faster,
+    /// but a crash of this machine may undo them.
     #[arg(long = "async", requires = "export")]
     is_async: bool,
-    /// Inject faults, such as `read:delay=50ms,write:error=nospace@3`, to test clients.
+    /// Inject faults to test clients, such as `read:delay=50ms,write:error=nospace@3`.
     #[arg(long, value_name = "PLAN", requires = "export")]
     fault: Option<String>,
 }
 
-/// How the server runs. What is given here goes before what the configuration file says.
+/// How the server runs. These flags override the configuration file.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How the server runs")]
+#[command(next_help_heading = "Server")]
 struct ServerFlags {
-    /// Where to listen, over TCP and UDP; port 0 takes a free one. May be repeated. [default: port 2049 of 127.0.0.1 and ::1]
+    /// Address and port to listen on, over TCP and UDP; port 0 picks a free one. May be repeated. [default: port 2049
+    /// of 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDR:PORT", value_parser = config::parse_listen)]
     listen: Vec<SocketAddr>,
-    /// Who tells clients the ports: this server on port 111, the machine's rpcbind, or nobody. [default: off]
+    /// Portmapper for clients that ask for ports: `builtin` answers on port 111, `register` uses this machine's
+    /// rpcbind, `off` does neither. [default: off]
     #[arg(long, value_name = "WHO")]
     rpcbind: Option<RpcbindFlag>,
-    /// Where to keep what has to survive a restart. [default: /var/lib/wharf, or ~/.local/state/wharf]
+    /// Directory for state that must survive a restart, one per server. [default: $STATE_DIRECTORY, or /var/lib/wharf
+    /// for root, or ~/.local/state/wharf]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    /// How many event loops run; 0 is one per processor. [default: 0]
+    /// Number of event loops, each one thread; 0 means one per processor. [default: 0]
     #[arg(long, value_name = "COUNT")]
     loops: Option<usize>,
-    /// Keep each event loop on a processor of its own.
+    /// Pin each event loop to its own processor.
     #[arg(long)]
     pin: bool,
-    /// Serve connections that ask for little at a time before those that ask for much, and clients by turns. [default: on]
+    /// Serve connections with few, small requests before busy ones, and clients in turn. [default]
     #[arg(long, overrides_with = "no_fairness")]
     fairness: bool,
-    /// Serve connections in the order in which they become ready, for comparisons.
+    /// Serve connections in the order in which they become ready. For comparisons.
     #[arg(long, overrides_with = "fairness")]
     no_fairness: bool,
-    /// For how long a loop looks for calls before it sleeps, while they follow one another more closely than that; or `off`.
-    /// [default: 100us]
+    /// Busy-poll for up to this long before an event loop sleeps, while requests arrive at shorter intervals; up to
+    /// 10ms, or `off`. Lower latency for more processor time. [default: 100us]
     #[arg(long, value_name = "TIME", value_parser = parse_busy_poll)]
     busy_poll: Option<Pause>,
-    /// How long a client of NFSv4 may be silent before it can lose what it holds. [default: 90s]
+    /// NFSv4 lease time: a client silent for longer may lose its opens and locks. At least 1s, in whole seconds.
+    /// [default: 90s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_lease)]
     lease: Option<Duration>,
-    /// How long clients may reclaim what they held before a restart, while nobody else locks. [default: 90s]
+    /// Grace period: after a restart, new opens and locks wait up to this long for clients to reclaim theirs. It ends
+    /// early once all have, and is never shorter than the previous lease time. [default: 90s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_lease)]
     grace: Option<Duration>,
-    /// Call owners of files NAME@DOMAIN to clients of NFSv4, by the names of this machine's users and groups, and not by number.
+    /// NFSv4 ID-mapping domain: send owners as NAME@DOMAIN, as idmapd does. [default: numeric IDs]
     #[arg(long, value_name = "DOMAIN", value_parser = config::parse_domain)]
     domain: Option<String>,
-    /// What READ_PLUS of NFSv4.2 tells: nothing (clients use READ), data alone, the file system's holes, or zeros as holes
-    /// too. [default: extents]
+    /// READ_PLUS (NFSv4.2): `none` does not offer it, `data` never reports holes, `extents` reports the file system's
+    /// holes, `zeros` also reports blocks of zeros. [default: extents]
     #[arg(long, value_name = "WHAT")]
     read_plus: Option<ReadPlusFlag>,
-    /// From which size on a READ is sent from the file itself and not copied first, where that never waits; or `never`. A third of it is
-    /// enough for the first reply of a send. [default: 24K]
+    /// Send the data of READs of at least this size with sendfile instead of copying, where it cannot block (tmpfs); or
+    /// `never`. [default: 24K]
     #[arg(long, value_name = "SIZE", value_parser = parse_sendfile)]
     sendfile: Option<Sendfile>,
-    /// How many open files each thread keeps; 0 opens and closes the file for each READ and WRITE. [default: as many as
-    /// descriptors and memory allow]
+    /// Number of open files that each thread caches; 0 opens and closes the file for each READ and WRITE. [default:
+    /// from the limits of file descriptors and memory]
     #[arg(long, value_name = "COUNT")]
     open_files: Option<usize>,
-    /// How long an open file is kept that nobody uses, to twice that. [default: 10s]
+    /// Close a cached file after this time without use, at most twice as late. [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     open_file_idle: Option<Duration>,
-    /// Let clients of NFSv4.2 have files copied here from other servers: those at this address or in this network.
+    /// Let NFSv4.2 clients copy files here from servers at this address or in this network (server-to-server COPY). The
+    /// server connects to any port there. May be repeated. [default: refused]
     #[arg(long, value_name = "NETWORK")]
     copy_from: Vec<CopySource>,
-    /// The form of the log. [default: text]
+    /// Log format: `text`, or `json` with one object per line. [default: text]
     #[arg(long, value_name = "FORM")]
     log_format: Option<LogFormatFlag>,
-    /// The least severity that is logged. [default: info]
+    /// Lowest severity to log. [default: info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LogLevelFlag>,
 }
 
-/// A time, or none; a type of its own, since clap takes an `Option` for a flag that may be missing.
+/// A time or none. It is a type of its own because clap takes an `Option` for an optional flag.
 #[derive(Debug, Clone, Copy)]
 struct Pause(Option<Duration>);
 
-/// A size, or none, as [`Pause`] is a time.
+/// A size or none, as [`Pause`] is a time.
 #[derive(Debug, Clone, Copy)]
 struct Sendfile(Option<u32>);
 
@@ -202,17 +210,17 @@ enum LogLevelFlag {
 }
 
 impl Flags {
-    /// Whether to look and not to serve.
+    /// Whether to check the configuration only.
     pub fn is_check(&self) -> bool {
         self.check
     }
 
-    /// Whether what is printed is to be JSON.
+    /// Whether to print JSON.
     pub fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Where to read what to serve.
+    /// Returns the sources of settings and exports.
     pub fn sources(&self, base: PathBuf, defaults: Defaults) -> Sources {
         Sources {
             flags: self.export_flags(),
@@ -240,7 +248,7 @@ impl Flags {
         }
     }
 
-    /// What the command line says of how the server runs.
+    /// Returns the settings of the command line.
     pub fn settings(&self) -> ServerSettings {
         let server = &self.server;
         ServerSettings {

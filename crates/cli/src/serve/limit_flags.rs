@@ -3,32 +3,32 @@ use std::time::Duration;
 use clap::Args;
 use config::{LimitSettings, SizeError};
 
-/// What is taken from clients at most. The configuration file has a few limits more.
+/// Limits on what clients take. The configuration file has some more.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What clients may take")]
+#[command(next_help_heading = "Limits")]
 pub struct LimitFlags {
-    /// The most connections at once. [default: 16384]
+    /// Maximum number of connections. [default: 16384]
     #[arg(long, value_name = "COUNT")]
     max_connections: Option<usize>,
-    /// The most connections at once from one address. [default: a quarter of all]
+    /// Maximum number of connections per client address. [default: a quarter of all, at least 16]
     #[arg(long, value_name = "COUNT")]
     max_connections_per_client: Option<usize>,
-    /// The most memory for calls that are received and not answered and for replies that are not sent. [default: 256M]
+    /// Maximum memory for requests in progress and unsent replies, over all clients. [default: 256M]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<usize>,
-    /// How much of this memory one address may take. [default: a quarter]
+    /// Maximum share of this memory per client address. [default: a quarter]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory_per_client: Option<usize>,
-    /// After which time a silent connection is closed, or `never`. [default: 15m]
+    /// Close a connection after this time without traffic, or `never`. [default: 15m]
     #[arg(long, value_name = "TIME", value_parser = parse_pause)]
     idle_timeout: Option<Pause>,
-    /// After which time a connection is closed that leaves a message unfinished, or, when its client has no memory left, takes none of
-    /// its replies. [default: 30s]
+    /// Close a connection that leaves a request incomplete, or its replies unread while its client's memory is used up,
+    /// for this long. [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     stall_timeout: Option<Duration>,
 }
 
-/// A time, or none; a type of its own, since clap takes an `Option` for a flag that may be missing.
+/// A time or none. It is a type of its own because clap takes an `Option` for an optional flag.
 #[derive(Debug, Clone, Copy)]
 struct Pause(Option<Duration>);
 
@@ -42,7 +42,7 @@ fn parse_bytes(text: &str) -> Result<usize, SizeError> {
 }
 
 impl LimitFlags {
-    /// What the command line says of the limits.
+    /// Returns the limits of the command line.
     pub fn settings(&self) -> LimitSettings {
         LimitSettings {
             max_connections: self.max_connections,

@@ -5,30 +5,31 @@ use config::{ReplyError, ReplyMethod, ReplySettings};
 use daemon::Options;
 use net::SendPath;
 
-/// How replies to READ are built and sent over TCP. The defaults are the fastest that was measured.
+/// How replies to READ are built and sent over TCP. The defaults are the fastest measured.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How replies to READ are sent")]
+#[command(next_help_heading = "Replies to READ")]
 pub struct ReplyFlags {
-    /// How the data comes into the reply: read and copied once more, read to where it is sent from, or left in the file from the size
-    /// on that --sendfile says. [default: sendfile]
+    /// How data gets into a reply: `copy` reads it and copies once more, `gather` sends it from the buffer it was read
+    /// to, `sendfile` also leaves large reads in the file (--sendfile). For measurements. [default: sendfile]
     #[arg(long, value_name = "METHOD")]
     reply_method: Option<MethodFlag>,
-    /// Into segments of which size replies are cut, or `whole`. [default: whole]
+    /// Split replies into segments of this size, at least 1K, or `whole`. For measurements. [default: whole]
     #[arg(long, value_name = "SIZE", value_parser = parse_fragment)]
     reply_fragment: Option<Fragment>,
-    /// How many segments one send has at the most before they are copied into one, or `none`. [default: none]
+    /// Maximum number of segments in one send, 1 to 1024; more are first copied into one. Or `none`. For measurements.
+    /// [default: none]
     #[arg(long, value_name = "COUNT", value_parser = parse_segments)]
     reply_segments: Option<Segments>,
-    /// Answer and send for each request by itself, and not for all that were received together.
+    /// Process and answer each request on its own instead of all requests of one receive together. For measurements.
     #[arg(long)]
     no_batching: bool,
 }
 
-/// A size, or none; a type of its own, since clap takes an `Option` for a flag that may be missing.
+/// A size or none. It is a type of its own because clap takes an `Option` for an optional flag.
 #[derive(Debug, Clone, Copy)]
 struct Fragment(Option<u32>);
 
-/// A number, or none, as [`Fragment`] is a size.
+/// A number or none, as [`Fragment`] is a size.
 #[derive(Debug, Clone, Copy)]
 struct Segments(Option<u32>);
 
@@ -48,7 +49,7 @@ enum MethodFlag {
 }
 
 impl ReplyFlags {
-    /// What the command line says of it.
+    /// Returns the reply settings of the command line.
     pub fn settings(&self) -> ReplySettings {
         ReplySettings {
             method: self.reply_method.map(MethodFlag::setting),
@@ -69,7 +70,7 @@ impl MethodFlag {
     }
 }
 
-/// How the loops send.
+/// Returns how the event loops send.
 pub fn send_path(settings: &ReplySettings) -> SendPath {
     let count = |setting: Option<Option<u32>>| setting.flatten().and_then(|count| NonZero::new(count as usize));
     SendPath {

@@ -4,19 +4,19 @@ use clap::{Args, ValueEnum};
 use config::{ReadAhead, StorageSettings};
 use fs_host::ReadAheadMode;
 
-/// How files are read and written. The defaults are the fastest that was measured.
+/// How files are read and written. The defaults are the fastest measured.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How files are read and written")]
+#[command(next_help_heading = "Storage")]
 pub struct StorageFlags {
-    /// How much is read ahead at once for each who reads a file on disk from front to back; `kernel` leaves that to the kernel, which
-    /// goes by descriptor and takes several readers of one file for one; `off` reads nothing ahead. [default: 4M]
+    /// Read-ahead window for each sequential reader of a file on disk; `kernel` uses the kernel's read-ahead, which
+    /// treats all readers of a file as one; `off` disables it. [default: 4M]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_read_ahead)]
     read_ahead: Option<ReadAhead>,
-    /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one. [default: on]
-    #[arg(long, value_name = "WHETHER")]
+    /// Combine adjacent NFSv3 WRITEs that arrive together into one write. [default: on]
+    #[arg(long, value_name = "SWITCH")]
     gather_writes: Option<Whether>,
-    /// Whether calls that wait for stable storage at the same time share flushes, on ext4, XFS and btrfs. [default: on]
-    #[arg(long, value_name = "WHETHER")]
+    /// Let requests that wait for stable storage at the same time share a flush (ext4, XFS, btrfs). [default: on]
+    #[arg(long, value_name = "SWITCH")]
     group_commit: Option<Whether>,
 }
 
@@ -27,7 +27,7 @@ enum Whether {
 }
 
 impl StorageFlags {
-    /// What the command line says of it.
+    /// Returns the storage settings of the command line.
     pub fn settings(&self) -> StorageSettings {
         let is_on = |whether| whether == Whether::On;
         StorageSettings {
@@ -38,7 +38,7 @@ impl StorageFlags {
     }
 }
 
-/// Who reads ahead.
+/// Returns who reads ahead.
 pub fn read_ahead_mode(settings: &StorageSettings) -> ReadAheadMode {
     match settings.read_ahead.unwrap_or(ReadAhead::Streams(fs_host::ReadAhead::WINDOW_BYTES)) {
         ReadAhead::Kernel => ReadAheadMode::Kernel,

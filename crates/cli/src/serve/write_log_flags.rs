@@ -3,33 +3,33 @@ use std::time::Duration;
 use clap::Args;
 use config::{WriteLogPlace, WriteLogSettings};
 
-/// Where stable changes are logged before they are in storage.
+/// The write log, which makes changes durable before they reach the exports' disk.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "The write log")]
+#[command(next_help_heading = "Write log")]
 pub struct WriteLogFlags {
-    /// Acknowledge stable writes and changes of names and attributes once they are in a log: a file, made if it is missing, or a block
-    /// device, best on a fast disk; or `memory`, for experiments
+    /// Acknowledge stable writes and metadata changes once they are in this log: a file, created if missing, or a block
+    /// device, best on a fast disk (docs/write-log.md). `memory` is for experiments.
     #[arg(long, value_name = "PATH", value_parser = config::parse_write_log)]
     write_log: Option<WriteLogPlace>,
-    /// How large a new log is made. [default: 256M]
+    /// Size of a new log. [default: 256M]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
     write_log_size: Option<u64>,
-    /// How full the log gets before everything is brought to storage. [default: 50%]
+    /// Flush all changes to storage when the log is this full, in percent. [default: 50%]
     #[arg(long, value_name = "PERCENT", value_parser = config::parse_percent)]
     write_log_high_water: Option<u8>,
-    /// How full it may be after that, or it is done once more. [default: 25%]
+    /// Flush again until the log is at most this full, in percent. [default: 25%]
     #[arg(long, value_name = "PERCENT", value_parser = config::parse_percent)]
     write_log_low_water: Option<u8>,
-    /// How long a change is at most only in the log. [default: 10s]
+    /// Flush a change to storage after this time in the log. [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     write_log_max_age: Option<Duration>,
-    /// Allow a write log in memory: what clients were told is stable is lost with the process
+    /// Allow `--write-log memory`, which loses acknowledged changes when the process ends.
     #[arg(long)]
     lose_my_data: bool,
 }
 
 impl WriteLogFlags {
-    /// What the command line says of it.
+    /// Returns the write-log settings of the command line.
     pub fn settings(&self) -> WriteLogSettings {
         WriteLogSettings {
             path: self.write_log.clone(),

@@ -1,4 +1,4 @@
-//! Tests between two kernels: how one is run, and what is shown of its two ends.
+//! Tests between two kernels: runs one, and shows the figures of its two ends.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::watch::{Interrupted, Watched};
 use crate::failure::{Failure, TcpError};
 
-/// Runs a test with progress; nothing when the user wants no more.
+/// Runs a test with progress; returns nothing after an interruption.
 ///
 /// # Errors
-/// When it fails.
+/// When the test fails.
 pub fn one(
     name: &'static str,
     address: SocketAddr,
@@ -34,8 +34,7 @@ pub fn one(
     outcome.ok_or(TcpError::Died)?.map(Some).map_err(|error| TcpError::Kernel(error).into())
 }
 
-/// What is shown behind a test's own columns: the share of the machines' processors that was busy, processor time of
-/// the machines, and segments that were sent again.
+/// The columns behind a test's own: processor load and processor time of both machines, and retransmitted segments.
 pub const HEADS: [&str; 5] = ["local machine", "µs/KiB", "remote machine", "µs/KiB ", "resent"];
 
 /// One of the two ends.
@@ -59,15 +58,15 @@ pub fn cells(outcomes: &[Outcome]) -> [String; 5] {
     [percent(local), demand(local), percent(remote), demand(remote), resent.sum::<u64>().to_string()]
 }
 
-/// What a reader of the figures has to know of a test within a machine.
+/// A warning for tests within one machine.
 pub const SAME_MACHINE: &str = "both ends are on this machine, whose processor time is that of both together";
 
-/// What a reader of these figures has to know.
+/// Returns a warning if a test was within one machine.
 pub fn note<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
     outcomes.any(|outcome| outcome.is_same_machine).then(|| SAME_MACHINE.to_owned())
 }
 
-/// Processor time in µs per KiB that arrived at either end.
+/// Returns processor time in µs per KiB that arrived at either end.
 pub fn us_per_kib(time: Duration, outcome: &Outcome) -> f64 {
     time.as_secs_f64() * 1e6 / (outcome.bytes() as f64 / 1024.0).max(f64::MIN_POSITIVE)
 }

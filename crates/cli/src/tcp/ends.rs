@@ -17,7 +17,7 @@ pub fn resolve(text: &str) -> Result<SocketAddr, Failure> {
     found.ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))
 }
 
-/// The host and the port, which is the usual one unless there is one.
+/// Splits a host from its port, or returns the default port.
 fn split(text: &str) -> (&str, u16) {
     match text.rsplit_once(':').map(|(host, port)| (host, port.parse())) {
         Some((host, Ok(port))) if !host.contains(':') || host.ends_with(']') => (unbracketed(host), port),

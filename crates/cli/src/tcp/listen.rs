@@ -9,23 +9,24 @@ use segments::kernel::{DEFAULT_PORT, Error, Kind, Listener, Served};
 
 use crate::failure::{Failure, TcpError, explain};
 
-/// Wait for streams and requests of other hosts, one test after another.
+/// Serve as the remote end of `wharf tcp stream` and `wharf tcp rr`.
 ///
-/// Anyone who reaches the port can start a test, as with iperf3 -s; what a test takes is bounded. It ends with Ctrl-C.
+/// Serves one test after another, until Ctrl-C. As with iperf3 -s, anyone who reaches the port can start a test; each
+/// test's resources are limited.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// Where to listen: ADDR:PORT, an address or a port. [default: port 5210 of all addresses]
+    /// Address to listen on: ADDR:PORT, an address or a port. [default: port 5210 of all addresses]
     #[arg(value_name = "ADDR:PORT", value_parser = parse_address)]
     address: Option<SocketAddr>,
-    /// The port for the connections of a test, for firewalls. [default: one that is free]
+    /// Port for the data connections of a test, for firewalls; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     data_port: u16,
-    /// End after one test that has reached its end.
+    /// Exit after one completed test.
     #[arg(short = '1', long)]
     once: bool,
 }
 
-/// Serves tests and says a line of each.
+/// Serves tests, and prints a line for each.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let listener = bind(flags).map_err(TcpError::Kernel)?;
     let address = listener.address().map_err(TcpError::Kernel)?;
@@ -37,7 +38,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     Ok(listener.serve(flags.once, tell).map_err(TcpError::Kernel)?)
 }
 
-/// Listens on all addresses of both families unless told otherwise, or of IPv4 where there is no other.
+/// Listens on all addresses of both families by default, or of IPv4 only if there is no IPv6.
 fn bind(flags: &Flags) -> Result<Listener, Error> {
     let any = |ip: IpAddr| Listener::bind(SocketAddr::new(ip, DEFAULT_PORT), flags.data_port);
     match flags.address {

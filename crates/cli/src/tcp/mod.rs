@@ -1,4 +1,4 @@
-//! `wharf tcp`: what a TCP sender hands to the network card, what of it is seen in packets, and how fast it goes.
+//! `wharf tcp`: how a TCP sender cuts its data into packets, and how fast it is.
 
 mod both_ends;
 mod ends;
@@ -15,14 +15,14 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Look at how TCP senders cut their data into packets, and measure streams and requests.
+/// Examine how TCP senders cut data into packets, and measure streams and requests.
 #[derive(Debug, Args)]
 pub struct Flags {
     #[command(subcommand)]
     action: Action,
 }
 
-/// What is done.
+/// What to do.
 #[derive(Debug, Subcommand)]
 enum Action {
     Trace(trace::Flags),
@@ -33,7 +33,7 @@ enum Action {
     Wire(wire::Flags),
 }
 
-/// Does it.
+/// Runs the command.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     match &flags.action {
         Action::Trace(flags) => trace::run(flags),

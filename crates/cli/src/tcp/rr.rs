@@ -18,40 +18,40 @@ use super::watch::Interrupted;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Send requests to another host and wait for each response, as netperf's TCP_RR does.
+/// Measure request/response latency and rate to another host, like netperf's TCP_RR.
 ///
-/// `wharf tcp listen` runs at the other end. Each connection sends a request when it has the response to the one before.
+/// `wharf tcp listen` must run at HOST. Each connection has one request in flight.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// Where wharf tcp listen runs; its port is 5210 unless given.
+    /// Host that runs wharf tcp listen. [default port: 5210]
     #[arg(value_name = "HOST[:PORT]")]
     host: String,
-    /// The sizes of requests and responses, up to 1 MiB each.
+    /// Sizes of requests and responses, up to 1 MiB each.
     #[arg(short = 'r', long, value_name = "REQUEST,RESPONSE", value_parser = parse_sizes, default_value = "1,1")]
     sizes: (usize, usize),
-    /// How many connections ask at the same time.
+    /// Number of connections, each with one request in flight.
     #[arg(short = 'P', long, value_name = "NUMBER", default_value_t = 1, value_parser = connections())]
     connections: usize,
-    /// How many requests are sent at most, over all connections. [default: without end]
+    /// Maximum number of requests, over all connections. [default: unlimited]
     #[arg(short = 'n', long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
-    /// For how long requests are sent at most. [default: 10s without --requests]
+    /// Maximum time per run. [default: 10s, unless --requests is given]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time: Option<Duration>,
-    /// The buffers of the sockets that send (SO_SNDBUF), at both ends. [default: as the kernel likes]
+    /// Send buffer of the sockets at both ends (SO_SNDBUF). [default: the kernel's]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     send_buffer: Option<usize>,
-    /// Their buffers for receiving (SO_RCVBUF). [default: as the kernel likes]
+    /// Receive buffer of the sockets at both ends (SO_RCVBUF). [default: the kernel's]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     receive_buffer: Option<usize>,
     #[command(flatten)]
     repeat: RepeatFlags,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// How long requests are sent when nobody says.
+/// The default time of a run.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
 /// Runs of the same test.
@@ -71,7 +71,7 @@ fn us_per_transaction(end: &End, outcome: &Outcome) -> f64 {
     end.process_time.as_secs_f64() * 1e6 / (outcome.local.transactions as f64).max(f64::MIN_POSITIVE)
 }
 
-/// Runs the tests one after the other. Ctrl-C ends the one that runs and shows all that there are.
+/// Runs the tests one after the other. Ctrl-C ends the current run and shows all results.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let address = ends::resolve(&flags.host)?;
     let mut interrupted = Interrupted::listen()?;

@@ -1,4 +1,4 @@
-//! Runs that are repeated until their figures are known well enough, as netperf does it.
+//! Repeats runs until their figures are precise enough, as netperf does.
 
 use clap::Args;
 use measure::{Level, Samples};
@@ -6,27 +6,27 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// How often a run is repeated, on the command line; netperf's names.
+/// How often to repeat a run; the names are netperf's.
 #[derive(Debug, Args)]
 pub struct RepeatFlags {
-    /// How often each run is repeated: at least and at most. [default: 1,1; with -I: 3,10]
+    /// Minimum and maximum number of runs. [default: 1,1; with -I: 3,10]
     #[arg(short = 'i', long, value_name = "MIN,MAX", value_parser = parse_iterations)]
     iterations: Option<(usize, usize)>,
-    /// Repeat until speed and processor time are known this well: 95,10 is to 5 % in either direction, at a level of
-    /// 95 %.
+    /// Repeat until the confidence intervals of throughput and processor time are narrow enough: 95,10 requires
+    /// intervals at the 95 % level that are 10 % wide (±5 %).
     #[arg(short = 'I', long, value_name = "LEVEL,WIDTH", value_parser = parse_confidence)]
     confidence: Option<(Level, f64)>,
-    /// What chance follows from: the order of runs, and the faults of a path.
+    /// Seed of the order of runs and of injected faults.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
 }
 
-/// How often runs are repeated with -I, and how well figures are to be known with -i, when nobody says.
+/// The default number of runs with -I, and the default precision with -i.
 const DEFAULT_ITERATIONS: (usize, usize) = (3, 10);
 const DEFAULT_WIDTH: f64 = 0.05;
 
 impl RepeatFlags {
-    /// What the flags say.
+    /// Returns the limits that the flags set.
     pub fn repeats(&self) -> Repeats {
         let default = if self.confidence.is_some() { DEFAULT_ITERATIONS } else { (1, 1) };
         let (min, max) = self.iterations.unwrap_or(default);
@@ -35,18 +35,18 @@ impl RepeatFlags {
     }
 }
 
-/// How often a run is repeated, in netperf's terms.
+/// How often to repeat a run, in netperf's terms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeats {
-    /// The fewest runs, at least 1.
+    /// Minimum number of runs, at least 1.
     pub min: usize,
-    /// The most runs.
+    /// Maximum number of runs.
     pub max: usize,
-    /// How sure the intervals are.
+    /// Level of the confidence intervals.
     pub level: Level,
-    /// How wide they may be, as a share of the mean: 0.1 is 5 % to either side.
+    /// Maximum width of the intervals, as a share of the mean: 0.1 is ±5 %.
     pub width: f64,
-    /// What the order of the runs follows from.
+    /// Seed of the order of runs.
     pub seed: u64,
 }
 
@@ -56,20 +56,20 @@ pub type Figure<O> = fn(&O) -> f64;
 /// Runs of the same case.
 #[derive(Debug)]
 pub struct Series<C, O> {
-    /// What is the same in all of them.
+    /// What all of them have in common.
     pub case: C,
-    /// The figures that have to be known well enough.
+    /// The figures that must be precise enough.
     pub deciding: Vec<Figure<O>>,
-    /// What came of each run.
+    /// The result of each run.
     pub outcomes: Vec<O>,
 }
 
-/// A mean with half of its interval, as a share of it.
+/// A mean and half of its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// How far the true one may be off, as a share of the mean; unknown after a single run.
+    /// Half of the interval, as a share of the mean; unknown after a single run.
     pub half: Option<f64>,
 }
 
@@ -88,12 +88,12 @@ impl EstimateRecord {
 }
 
 impl<C, O> Series<C, O> {
-    /// One that has no runs yet.
+    /// A series without runs.
     pub fn new(case: C, deciding: &[Figure<O>]) -> Series<C, O> {
         Series { case, deciding: deciding.to_vec(), outcomes: Vec::new() }
     }
 
-    /// One of the figures over all runs.
+    /// Returns the mean of one figure over all runs.
     pub fn estimate(&self, figure: Figure<O>, level: Level) -> Estimate {
         let figures: Vec<f64> = self.outcomes.iter().map(figure).collect();
         let mean = figures.iter().sum::<f64>() / figures.len().max(1) as f64;
@@ -101,7 +101,7 @@ impl<C, O> Series<C, O> {
         Estimate { mean, half: interval.map(|interval| (interval.high - interval.low) / 2.0 / mean) }
     }
 
-    /// One of the figures, as it is shown.
+    /// Returns one figure as text.
     pub fn shown(&self, figure: Figure<O>, level: Level, scale: f64, digits: usize) -> String {
         let Estimate { mean, half } = self.estimate(figure, level);
         let half = half.filter(|half| half.is_finite()).map_or(String::new(), |half| format!(" ±{:.1}%", half * 100.0));
@@ -114,15 +114,15 @@ impl<C, O> Series<C, O> {
         runs >= repeats.max || (runs >= repeats.min && self.is_sure(repeats))
     }
 
-    /// Whether every figure that decides is known as well as was asked for.
+    /// Whether every deciding figure is precise enough.
     pub fn is_sure(&self, repeats: &Repeats) -> bool {
         let half = |figure: &Figure<O>| self.estimate(*figure, repeats.level).half;
         self.deciding.iter().all(|figure| half(figure).is_some_and(|half| half <= repeats.width / 2.0))
     }
 }
 
-/// Runs each series until it is sure, in random order, so that what slows one down slows all. `run` gives nothing when
-/// the user wants no more.
+/// Runs each series until it is precise enough, in random order, so that a disturbance affects all of them. `run`
+/// returns nothing after an interruption.
 ///
 /// # Errors
 /// Those of `run`.
@@ -143,7 +143,7 @@ pub fn repeat<C, O>(
     Ok(())
 }
 
-/// What is to be said below a table: that figures are not known as well as was asked for.
+/// Returns a warning if some figures are less precise than requested.
 pub fn unsure<C, O>(repeats: &Repeats, all: &[Series<C, O>]) -> Option<String> {
     let unsure = all.iter().filter(|series| repeats.max > 1 && !series.is_sure(repeats)).count();
     let (level, width) = (repeats.level.get() * 100.0, repeats.width * 50.0);
@@ -155,7 +155,7 @@ pub fn unsure<C, O>(repeats: &Repeats, all: &[Series<C, O>]) -> Option<String> {
     })
 }
 
-/// Two numbers; netperf has the larger one first, and either order will do.
+/// Reads two numbers in either order; netperf has the larger one first.
 fn parse_iterations(text: &str) -> Result<(usize, usize), String> {
     let wrong = || "two numbers from 1 to 1000 are needed, such as 3,10".to_owned();
     let (first, second) = text.split_once(',').ok_or_else(wrong)?;

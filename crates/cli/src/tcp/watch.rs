@@ -1,4 +1,4 @@
-//! What is seen of a run while it goes on, and Ctrl-C.
+//! Shows the progress of a run, and stops it on Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -15,28 +15,28 @@ const TICK: Duration = Duration::from_millis(100);
 /// How soon the end of a run is noticed.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Ctrl-C, as far as it came.
+/// Whether Ctrl-C was pressed.
 pub struct Interrupted {
     signals: Receiver<i32>,
     signal: Option<i32>,
 }
 
-/// A run that goes on.
+/// A run in progress.
 pub struct Watched<'a> {
-    /// What is run.
+    /// Its name.
     pub name: &'a str,
-    /// How far it is.
+    /// The bytes transferred so far.
     pub bytes: &'a AtomicU64,
-    /// Set to end it.
+    /// Set to stop the run.
     pub stop: &'a AtomicBool,
-    /// How many bytes it takes, if that is known.
+    /// The bytes to transfer, if known.
     pub total: Option<u64>,
-    /// How long it takes, if that is known.
+    /// The time of the run, if known.
     pub duration: Option<Duration>,
 }
 
 impl Interrupted {
-    /// Takes Ctrl-C from here on.
+    /// Listens for Ctrl-C.
     ///
     /// # Errors
     /// When signals cannot be received.
@@ -44,13 +44,13 @@ impl Interrupted {
         Ok(Interrupted { signals: interruption::listen()?, signal: None })
     }
 
-    /// Whether it came.
+    /// Whether Ctrl-C was pressed.
     pub fn look(&mut self) -> bool {
         self.signal = self.signal.or_else(|| self.signals.try_recv().ok());
         self.signal.is_some()
     }
 
-    /// Runs something with a progress bar, and stops it on Ctrl-C; `None` when it has panicked.
+    /// Runs something with a progress bar, and stops it on Ctrl-C; `None` if it panicked.
     pub fn watch<T: Send>(&mut self, watched: &Watched<'_>, run: impl FnOnce() -> T + Send) -> Option<T> {
         let bar = watched.bar();
         let began = Instant::now();
@@ -71,7 +71,7 @@ impl Interrupted {
         result
     }
 
-    /// The failure that a command ends with after Ctrl-C.
+    /// Returns a failure after Ctrl-C.
     ///
     /// # Errors
     /// [`Failure::Interrupted`].

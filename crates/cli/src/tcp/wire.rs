@@ -1,4 +1,4 @@
-//! `wharf tcp wire`: the rules for cutting on a wire with a speed, beside the kernel's own sender.
+//! `wharf tcp wire`: the cutting rules and the kernel's own sender on a wire of limited speed.
 
 use std::io::Write;
 use std::time::Duration;
@@ -21,56 +21,55 @@ use super::watch::{Interrupted, Watched};
 use crate::failure::{Failure, TcpError};
 use crate::output::Output;
 
-/// Send over a wire of a given speed, with each rule for cutting and with the kernel's sender, with and without offload.
+/// Compare the cutting rules and the kernel's sender on a wire of a given speed, with and without offload.
 ///
-/// The wire joins two network namespaces that end with the run; 24 bytes of Ethernet around each frame are counted. The
-/// senders take turns in random order, and those of a round are compared with one another. This needs the superuser's
-/// rights, or unshare -rn, and ip and tc.
+/// The wire connects two temporary network namespaces, and counts 24 bytes of Ethernet for each frame. The senders run
+/// in random order, and those of a round are compared. Requires root (or unshare -rn), ip and tc. See docs/segments.md.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The speed of the wire in bits per second, such as 1G or 100M.
+    /// Speed of the wire in bits per second, such as 1G or 100M.
     #[arg(long, value_name = "SPEED", value_parser = parse_speed, default_value = "1G")]
     rate: u64,
-    /// How much is sent in each run at most. [default: 100M, or without end with --time]
+    /// Maximum bytes per run. [default: 100M, unlimited with --time]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
     bytes: Option<u64>,
-    /// For how long data is sent at most.
+    /// Maximum time per run.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time: Option<Duration>,
-    /// The sender's buffer.
+    /// Send buffer.
     #[arg(long, value_name = "SIZE", value_parser = parse_memory, default_value = "1M")]
     send_buffer: usize,
-    /// The receiver's buffer (SO_RCVBUF). [default: as the kernel likes]
+    /// Receive buffer (SO_RCVBUF). [default: the kernel's]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     receive_buffer: Option<usize>,
-    /// How much the receiver reads at once.
+    /// Bytes per read of the receiver.
     #[arg(long, value_name = "SIZE", value_parser = parse_memory, default_value = "64K")]
     read_size: usize,
     #[command(flatten)]
     repeat: RepeatFlags,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// What is sent when nobody says.
+/// The default amount of data.
 const DEFAULT_BYTES: u64 = 100 << 20;
-/// The most bytes of an IP packet on Ethernet.
+/// The MTU of Ethernet.
 const MTU: u16 = 1500;
 /// How long the receiver may be silent.
 const GIVE_UP: Duration = Duration::from_secs(20);
-/// How much the kernel's sender is given at once, as much as the other one takes.
+/// How much the kernel's sender gets per call, as much as the other one takes.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// Who sends.
+/// A sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Case {
-    /// The rule of the sender in user space, or the kernel's sender.
+    /// The rule of the sender in user space; none for the kernel's sender.
     rule: Option<Rule>,
     has_offload: bool,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 struct Run {
     bytes: u64,
@@ -78,7 +77,7 @@ struct Run {
     sender_time: Duration,
     receiver_time: Duration,
     machine_time: Option<Duration>,
-    /// Packets as they were handed over, where that is known.
+    /// The packets as the sender handed them over, where known.
     tally: Option<Tally>,
     frames: u64,
     resent: u64,
@@ -111,7 +110,7 @@ impl Case {
     }
 }
 
-/// Lets the senders take turns. Ctrl-C ends the one that runs and shows all that there are.
+/// Runs the senders in turn. Ctrl-C ends the current run and shows all results.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let mut interrupted = Interrupted::listen()?;
     let mut all: Vec<Series> = Case::all().map(|case| Series::new(case, &FIGURES)).collect();
@@ -216,7 +215,7 @@ struct SeriesRecord {
     sender_us_per_kib: EstimateRecord,
     receiver_us_per_kib: EstimateRecord,
     machine_us_per_kib: EstimateRecord,
-    /// Ratios of speed and of the sender's processor time to those of the rule `before` in the same rounds.
+    /// Throughput, and processor time of the sender, divided by those of the rule `before` in the same rounds.
     speed_to_before: Option<RatioRecord>,
     sender_time_to_before: Option<RatioRecord>,
     runs: Vec<RunRecord>,
@@ -281,8 +280,8 @@ impl RunRecord {
     }
 }
 
-/// How a figure differs from that of the rule `before` with the same offload, round by round; nothing with fewer than
-/// six rounds.
+/// Compares a figure with that of the rule `before` with the same offload, round by round; nothing with fewer than six
+/// rounds.
 fn to_before(series: &Series, all: &[Series], figure: Figure<Run>, level: Level) -> Option<Comparison> {
     let before = Case { rule: Some(Rule::Before), ..series.case };
     let before = all.iter().find(|other| other.case == before && other.case != series.case)?;
@@ -339,14 +338,14 @@ fn table(all: &[Series], level: Level) -> Table {
     table
 }
 
-/// The interval of a ratio as changes in percent.
+/// Returns the interval of a ratio as changes in percent.
 fn shown(comparison: &Comparison) -> String {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let interval = comparison.ratio.interval;
     format!("{:+.1}% to {:+.1}%", percent(interval.low), percent(interval.high))
 }
 
-/// Reads a speed: bits per second, with powers of 1000 behind it.
+/// Reads a speed in bits per second, with a suffix for powers of 1000.
 fn parse_speed(text: &str) -> Result<u64, String> {
     let wrong = || "a speed is from 1M to 100G bits per second".to_owned();
     let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);

@@ -1,4 +1,4 @@
-//! `wharf tcp model`: what a cutting rule does, in virtual time.
+//! `wharf tcp model`: simulates the rules for cutting a stream into sends.
 
 mod record;
 
@@ -13,31 +13,31 @@ use crate::failure::Failure;
 use crate::output::Output;
 use record::RunRecord;
 
-/// Model a TCP stream under rules for cutting, and count its packets.
+/// Simulate a TCP stream under rules for cutting it into sends, and count its packets.
 ///
-/// A sender and a receiver like those of FreeBSD in 2016, with 10 Gbit/s between them, in virtual time: the same seed
-/// gives the same packets. Nothing is sent, and no right is needed.
+/// Sender and receiver are like those of FreeBSD in 2016, 10 Gbit/s apart, in virtual time. The same seed gives the
+/// same packets. Nothing is sent; no privileges are needed. See docs/segments.md.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// What limits the speed; all three, one after the other, unless given.
+    /// What limits the throughput. [default: all three, one after the other]
     #[arg(long, value_name = "WHAT")]
     limit: Vec<LimitName>,
-    /// The rule: before or after the change of 2016, or as stacks do today; all three unless given.
+    /// Cutting rule: before or after FreeBSD's change of 2016, or as TCP stacks do today. [default: all three]
     #[arg(long, value_name = "RULE")]
     rule: Vec<RuleName>,
-    /// How much is sent.
+    /// Bytes to send.
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size, default_value = "100M")]
     bytes: u64,
-    /// Run with the eight pairs of socket buffers of the document's netperf tests.
+    /// Run with the eight pairs of socket buffer sizes of FreeBSD's netperf tests of 2016.
     #[arg(long)]
     buffers: bool,
-    /// How much the receiver reads at once where it is the limit. [default: 1448 bytes, the data of one packet]
+    /// Bytes per read of the receiver where the receiver is the limit. [default: 1448, the data of one packet]
     #[arg(long, value_name = "SIZE", value_parser = parse_read)]
     read_size: Option<u64>,
-    /// What chance follows from.
+    /// Seed of the random choices.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -45,22 +45,22 @@ pub struct Flags {
 /// [`Limit`] on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LimitName {
-    /// The sender's processor.
+    /// Processor time of the sender.
     Sender,
-    /// The receiver's window.
+    /// Receive window.
     Window,
-    /// The receiving application.
+    /// Receiving application.
     Receiver,
 }
 
 /// [`Rule`] on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuleName {
-    /// Whole segments while more data is queued; a lone segment goes without offload.
+    /// Whole segments while more data is queued; a lone segment is sent without offload.
     Before,
-    /// Whole segments above two, otherwise everything at once.
+    /// Whole segments for more than two, otherwise all data at once.
     After,
-    /// Whole segments while more data is queued, within the card's limits.
+    /// Whole segments while more data is queued, within the limits of the network card.
     Today,
 }
 
@@ -84,7 +84,7 @@ impl From<RuleName> for Rule {
     }
 }
 
-/// One run of the model.
+/// One run of the simulation.
 struct Done {
     limit: Limit,
     rule: Rule,

@@ -14,86 +14,86 @@ use crate::tcp::series::RepeatFlags;
 
 /// Send a TCP stream to another host, or from a sender in user space to this machine's kernel.
 ///
-/// With HOST the two ends are sockets of the kernels here and at HOST, where `wharf tcp listen` runs, as with iperf and
-/// netperf: speed in either direction, processor time at both ends, segments that were sent again.
+/// With HOST, both ends are kernel sockets, as with iperf and netperf; `wharf tcp listen` must run there. Shows
+/// throughput, processor time at both ends, and retransmitted segments.
 ///
-/// Without HOST the sender is Wharf's own, over a TAP device in a network namespace that ends with the run; it hands
-/// super-segments of up to 64 KiB to the kernel, cut by a rule, and its packets are counted. The received bytes are
-/// compared with the sent ones. This needs the superuser's rights, or unshare -rn.
+/// Without HOST, Wharf's own sender sends over a TAP device in a temporary network namespace. It hands super-segments
+/// of up to 64 KiB to the kernel, cut by a rule, and counts its packets; the data received is verified. Requires root
+/// or unshare -rn. See docs/segments.md.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// Where wharf tcp listen runs; its port is 5210 unless given.
+    /// Host that runs wharf tcp listen. [default port: 5210]
     #[arg(value_name = "HOST[:PORT]")]
     pub(super) host: Option<String>,
     #[command(flatten)]
     pub(super) between: HostFlags,
-    /// The rule: before or after the change of 2016, or as stacks do today; all three, one after the other, unless
-    /// given.
+    /// Cutting rule: before or after FreeBSD's change of 2016, or as TCP stacks do today. [default: all three, one
+    /// after the other]
     #[arg(long, value_name = "RULE", conflicts_with = "host")]
     rule: Vec<RuleName>,
-    /// How much is sent at most. [default: 100M, or without end with --time or HOST]
+    /// Maximum bytes to send. [default: 100M; unlimited with --time or HOST]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
     pub(super) bytes: Option<u64>,
-    /// For how long data is sent at most. [default: 10s with HOST and without --bytes]
+    /// Maximum time to send. [default: 10s with HOST and without --bytes]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(super) time: Option<Duration>,
-    /// Let no super-segments leave.
+    /// Send single packets only, no super-segments.
     #[arg(long, conflicts_with = "host")]
     no_offload: bool,
-    /// The sender's buffer, with HOST that of its socket (SO_SNDBUF). [default: 1M; with HOST as the kernel likes]
+    /// Send buffer (with HOST: SO_SNDBUF). [default: 1M; with HOST: the kernel's]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     pub(super) send_buffer: Option<usize>,
-    /// The receiver's buffer (SO_RCVBUF). [default: as the kernel likes]
+    /// Receive buffer (SO_RCVBUF). [default: the kernel's]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     pub(super) receive_buffer: Option<usize>,
-    /// Send with each of the eight pairs of socket buffers of the document's netperf tests.
+    /// Run with the eight pairs of socket buffer sizes of FreeBSD's netperf tests of 2016.
     #[arg(long, conflicts_with_all = ["send_buffer", "receive_buffer"])]
     pub(super) buffers: bool,
-    /// How fast the receiver reads, in bytes per second. [default: as fast as it can]
+    /// Maximum read rate of the receiver, in bytes per second. [default: unlimited]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size, conflicts_with = "host")]
     read_rate: Option<u64>,
-    /// How much the receiver reads at once.
+    /// Bytes per read of the receiver.
     #[arg(long, value_name = "SIZE", value_parser = parse_memory, default_value = "64K")]
     pub(super) read_size: usize,
-    /// Have tcpdump write what passes the device to this file, for wharf tcp trace; of one stream with one --rule.
+    /// Capture the packets to this file with tcpdump, for wharf tcp trace. Only for a single stream with one --rule.
     #[arg(long, value_name = "FILE", requires = "rule", conflicts_with_all = ["host", "buffers", "iterations", "confidence"])]
     capture: Option<PathBuf>,
-    /// Congestion control.
+    /// Congestion control algorithm.
     #[arg(long, value_name = "NAME", default_value = "cubic", conflicts_with = "host")]
     congestion: Congestion,
-    /// The most bytes of an IP packet.
+    /// MTU: maximum bytes of an IP packet.
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..),
           conflicts_with = "host")]
     mtu: u16,
-    /// How many of a hundred frames are lost, in either direction; a super-segment is one frame.
+    /// Percentage of frames lost in either direction; a super-segment is one frame.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent, conflicts_with = "host")]
     loss: f64,
-    /// How many of a hundred come twice.
+    /// Percentage of frames duplicated.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent, conflicts_with = "host")]
     duplication: f64,
-    /// How many of a hundred come up to 5 ms late.
+    /// Percentage of frames delayed by up to 5 ms.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent, conflicts_with = "host")]
     reordering: f64,
     #[command(flatten)]
     pub(super) repeat: RepeatFlags,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
 }
 
-/// What there is only between two hosts.
+/// Flags for tests between two hosts.
 #[derive(Debug, Args)]
 pub(super) struct HostFlags {
-    /// The other end sends.
+    /// The remote end sends.
     #[arg(short = 'R', long, requires = "host", conflicts_with = "both")]
     pub reverse: bool,
-    /// Both ends send, over connections of their own.
+    /// Both ends send, each over its own connections.
     #[arg(long, requires = "host")]
     pub both: bool,
-    /// How many connections send at the same time in each direction.
+    /// Number of parallel connections in each direction.
     #[arg(short = 'P', long, value_name = "NUMBER", requires = "host", default_value_t = 1, value_parser = connections())]
     pub connections: usize,
-    /// How much is written at once, up to 1 MiB.
+    /// Bytes per write, up to 1 MiB.
     #[arg(short = 'l', long, value_name = "SIZE", value_parser = parse_memory, requires = "host", default_value = "128K")]
     pub message: usize,
 }
@@ -107,14 +107,14 @@ enum Congestion {
     Cubic,
 }
 
-/// What is sent when nobody says.
+/// The default amount of data.
 const DEFAULT_BYTES: u64 = 100 << 20;
 const DEFAULT_SEND_BUFFER: usize = 1 << 20;
-/// How late a frame comes that is reordered.
+/// The longest delay of a reordered frame.
 const MAX_DELAY: Duration = Duration::from_millis(5);
 /// How long the receiver may be silent.
 const GIVE_UP: Duration = Duration::from_secs(20);
-/// The most memory for a buffer.
+/// The largest buffer.
 const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
 impl Flags {
@@ -122,12 +122,12 @@ impl Flags {
         if self.rule.is_empty() { Rule::ALL.to_vec() } else { self.rule.iter().map(|name| Rule::from(*name)).collect() }
     }
 
-    /// Whether there would be several captures in one file.
+    /// Whether several captures would go to one file.
     pub(super) fn is_ambiguous(&self) -> bool {
         self.capture.is_some() && self.rule.len() > 1
     }
 
-    /// The document's pairs if they are wanted, and none otherwise.
+    /// Returns the pairs of buffers to run with, or no pair.
     pub(super) fn buffer_pairs(&self) -> Vec<Option<(usize, u64)>> {
         if self.buffers { DOCUMENT_BUFFERS.map(Some).to_vec() } else { vec![None] }
     }
@@ -167,7 +167,7 @@ impl Flags {
     }
 }
 
-/// How many connections a test may have.
+/// Reads a number of connections.
 pub fn connections() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=MAX_CONNECTIONS as u64)
 }

@@ -17,10 +17,10 @@ use crate::tcp::ends;
 use crate::tcp::series::{self, EstimateRecord, Figure};
 use crate::tcp::watch::Interrupted;
 
-/// How long a stream is when nobody says.
+/// The default time of a stream.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
-/// Runs of the same stream; the case is what is done, and the document's pair of buffers.
+/// Runs of the same test with the same pair of buffers.
 type Series = series::Series<(Test, Option<(usize, u64)>), Outcome>;
 
 /// Bits per second to the other end and from it, and processor time of the program at both ends in µs per KiB.
@@ -34,7 +34,7 @@ fn remote_demand(outcome: &Outcome) -> f64 {
     both_ends::us_per_kib(outcome.remote.process_time, outcome)
 }
 
-/// Sends the streams one after the other. Ctrl-C ends the one that runs and shows all that there are.
+/// Runs the streams one after the other. Ctrl-C ends the current run and shows all results.
 pub fn run(flags: &Flags, host: &str) -> Result<(), Failure> {
     let address = ends::resolve(host)?;
     let mut interrupted = Interrupted::listen()?;
@@ -80,7 +80,7 @@ impl Flags {
         }
     }
 
-    /// The figures that have to be known well enough: the speeds there are, and processor time.
+    /// Returns the figures that must be precise enough: the throughputs there are, and processor time.
     fn deciding(&self) -> Vec<Figure<Outcome>> {
         let [out, back, local, remote] = FIGURES;
         match self.direction() {

@@ -8,7 +8,7 @@ mod user;
 use crate::failure::Failure;
 pub use flags::{Flags, connections, parse_memory, parse_time};
 
-/// Sends the streams one after the other. Ctrl-C ends the one that runs and shows all that there are.
+/// Runs the streams one after the other. Ctrl-C ends the current run and shows all results.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     match &flags.host {
         Some(host) => host::run(flags, host),

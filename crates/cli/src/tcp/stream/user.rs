@@ -12,12 +12,12 @@ use crate::tcp::watch::{Interrupted, Watched};
 /// Runs of the same stream.
 pub type Series = series::Series<Case, Outcome>;
 
-/// What is the same in all of them.
+/// What all runs of a stream have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// The rule.
     pub rule: Rule,
-    /// Send and receive buffer in bytes, if they were chosen from the document's pairs.
+    /// Send and receive buffer in bytes, if they are one of the pairs of `--buffers`.
     pub buffers: Option<(usize, u64)>,
 }
 
@@ -25,7 +25,7 @@ pub struct Case {
 pub const FIGURES: [Figure<Outcome>; 3] =
     [Outcome::bits_per_second, Outcome::sender_us_per_kib, Outcome::receiver_us_per_kib];
 
-/// Sends the streams one after the other.
+/// Runs the streams one after the other.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     if flags.is_ambiguous() {
         return Err(TcpError::SeveralCaptures.into());
@@ -53,7 +53,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     ended.and_then(|()| interrupted.end())
 }
 
-/// One stream, with progress.
+/// Runs one stream, with progress.
 fn one(options: &Options, interrupted: &mut Interrupted) -> Result<Outcome, Failure> {
     let control = Control::default();
     let watched = Watched {
@@ -71,7 +71,7 @@ fn one(options: &Options, interrupted: &mut Interrupted) -> Result<Outcome, Fail
     }
 }
 
-/// Packets of all runs.
+/// Adds up the packets of all runs.
 pub fn tally(series: &Series) -> Tally {
     series.outcomes.iter().fold(Tally::default(), |mut sum, outcome| {
         sum += outcome.tally;

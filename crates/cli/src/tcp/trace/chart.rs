@@ -9,7 +9,7 @@ pub fn draw(trace: &Trace) -> Result<String, ChartError> {
     let interval = flows.iter().map(|flow| flow.timeline.interval()).max().unwrap_or(Duration::from_secs(1));
     let mut bars: Vec<Tally> = Vec::new();
     for flow in flows {
-        // Each flow's intervals are the shortest one times a power of two.
+        // The interval of each flow is the shortest one times a power of two.
         let merged = (interval.as_nanos() / flow.timeline.interval().as_nanos().max(1)).max(1) as usize;
         for (index, tally) in flow.timeline.tallies().iter().enumerate() {
             if bars.len() <= index / merged {

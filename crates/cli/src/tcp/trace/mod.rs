@@ -1,4 +1,4 @@
-//! `wharf tcp trace`: the sizes of the data packets in a capture.
+//! `wharf tcp trace`: the sizes of data packets in a capture.
 
 mod chart;
 mod record;
@@ -16,37 +16,35 @@ use crate::failure::{Failure, TcpError};
 use crate::output::Output;
 use record::TraceRecord;
 
-/// Count the data packets of a capture: single-MSS, full, fractional, super-segments.
+/// Classify the data packets of a capture: single-MSS, full, fractional, super-segments.
 ///
-/// Each direction of a connection has a row. A super-segment is a packet with more data than the MSS, which the
-/// network card or the kernel behind the capture cuts. Early are single-MSS packets behind which more
-/// left within 1 ms, though the other end had said nothing that allowed more: in a capture at a sender with offload there
-/// should be none. `tcpdump -i IF -s 128 -w FILE tcp` writes a capture that is
-/// enough.
+/// Each direction of a connection has a row. A super-segment has more data than the MSS; the network card or the kernel
+/// cuts it after the capture. `Early` counts single-MSS packets that the sender followed with more data within 1 ms
+/// without a packet from the peer that allowed it. A sender with offload should have none. Capture with `tcpdump -i IF
+/// -s 128 -w FILE tcp`.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The capture, as pcap or pcapng; - is standard input.
+    /// Capture file (pcap or pcapng); - reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Show intervals of this length too; they get longer by powers of two when there are more than 256.
+    /// Also show intervals of this length. Above 256 intervals the length doubles.
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     interval: Option<Duration>,
-    /// The most data of one packet in bytes, without options. [default: what the handshake says, or Ethernet's without
-    /// one]
+    /// Maximum data bytes of a packet, without TCP options. [default: from the handshake, or that of Ethernet]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(1..))]
     mss: Option<u16>,
-    /// Draw the packets over time to this file, as SVG.
+    /// Draw the packets over time to this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-/// The length of intervals when nobody says.
+/// The default length of intervals.
 const DEFAULT_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Shows what a capture says. One that ends early is shown as far as it goes, and fails then.
+/// Shows a capture. A capture that ends early is shown up to there, and then fails.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let capture = open(&flags.file)?;
     let options = Options { mss: flags.mss.map(usize::from), interval: flags.interval.unwrap_or(DEFAULT_INTERVAL) };
@@ -84,7 +82,7 @@ fn show(flags: &Flags, trace: &Trace) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The flows with data, those with most bytes first.
+/// Returns the flows with data, those with most bytes first.
 fn senders(trace: &Trace) -> Vec<&Flow> {
     let mut flows: Vec<&Flow> = trace.flows.iter().filter(|flow| flow.tally.packets() > 0).collect();
     flows.sort_by_key(|flow| std::cmp::Reverse(flow.tally.bytes));

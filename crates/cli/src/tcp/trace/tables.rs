@@ -3,10 +3,10 @@ use segments::trace::{Flow, MssSource, Tally, Trace};
 
 use super::senders;
 
-/// The most connections that have a row of their own; JSON has them all.
+/// The maximum number of rows; JSON has all connections.
 const MAX_ROWS: usize = 20;
 
-/// One row for each direction of a connection with data, one for all of them, and what was not counted.
+/// Returns one row for each direction with data, one for the sum, and counts of ignored packets.
 pub fn connections(trace: &Trace) -> String {
     let heads = [Column::text("from"), Column::text("to"), Column::number("MSS")];
     let mut table = Table::new(heads.into_iter().chain(counts_heads()).chain([Column::number("early")]));
@@ -28,7 +28,7 @@ pub fn connections(trace: &Trace) -> String {
     text + &notes(trace, &flows)
 }
 
-/// One row for each interval of each direction with data.
+/// Returns one row for each interval of each direction with data.
 pub fn intervals(trace: &Trace) -> String {
     let heads = [Column::number("at"), Column::text("from"), Column::text("to")];
     let mut table = Table::new(heads.into_iter().chain(counts_heads()));
@@ -43,7 +43,7 @@ pub fn intervals(trace: &Trace) -> String {
     table.to_text()
 }
 
-/// All packets together.
+/// Adds up all packets.
 fn total(flows: &[&Flow]) -> Tally {
     flows.iter().fold(Tally::default(), |mut sum, flow| {
         sum += flow.tally;
