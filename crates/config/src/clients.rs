@@ -20,7 +20,7 @@ pub enum ClientsError {
     #[error("{0}: Kerberos is not supported")]
     Gss(String),
     /// It looks like an address and is none.
-    #[error("{0} is no address")]
+    #[error("{0} is not an address")]
     NotAnAddress(String),
     /// It is nothing at all.
     #[error(transparent)]

@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn bad_memory_is_refused_with_its_argument() {
-        for (argument, part) in [("mem:4X", "no size"), ("mem:0", "no size"), ("mem:4G=x", "absolute")] {
+        for (argument, part) in [("mem:4X", "not a size"), ("mem:0", "not a size"), ("mem:4G=x", "absolute")] {
             let error = parse(&flags(&[argument])).unwrap_err().to_string();
             assert!(error.starts_with(argument) && error.contains(part), "{error}");
         }

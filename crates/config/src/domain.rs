@@ -11,7 +11,7 @@ pub fn parse_domain(text: &str) -> Result<String, String> {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     match text.len() {
         1..=MAX_DOMAIN_BYTES if text.bytes().all(is_good) => Ok(text.to_owned()),
-        _ => Err(format!("{text:?} is no domain; write it like example.org")),
+        _ => Err(format!("{text:?} is not a domain; write it like example.org")),
     }
 }
 

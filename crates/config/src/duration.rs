@@ -4,16 +4,16 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// It is neither a time nor the absence of one.
-    #[error("{0:?} is no time; write a whole number of seconds, or one with us, ms, s, m, h or d, or `never`")]
+    #[error("{0:?} is not a time; write a whole number of seconds, or one with us, ms, s, m, h or d, or `never`")]
     Timeout(String),
     /// It is not a time that ends.
-    #[error("{0:?} is no time; write a whole number of seconds, or one with us, ms, s, m, h or d")]
+    #[error("{0:?} is not a time; write a whole number of seconds, or one with us, ms, s, m, h or d")]
     Time(String),
     /// It cannot be counted in seconds.
-    #[error("{0:?} is no time for a lease; write a whole number of seconds from 1 on, or one with s, m, h or d")]
+    #[error("{0:?} is not a lease time; write a whole number of seconds of at least 1, or one with s, m, h or d")]
     Lease(String),
     /// It is neither a time to stay awake nor the absence of one.
-    #[error("{0:?} is no time to stay awake for; write one up to 10ms, such as 100us, or `off`")]
+    #[error("{0:?} is not a busy-poll time; write a time up to 10ms, such as 100us, or `off`")]
     BusyPoll(String),
 }
 

@@ -16,7 +16,7 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// A file is larger than any configuration.
-    #[error("{}: more than {max_bytes} bytes: this is no configuration", path.display())]
+    #[error("{}: has more than {max_bytes} bytes, too many for a configuration file", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -34,9 +34,8 @@ pub enum ConfigError {
     },
     /// An export would be open to a network that nobody meant.
     #[error(
-        "{address} is reached from other machines, and nobody said who may have {export} ({origin}): \
-         add --client NETWORK (for example --client 10.0.0.0/8), or --client '*' to let everybody in; \
-         in a file, name the export's clients"
+        "other machines can reach {address}, but {export} ({origin}) names no clients: add --client NETWORK (for \
+         example --client 10.0.0.0/8), or --client '*' for all clients; in a file, name the export's clients"
     )]
     Exposed {
         /// The address.
@@ -87,10 +86,10 @@ pub enum Reason {
     #[error(transparent)]
     Duration(#[from] DurationError),
     /// An export says none of `path`, `memory` and `url`, or more than one.
-    #[error("an export needs one of `path`, `memory` and `url`")]
+    #[error("an export requires one of `path`, `memory` and `url`")]
     NoSource,
     /// An export in memory has no name.
-    #[error("an export in memory needs a `name`, such as \"/mem\"")]
+    #[error("an export in memory requires a `name`, such as \"/mem\"")]
     Nameless,
     /// An option is known and cannot be honoured.
     #[error("the option `{option}` is refused: {why}")]
@@ -101,7 +100,7 @@ pub enum Reason {
         why: &'static str,
     },
     /// An option has no value, or one that it cannot have.
-    #[error("`{option}` needs {wanted}")]
+    #[error("`{option}` requires {wanted}")]
     Value {
         /// The option.
         option: String,
@@ -109,18 +108,18 @@ pub enum Reason {
         wanted: &'static str,
     },
     /// A quote has no end on its line.
-    #[error("the quote that begins here has no end on its line")]
+    #[error("the quote that begins here does not end on its line")]
     OpenQuote,
     /// A list of options has no end.
-    #[error("the list of options has no closing parenthesis; there is no space inside of it")]
+    #[error("the list of options has no closing parenthesis; it must not contain spaces")]
     OpenParenthesis,
     /// Something follows a list of options without a space.
-    #[error("after the closing parenthesis comes a space or the end of the line")]
+    #[error("a space or the end of the line must follow the closing parenthesis")]
     AfterParenthesis,
     /// A list of options stands apart from its client.
     #[error(
-        "a list of options without a client; remove the space before the parenthesis, or write `*` before it to let \
-         everybody in"
+        "a list of options without a client; remove the space before the parenthesis, or write `*` before it for all \
+         clients"
     )]
     DetachedOptions,
     /// A list of options is empty where there must be one.
@@ -135,7 +134,7 @@ pub enum Reason {
         export: String,
     },
     /// Two exports have one name.
-    #[error("{name} is exported already by {first}")]
+    #[error("{name} is already exported by {first}")]
     DuplicateName {
         /// The name.
         name: String,
@@ -143,7 +142,7 @@ pub enum Reason {
         first: Origin,
     },
     /// Two exports, or two clients of one export, disagree about an fsid.
-    #[error("the fsid {fsid} belongs to {owner} already; each export has one of its own")]
+    #[error("{owner} already has the fsid {fsid}; each export must have its own")]
     DuplicateFsid {
         /// The number.
         fsid: u64,
@@ -151,7 +150,7 @@ pub enum Reason {
         owner: String,
     },
     /// One export has two numbers.
-    #[error("{export} has the fsid {first} already; an export has one fsid for all clients")]
+    #[error("{export} already has the fsid {first}; an export has one fsid for all clients")]
     TwoFsids {
         /// The export.
         export: String,

@@ -172,7 +172,7 @@ mod tests {
         let exports = scratch.write("exports", "\n  /a *(rw)\n");
         let flags = ExportFlags { exports: vec!["/a".into()], ..ExportFlags::default() };
         let error = load(&Sources { flags, exports: Some(exports.clone()), ..sources() }).unwrap_err().remove(0);
-        let expected = format!("{}:2:3: /a is exported already by /a", exports.display());
+        let expected = format!("{}:2:3: /a is already exported by /a", exports.display());
         assert_eq!(error.to_string(), expected);
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let scratch = Scratch::new("fsid");
         let exports = scratch.write("exports", "/a *(fsid=7)\n/b *(fsid=7)\n");
         let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err().remove(0).to_string();
-        assert!(error.contains(":2:1: the fsid 7 belongs to /a already"), "{error}");
+        assert!(error.contains(":2:1: /a already has the fsid 7"), "{error}");
     }
 
     #[test]

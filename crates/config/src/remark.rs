@@ -45,17 +45,17 @@ impl fmt::Display for RemarkKind {
         match self {
             RemarkKind::NoEffect { option, why } => write!(f, "the option `{option}` has no effect: {why}"),
             RemarkKind::NoClient { export } => {
-                write!(f, "{export} names no client: it is for this machine alone; write `*` to let everybody in")
+                write!(f, "{export} names no clients: only this machine may use it; write `*` for all clients")
             }
             RemarkKind::MixedSync { export } => write!(
                 f,
-                "{export} is `async` for some clients and `sync` for others: it is `sync` for all, because whether \
-                 changes are safe is decided for an export as a whole"
+                "{export} is `async` for some clients and `sync` for others: it is `sync` for all, because the option \
+                 holds for a whole export"
             ),
             RemarkKind::Async { export } => write!(
                 f,
-                "{export} is `async`: names and attributes that were acknowledged may be lost in a crash of this \
-                 machine; data is as safe as clients ask for"
+                "{export} is `async`: a crash of this machine may lose acknowledged changes of names and attributes; \
+                 data is as safe as clients request"
             ),
             RemarkKind::NoExports => f.write_str("nothing is exported"),
         }

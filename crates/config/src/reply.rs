@@ -44,10 +44,10 @@ pub enum ReplyError {
     #[error(transparent)]
     Size(#[from] SizeOrWordError),
     /// The fragments would be too small or too large.
-    #[error("a fragment of {0} bytes is out of range; write \"whole\", or 1K and more")]
+    #[error("a fragment of {0} bytes is out of range; write \"whole\", or at least 1K")]
     Fragment(u64),
     /// It is no number of segments.
-    #[error("{0:?} is no number of segments; write \"none\", or 1 to {MAX_SEGMENTS}")]
+    #[error("{0:?} is not a number of segments; write \"none\", or 1 to {MAX_SEGMENTS}")]
     Segments(String),
 }
 

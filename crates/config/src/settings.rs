@@ -227,7 +227,7 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = bare.parse::<IpAddr>() {
         return Ok(SocketAddr::new(address, NFS_PORT));
     }
-    text.parse().map_err(|_| format!("{text:?} is no address; write 127.0.0.1:2049 or [::1]:2049"))
+    text.parse().map_err(|_| format!("{text:?} is not an address; write 127.0.0.1:2049 or [::1]:2049"))
 }
 
 fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<SocketAddr>>, D::Error> {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
     /// It is not a whole number with a known suffix.
-    #[error("{0:?} is no size; write a whole number of bytes, or one with K, M, G or T (powers of 1024)")]
+    #[error("{0:?} is not a size; write a whole number of bytes, or one with K, M, G or T (powers of 1024)")]
     Malformed(String),
     /// It does not fit.
     #[error("{0:?} is too large")]
@@ -13,7 +13,7 @@ pub enum SizeError {
 
 /// Why a text is neither a size nor one of the words that can stand in its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{source}; {words} can stand in place of a size")]
+#[error("{source}; {words} can replace a size")]
 pub struct SizeOrWordError {
     source: SizeError,
     words: &'static str,

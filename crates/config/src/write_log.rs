@@ -74,7 +74,7 @@ pub fn parse_write_log(text: &str) -> Result<WriteLogPlace, String> {
 pub fn parse_percent(text: &str) -> Result<u8, String> {
     let number = text.strip_suffix('%').unwrap_or(text);
     let share = number.parse().ok().filter(|share| (1..=100).contains(share));
-    share.ok_or_else(|| format!("{text:?} is no share; write 1% to 100%"))
+    share.ok_or_else(|| format!("{text:?} is not a percentage; write 1% to 100%"))
 }
 
 fn place<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<WriteLogPlace>, D::Error> {

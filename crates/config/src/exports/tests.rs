@@ -155,7 +155,7 @@ fn path_without_a_client_is_for_this_machine_alone() {
         assert!(!export.names_clients, "{text}");
         assert_eq!(clients(&export), ["127.0.0.0/8", "::1"], "{text}");
         assert_eq!(export.rules[0].options.read_only, text == "/a", "{text}");
-        assert!(remarks(text)[0].contains("this machine alone"), "{text}");
+        assert!(remarks(text)[0].contains("only this machine"), "{text}");
     }
 }
 
@@ -175,7 +175,7 @@ fn option_without_effect_is_accepted_and_told() {
 
 #[test]
 fn asynchronous_export_is_told() {
-    assert!(remarks("/a *(async)")[0].contains("may be lost"));
+    assert!(remarks("/a *(async)")[0].contains("may lose"));
     let (exports, remarks) = parse("/a b(async) c").unwrap();
     assert!(exports[0].sync_metadata);
     assert_eq!(remarks[0].kind, RemarkKind::MixedSync { export: "/a".to_owned() });
@@ -200,9 +200,9 @@ fn unknown_option_is_refused_with_its_place_and_the_nearest_one() {
 #[test]
 fn value_that_makes_no_sense_is_refused() {
     for option in ["anonuid", "anonuid=", "anonuid=me", "anongid=4294967296", "anonuid=-2147483649", "fsid", "fsid=x"] {
-        assert!(refusal(&format!("/a *({option})")).contains("needs a number"), "{option}");
+        assert!(refusal(&format!("/a *({option})")).contains("requires a number"), "{option}");
     }
-    assert_eq!(refusal("/a *(ro=1)"), "exports:1:6: `ro` needs no value");
+    assert_eq!(refusal("/a *(ro=1)"), "exports:1:6: `ro` requires no value");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn clients_that_cannot_be_told_apart_are_refused_with_their_place() {
         ("*.example.org", "wildcards"),
         ("gss/krb5", "Kerberos"),
         ("10.0.0.0/40", "prefix length"),
-        ("10.0.0.999", "no address"),
+        ("10.0.0.999", "not an address"),
     ] {
         let error = refusal(&format!("/a ok {client}(rw)"));
         assert!(error.starts_with("exports:1:7: ") && error.contains(part), "{error}");
@@ -226,18 +226,18 @@ fn malformed_line_is_refused_with_its_place() {
         ("/srv/../etc *", "1:1", "`..`"),
         ("/a\\000b *", "1:1", "NUL"),
         ("/a\\377 *", "1:1", "UTF-8"),
-        ("\"/a b *\n/c *", "1:1", "no end"),
-        ("/a\"b *", "1:3", "no end"),
+        ("\"/a b *\n/c *", "1:1", "does not end"),
+        ("/a\"b *", "1:3", "does not end"),
         ("/a *(rw", "1:4", "closing parenthesis"),
         ("/a *(rw, sync)", "1:4", "closing parenthesis"),
-        ("/a *(rw)x", "1:9", "after the closing parenthesis"),
+        ("/a *(rw)x", "1:9", "follow the closing parenthesis"),
         ("/a *(rw,,sync)", "1:9", "an option is missing"),
         ("/a *(rw,)", "1:9", "an option is missing"),
         ("/a - *", "1:5", "an option is missing"),
         ("/a b b(rw)", "1:6", "named twice"),
         ("/a b\n/a b", "2:4", "named twice"),
-        ("/a\n/a *", "2:1", "exported already by exports:1:1"),
-        ("/a b(fsid=1) c(fsid=2)", "1:16", "has the fsid 1 already"),
+        ("/a\n/a *", "2:1", "already exported by exports:1:1"),
+        ("/a b(fsid=1) c(fsid=2)", "1:16", "already has the fsid 1"),
     ] {
         let error = refusal(text);
         assert!(error.starts_with(&format!("exports:{place}: ")) && error.contains(part), "{text}: {error}");

@@ -30,14 +30,13 @@ const EFFECTIVE: [&str; 15] = [
     "fsid",
 ];
 
-const NEVER_LEFT: &str = "a file handle never leads out of its export, and no path is checked per call";
-const MOUNTS: &str =
-    "another file system that is mounted below the export is not entered; export it on a line of its own";
-const ENTERED: &str = "an export inside of another one is entered from there, by its own rules";
-const CHECKED_LOCKS: &str = "a file is locked by who may read or write it, and by its owner";
-const NO_TLS: &str = "connections are not encrypted";
+const NEVER_LEFT: &str = "a file handle never leaves its export, so no path is checked per request";
+const MOUNTS: &str = "file systems mounted below the export are not included; export each on its own line";
+const ENTERED: &str = "clients enter an export inside another one by its own rules";
+const CHECKED_LOCKS: &str = "a file's owner and users who may read or write it can lock it";
+const NO_TLS: &str = "TLS is not supported";
 const NO_KERBEROS: &str = "only `sys` is supported";
-const NO_REFERRALS: &str = "referrals belong to NFSv4";
+const NO_REFERRALS: &str = "referrals are not supported";
 
 /// The other options, with their values where one matters.
 const OTHERS: [(&str, Fate); 31] = [
@@ -47,15 +46,15 @@ const OTHERS: [(&str, Fate); 31] = [
     ("nocrossmnt", Fate::AlreadySo),
     ("nohide", Fate::AlreadySo),
     ("crossmnt", Fate::NoEffect(MOUNTS)),
-    ("wdelay", Fate::NoEffect("each write is done when it comes")),
+    ("wdelay", Fate::NoEffect("writes are not delayed")),
     ("no_wdelay", Fate::AlreadySo),
     ("secure_locks", Fate::AlreadySo),
     ("auth_nlm", Fate::AlreadySo),
     ("insecure_locks", Fate::NoEffect(CHECKED_LOCKS)),
     ("no_auth_nlm", Fate::NoEffect(CHECKED_LOCKS)),
-    ("acl", Fate::NoEffect("the NFSACL protocol is not offered; ACLs of the files are obeyed")),
+    ("acl", Fate::NoEffect("the NFSACL protocol is not offered, but ACLs of files are enforced")),
     ("no_acl", Fate::AlreadySo),
-    ("pnfs", Fate::Refused("pNFS belongs to NFSv4.1")),
+    ("pnfs", Fate::Refused("pNFS is not supported")),
     ("no_pnfs", Fate::AlreadySo),
     ("nordirplus", Fate::NoEffect("READDIRPLUS is always offered")),
     ("rdirplus", Fate::AlreadySo),
@@ -64,12 +63,12 @@ const OTHERS: [(&str, Fate); 31] = [
     ("sec", Fate::Refused(NO_KERBEROS)),
     ("xprtsec=none", Fate::AlreadySo),
     ("xprtsec", Fate::Refused(NO_TLS)),
-    ("mp", Fate::Refused("whether the directory is a mount point is not checked")),
-    ("mountpoint", Fate::Refused("whether the directory is a mount point is not checked")),
+    ("mp", Fate::Refused("Wharf does not check whether a directory is a mount point")),
+    ("mountpoint", Fate::Refused("Wharf does not check whether a directory is a mount point")),
     ("refer", Fate::Refused(NO_REFERRALS)),
     ("replicas", Fate::Refused(NO_REFERRALS)),
-    ("security_label", Fate::Refused("security labels belong to NFSv4.2")),
-    ("reexport", Fate::NoEffect("an export is known by its name or fsid, whatever it is on")),
+    ("security_label", Fate::Refused("security labels are not supported")),
+    ("reexport", Fate::NoEffect("exports are identified by name or fsid, also re-exports")),
     ("fsuidroot", Fate::Refused("it is not supported")),
     ("no_fsuidroot", Fate::AlreadySo),
 ];

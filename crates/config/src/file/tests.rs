@@ -105,7 +105,7 @@ fn every_way_to_send_replies_has_its_effect() {
     assert_eq!(parse(text).unwrap().0.reply, expected);
     let unlimited = parse("[reply]\nfragment = \"whole\"\nsegments = \"none\"\n").unwrap().0.reply;
     assert_eq!((unlimited.fragment, unlimited.segments), (Some(None), Some(None)));
-    assert!(refusal("[reply]\nfragment = 100\n").contains("1K and more"));
+    assert!(refusal("[reply]\nfragment = 100\n").contains("at least 1K"));
 }
 
 #[test]
@@ -213,15 +213,15 @@ fn unknown_word_is_refused_with_its_place_and_the_nearest_one() {
 #[test]
 fn value_that_makes_no_sense_is_refused_with_its_place() {
     for (text, place, part) in [
-        ("[server]\nlisten = [\"localhost\"]\n", "2:10", "no address"),
+        ("[server]\nlisten = [\"localhost\"]\n", "2:10", "not an address"),
         ("[server]\nloops = \"two\"\n", "2:9", "expected usize"),
         ("[server]\nloops = -1\n", "2:9", "expected"),
-        ("[limits]\nmax_unsent_bytes = \"4X\"\n", "2:20", "no size"),
-        ("[limits]\nidle_timeout = \"soon\"\n", "2:16", "no time"),
+        ("[limits]\nmax_unsent_bytes = \"4X\"\n", "2:20", "not a size"),
+        ("[limits]\nidle_timeout = \"soon\"\n", "2:16", "not a time"),
         ("[[export]]\npath = \"srv\"\n", "2:8", "absolute path"),
         ("[[export]]\npath = \"/srv/..\"\n", "2:8", "`..`"),
         ("[[export]]\npath = \"/a\"\nname = \"b\"\n", "3:8", "absolute path"),
-        ("[[export]]\nmemory = \"4Q\"\nname = \"/m\"\n", "2:10", "no size"),
+        ("[[export]]\nmemory = \"4Q\"\nname = \"/m\"\n", "2:10", "not a size"),
         ("[[export]]\npath = \"/a\"\nclients = [\"::1\", \"@us\"]\n", "3:19", "netgroups"),
         ("[[export]]\npath = \"/a\"\nclients = [\"10.0.0.0/33\"]\n", "3:12", "prefix length"),
     ] {
@@ -232,10 +232,10 @@ fn value_that_makes_no_sense_is_refused_with_its_place() {
 
 #[test]
 fn export_needs_one_source() {
-    assert!(refusal("\n[[export]]\nname = \"/a\"\n").starts_with("wharf.toml:2:1: an export needs one"));
+    assert!(refusal("\n[[export]]\nname = \"/a\"\n").starts_with("wharf.toml:2:1: an export requires one"));
     assert!(refusal("[[export]]\npath = \"/a\"\nmemory = 5\n").contains("one of `path`, `memory` and `url`"));
     assert!(refusal("[[export]]\nurl = \"nfs://host/a\"\nmemory = 5\n").contains("one of `path`"));
-    assert!(refusal("[[export]]\nmemory = 5\n").contains("needs a `name`"));
+    assert!(refusal("[[export]]\nmemory = 5\n").contains("requires a `name`"));
 }
 
 #[test]
