@@ -41,7 +41,7 @@ impl Copiers {
         for thread in self.lock().drain(..) {
             thread.thread().unpark();
             if thread.join().is_err() {
-                tracing::error!("a thread that copies ended with a panic");
+                tracing::error!("a copying thread panicked");
             }
         }
     }
@@ -61,7 +61,7 @@ fn copy(programs: &Programs, worker: usize, is_stopped: &AtomicBool) {
     while !is_stopped.load(Ordering::Acquire) {
         // A defect ends the one copy that met it.
         let carried_on = catch_unwind(AssertUnwindSafe(|| programs.carry_on_copy(worker))).unwrap_or_else(|_| {
-            tracing::error!("a copy ended in a defect of the server");
+            tracing::error!("a copy failed because of a bug in the server");
             true
         });
         if !carried_on {

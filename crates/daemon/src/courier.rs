@@ -39,7 +39,7 @@ impl Courier {
         let Some(net) = self.net.get() else { return };
         while let Some(Transmit { destination, message }) = server.next_transmit(now) {
             if let Err(error) = self.send(net, &destination, message) {
-                tracing::debug!(?destination, %error, "a call of the server's own cannot be sent");
+                tracing::debug!(?destination, %error, "cannot send a request of the server's own");
                 server.unreachable(&destination, now);
             }
         }

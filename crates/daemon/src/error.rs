@@ -29,7 +29,8 @@ pub enum StartError {
     NowhereToListen,
     /// The built-in rpcbind cannot have its port.
     #[error(
-        "the built-in rpcbind cannot listen on {address}: {source}. Port 111 needs the superuser or CAP_NET_BIND_SERVICE, and no other rpcbind may run; without rpcbind, clients name the port themselves"
+        "the built-in rpcbind cannot listen on {address}: {source}. Port 111 requires root or CAP_NET_BIND_SERVICE, \
+         and no other rpcbind may run; without rpcbind, clients must name the port"
     )]
     Rpcbind {
         /// The address.
@@ -39,7 +40,8 @@ pub enum StartError {
     },
     /// The running rpcbind did not take the registration.
     #[error(
-        "cannot register with the rpcbind of this machine: {0}. Is it running, and is this the superuser? Without rpcbind, clients name the port themselves"
+        "cannot register with the rpcbind of this machine: {0}. Is it running, and does this server run as root? \
+         Without rpcbind, clients must name the port"
     )]
     Register(#[source] std::io::Error),
 }

@@ -47,8 +47,8 @@ impl GraceLog {
         let how_to_end = self.how_to_end.as_deref().unwrap_or("Server::end_grace");
         tracing::warn!(
             clients = report.waiting_for,
-            "after the restart, new opens and locks wait up to {} s for clients to reclaim theirs: {}; \
-             {how_to_end} ends the wait, and these clients lose what they held",
+            "after the restart, new opens and locks wait up to {} s for clients to reclaim theirs: {}; {how_to_end} \
+             ends the wait, and these clients lose their opens and locks",
             report.ends_in.as_secs(),
             names(report)
         );
@@ -58,7 +58,12 @@ impl GraceLog {
 /// Clients that are waited for until the last moment have not come.
 fn say_end(last: &GraceReport) {
     if last.waiting_for > 0 && last.ends_in <= Duration::from_secs(2) {
-        tracing::warn!(clients = last.waiting_for, "the grace period is over; not finished: {}", names(last));
+        tracing::warn!(
+            clients = last.waiting_for,
+            "the grace period is over; these clients have not finished \
+                                                    reclaiming: {}",
+            names(last)
+        );
     } else {
         tracing::info!("the grace period is over: new opens and locks are granted");
     }

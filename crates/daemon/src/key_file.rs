@@ -73,8 +73,8 @@ pub(crate) fn make_private(file: &File, path: &Path) -> io::Result<()> {
     }
     file.set_permissions(Permissions::from_mode(mode & 0o700))?;
     tracing::warn!(
-        "other users could read or change the key of file handles {} (mode {:04o}) until now, and whoever has read it \
-         can forge handles: if you do not trust them all, remove the file and have clients mount again",
+        "until now other users could read or change the key of file handles {} (mode {:04o}), with which they can \
+         forge handles: if you do not trust them all, remove the file; all clients must then mount again",
         path.display(),
         mode & 0o7777
     );

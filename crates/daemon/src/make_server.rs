@@ -51,10 +51,10 @@ fn keep_replies(
             }
         }
         Err(error) if is_full(&error) => tracing::error!(
-            "cannot write the replies in {}: {error}; calls that are sent again after a restart may happen twice",
+            "cannot write the reply log in {}: {error}; after a restart, retransmitted requests may be executed twice",
             dir.display()
         ),
-        Err(error) => return Err(StateError::in_dir("read the replies in", dir)(error)),
+        Err(error) => return Err(StateError::in_dir("read the reply log in", dir)(error)),
     }
     Ok(())
 }

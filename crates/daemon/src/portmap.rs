@@ -84,10 +84,7 @@ impl Registration {
         let mut registrar = Registrar::connect()?;
         let replaced = take_off_all(&mut registrar)?;
         if replaced > 0 {
-            tracing::warn!(
-                replaced,
-                "took off services that another server had registered with the rpcbind of this machine"
-            );
+            tracing::warn!(replaced, "unregistered services of another server from the rpcbind of this machine");
         }
         let mut registration = Registration { services: Vec::new() };
         for service in services(bound) {
@@ -97,7 +94,8 @@ impl Registration {
             } else if program == proto::nsm::PROGRAM {
                 tracing::warn!(
                     address = %at.address,
-                    "another status monitor is registered with the rpcbind of this machine: clients of NFSv2 and NFSv3 that restart tell it and not this server, and what they had locked stays locked"
+                    "another status monitor (rpc.statd) is registered with the rpcbind of this machine: restarted \
+                     clients of NFSv2 and NFSv3 notify it and not this server, which then keeps their locks"
                 );
             } else {
                 let refusal = format!("it refused program {program} version {version} at {}", at.address);
@@ -113,7 +111,7 @@ impl Registration {
             self.services.iter().try_for_each(|service| registrar.unset(service).map(|_| ()))
         });
         if let Err(error) = result {
-            tracing::warn!(%error, "cannot take the services off the rpcbind of this machine");
+            tracing::warn!(%error, "cannot unregister the services from the rpcbind of this machine");
         }
     }
 }

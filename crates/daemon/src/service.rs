@@ -120,8 +120,9 @@ impl Programs {
         }));
         // A defect in one call costs its sender the connection and nobody else anything.
         let verdict = answered.unwrap_or_else(|_| {
-            tracing::error!(client = %call.peer.address, "a call ended in a defect of the server; its connection is closed");
-            Verdict::Close("a defect of the server".to_owned())
+            tracing::error!(client = %call.peer.address, "a request failed because of a bug in the server; its \
+                                                          connection is closed");
+            Verdict::Close("a bug in the server".to_owned())
         });
         if matches!(verdict, Verdict::WouldBlock(_) | Verdict::Close(_)) {
             output.rewind(&mark);

@@ -28,8 +28,8 @@ pub enum StateError {
     },
     /// The key is not one.
     #[error(
-        "the key of file handles {} is damaged: {flaw}; put it back from a backup, or remove it to have a new one made, \
-         with which all clients have to mount again", path.display()
+        "the key of file handles {} is damaged: {flaw}; restore it from a backup, or remove it: the server then \
+         creates a new one, and all clients must mount again", path.display()
     )]
     BadKey {
         /// The file.
@@ -41,7 +41,7 @@ pub enum StateError {
     #[error(transparent)]
     Clients(#[from] ClientRecordsError),
     /// The kernel gives no random bytes.
-    #[error("cannot make a key for file handles: {0}")]
+    #[error("cannot create a key for file handles: {0}")]
     Random(getrandom::Error),
 }
 
@@ -72,12 +72,13 @@ pub(crate) fn make_dir(dir: &Path) -> Result<Option<&Path>, StateError> {
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(dir) {
         Err(error) if is_full(&error) => {
             tracing::error!(
-                "cannot make the state directory {}: {error}; clients lose locks and file handles when the server restarts",
+                "cannot create the state directory {}: {error}; clients lose locks and file handles when the server \
+                 restarts",
                 dir.display()
             );
             Ok(None)
         }
-        made => made.map(|()| Some(dir)).map_err(failed("make the directory", dir)),
+        made => made.map(|()| Some(dir)).map_err(failed("create the directory", dir)),
     }
 }
 

@@ -45,7 +45,7 @@ impl Upkeep {
         if let Some((stop, thread)) = running {
             drop(stop);
             if thread.join().is_err() {
-                tracing::error!("the upkeep thread ended with a panic");
+                tracing::error!("the upkeep thread panicked");
             }
         }
     }

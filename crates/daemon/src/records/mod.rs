@@ -50,11 +50,12 @@ pub enum ClientRecordsError {
         source: io::Error,
     },
     /// Another server uses the directory.
-    #[error("another server keeps its clients in {0}; give each server a state directory of its own")]
+    #[error("another server uses the client records {0}; give each server its own state directory")]
     InUse(PathBuf),
     /// The file is none of this program's, or was altered.
     #[error(
-        "{path} is damaged at byte {offset_bytes}; remove it, and clients lose the locks that they held before this start"
+        "the client records {path} are damaged at byte {offset_bytes}; remove the file to start, and clients lose the \
+         opens and locks that they held before"
     )]
     Damaged {
         /// The file.
@@ -162,7 +163,9 @@ impl StoredRecords {
             }
         }
         if at < bytes.len() {
-            tracing::info!(path = %self.path.display(), cut_bytes = bytes.len() - at, "the last change of the client records was not finished");
+            tracing::info!(path = %self.path.display(), cut_bytes = bytes.len() - at, "dropped an incomplete change \
+                                                                                       at the end of the client \
+                                                                                       records");
         }
         Ok(())
     }
@@ -222,14 +225,14 @@ impl StoredRecords {
         let before = self.trouble.take();
         match (done, before) {
             (Ok(()), None) => {}
-            (Ok(()), Some(_)) => tracing::info!(path = %self.path.display(), "the client records can be written again"),
+            (Ok(()), Some(_)) => tracing::info!(path = %self.path.display(), "writing the client records works again"),
             (Err(_), Some(Trouble { complained, .. })) if now < complained + COMPLAINT => {
                 self.trouble = Some(Trouble { tried: now, complained });
             }
             (Err(error), _) => {
                 self.trouble = Some(Trouble { tried: now, complained: now });
                 tracing::error!(
-                    "{error}; clients go on, but may lose opens and locks when the server restarts: make room there"
+                    "{error}; clients may lose opens and locks when the server restarts: free some space there"
                 );
             }
         }

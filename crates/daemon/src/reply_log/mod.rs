@@ -58,7 +58,7 @@ pub fn sync(dir: &Path) {
         match place::sync(&dir.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => tracing::error!(
                 dir = %dir.display(), %error,
-                "cannot bring kept replies to storage: after a power failure, calls that clients send again may fail"
+                "cannot flush the reply log to storage: after a power failure, retransmitted requests may fail"
             ),
             _ => {}
         }
@@ -158,7 +158,7 @@ impl Current {
         if !std::mem::replace(&mut self.has_failed, true) {
             tracing::error!(
                 dir = %dir.display(), %error, ?emptied,
-                "replies cannot be kept over a restart, and calls that clients send again may fail; is the disk full?"
+                "cannot write the reply log: after a restart, retransmitted requests may fail; is the disk full?"
             );
         }
     }
