@@ -30,7 +30,7 @@ impl Device {
                 Err(_) => {}
             }
         }
-        tracing::error!("reading /dev/fuse fails again and again: the mount ends");
+        tracing::error!("reading /dev/fuse keeps failing: the mount ends");
         Received::End
     }
 

@@ -35,7 +35,7 @@ pub enum MountError {
     #[error("fusermount3 did not mount on {}", .0.display())]
     FusermountRefused(PathBuf),
     /// The kernel's interface is too old.
-    #[error("the kernel speaks version {major}.{minor} of FUSE; 7.31 is needed, which Linux 5.4 has")]
+    #[error("the kernel has FUSE {major}.{minor}; Wharf requires 7.31 (Linux 5.4)")]
     OldKernel {
         /// Its major version.
         major: u32,
@@ -43,7 +43,7 @@ pub enum MountError {
         minor: u32,
     },
     /// The mount ended before it began.
-    #[error("the mount on {} ended before it began: somebody unmounted it", .0.display())]
+    #[error("{} was unmounted before mounting was complete", .0.display())]
     Ended(PathBuf),
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
@@ -54,7 +54,8 @@ pub enum MountError {
 #[derive(Debug, thiserror::Error)]
 pub enum UnmountError {
     /// Files on it are open, or are the working directory of a process.
-    #[error("{} is busy: close what uses it (`fuser -vm {}` shows that) and try again", .0.display(), .0.display())]
+    #[error(
+        "{} is busy: end the programs that use it (`fuser -vm {}` lists them) and try again", .0.display(), .0.display())]
     Busy(PathBuf),
     /// The system refused.
     #[error("cannot unmount {}: {source}", dir.display())]

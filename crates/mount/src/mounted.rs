@@ -83,10 +83,7 @@ impl Mounted {
 
     fn finish(&self) {
         if !self.session.crew.all_end_within(LAST_CALLS) {
-            tracing::warn!(
-                "calls that were still being carried out when {} was unmounted are given up",
-                self.dir.display()
-            );
+            tracing::warn!("dropped requests that were still in progress when {} was unmounted", self.dir.display());
         }
     }
 

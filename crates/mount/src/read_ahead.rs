@@ -22,6 +22,6 @@ pub(crate) fn set(dir: &Path, bytes: u64) {
     };
     let file = format!("{FOLDER}/{}:{}/read_ahead_kb", found.stx_dev_major, found.stx_dev_minor);
     if let Err(error) = fs::write(&file, (bytes / 1024).to_string()) {
-        tracing::debug!(%error, file, "the kernel reads ahead as far as it likes");
+        tracing::debug!(%error, file, "cannot set the kernel's read-ahead");
     }
 }

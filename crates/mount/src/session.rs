@@ -93,7 +93,7 @@ impl Session {
             Task::Queue => return self.crew.queue(bytes),
             Task::Start(number) => {
                 if let Err(error) = self.spawn(&format!("fuse-{number}"), move |session| session.serve(number)) {
-                    tracing::warn!(%error, "cannot start a further thread for the mount");
+                    tracing::warn!(%error, "cannot start another thread for the mount");
                     self.crew.not_started();
                 }
             }

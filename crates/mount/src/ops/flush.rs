@@ -16,7 +16,7 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
         let cx = opened.context(call.worker);
         match opened.file.unlock(&cx, owner, 0..=u64::MAX) {
             Ok(()) | Err(Error::NotSupported) => call.session.lock_waits.hurry(),
-            Err(error) => tracing::warn!(%error, "locks of a file that is closed could not be given up"),
+            Err(error) => tracing::warn!(%error, "cannot release the locks of a closed file"),
         }
     }
     flushed.map_err(errno).map_err(|error| if error == Errno::NOSYS { Errno::IO } else { error })

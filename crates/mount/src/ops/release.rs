@@ -20,12 +20,12 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     for owner in lockers {
         match opened.file.unlock(&cx, owner, 0..=u64::MAX) {
             Ok(()) => call.session.lock_waits.hurry(),
-            Err(error) => tracing::warn!(%error, "a lock of a file that is closed could not be given up"),
+            Err(error) => tracing::warn!(%error, "cannot release a lock of a closed file"),
         }
     }
     // Data written through a mapping after the last close has no caller that could get the error.
     if let Err(error) = opened.flush(call.worker) {
-        tracing::warn!(%error, "what was written to a file after it was closed is lost");
+        tracing::warn!(%error, "data written to a file after its close is lost");
     }
     Ok(())
 }

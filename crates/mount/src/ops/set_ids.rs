@@ -13,7 +13,7 @@ pub(crate) fn end(call: &Call<'_>, cx: &Context<'_>, file: &vfs::Handle) {
     let left = match call.session.fs.set_attributes(cx, file, &set) {
         Ok(attributes) => attributes.mode,
         Err(error) => {
-            tracing::debug!(%error, "the set-id bits of a file that is changed are left to the server");
+            tracing::debug!(%error, "cannot clear the set-id bits of a changed file; left to the server");
             mode
         }
     };
