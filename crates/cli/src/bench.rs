@@ -248,10 +248,10 @@ impl Flags {
 
 fn parse_block(text: &str) -> Result<u32, String> {
     let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
-    u32::try_from(bytes).map_err(|_| "no operation is that large".to_owned())
+    u32::try_from(bytes).map_err(|_| "an operation must be smaller than 4 GiB".to_owned())
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {
     let time = config::parse_timeout(text).map_err(|error| error.to_string())?;
-    time.ok_or_else(|| "a benchmark has to end".to_owned())
+    time.ok_or_else(|| "a time that ends is required, such as 10s".to_owned())
 }

@@ -222,7 +222,7 @@ fn interrupted_experiment_keeps_its_passes_ends_its_servers_and_resumes() {
     assert!(said.contains("another seed: 1 then, 7 now"), "{said}");
     let resumed = lab(&scratch, &arguments).output().unwrap();
     let said = String::from_utf8_lossy(&resumed.stderr).into_owned();
-    assert!(resumed.status.success() && said.contains("passes are there already"), "{said}");
+    assert!(resumed.status.success() && said.contains("completed passes"), "{said}");
     let table = wharf_ok(&["lab", "report", out.to_str().unwrap()]);
     assert_eq!(String::from_utf8_lossy(&resumed.stdout), table);
     // Each of twelve combinations with two pairs; on a busy machine a pass may find nothing in its time.

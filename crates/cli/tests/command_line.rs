@@ -98,7 +98,7 @@ fn standard_input_becomes_a_file_and_a_file_goes_to_standard_output() {
         assert_eq!(wharf_ok(&["cat", &url]), "other");
     }
     for (arguments, reason) in [
-        (["cp", "-", &server.url(&export)], "is a directory; name the file in it"),
+        (["cp", "-", &server.url(&export)], "is a directory; name a file in it"),
         (["cp", "-", "-"], "neither SRC nor DST is on a server"),
         (["cp", "--resume", "-"], "<DST>"),
     ] {

@@ -68,7 +68,7 @@ fn failure_names_the_file_and_the_reason_and_ends_with_1() {
         (&["mkdir", &server.url("/mem/dir")], &["/mem/dir", "file exists"]),
         (&["rm", &server.url("/mem/dir")], &["/mem/dir", "is a directory", "-r"]),
         (&["ln", &server.url("/mem/dir"), &server.url("/mem/other")], &["/mem/dir: is a directory", "-s"]),
-        (&["cat", &server.url("/mem/dir")], &["/mem/dir", "is a directory; wharf ls shows what is in it"]),
+        (&["cat", &server.url("/mem/dir")], &["/mem/dir", "is a directory; wharf ls lists it"]),
         (&["rm", "-r", &server.url("/mem")], &["/mem", "empty"]),
         (&["cp", local, &server.url("/mem/x")], &[local, "No such file"]),
         (&["cp", &url, local], &[&url, "no such file"]),

@@ -120,10 +120,10 @@ fn what_makes_no_sense_is_refused_with_the_reason_before_anything_is_copied() {
     wharf_ok(&["mkdir", &url("dir")]);
     wharf_ok(&["cp", a, &url("file")]);
     for (code, arguments, parts) in [
-        (1, &["cp", a, a, &url("new")][..], &[url("new").as_str(), "is no directory"][..]),
-        (1, &["cp", a, a, &url("file")], &[&url("file"), "is no directory"]),
-        (1, &["cp", &url("file"), &url("file"), &url("new")], &[&url("new"), "is no directory"]),
-        (1, &["cp", &url("file"), &url("file"), &missing], &[&missing, "is no directory"]),
+        (1, &["cp", a, a, &url("new")][..], &[url("new").as_str(), "is not a directory"][..]),
+        (1, &["cp", a, a, &url("file")], &[&url("file"), "is not a directory"]),
+        (1, &["cp", &url("file"), &url("file"), &url("new")], &[&url("new"), "is not a directory"]),
+        (1, &["cp", &url("file"), &url("file"), &missing], &[&missing, "is not a directory"]),
         (1, &["cp", dir, &url("new")], &[dir, "is a directory; -r"]),
         (1, &["cp", &url("dir"), &missing], &[&url("dir"), "is a directory; -r"]),
         (1, &["cp", &url("dir"), &url("new")], &[&url("dir"), "is a directory; -r"]),
@@ -285,7 +285,7 @@ fn extended_attributes_are_kept_on_every_way_where_that_is_asked_for() {
     }
     let older = format!("{}?version=3", url("older"));
     let refused = wharf_fails(1, &["cp", "-r", "--xattrs", tree.to_str().unwrap(), &older]);
-    assert!(refused.contains("NFS version 3") && refused.contains("--xattrs needs NFSv4.2"), "{refused}");
+    assert!(refused.contains("NFS version 3") && refused.contains("--xattrs requires NFSv4.2"), "{refused}");
     assert!(!export.join("older").exists());
     wharf_ok(&["cp", "-r", tree.to_str().unwrap(), &older]);
     assert_eq!(attribute(&export.join("older")), None);

@@ -23,9 +23,9 @@ fn wrong_arguments_are_named_with_what_to_do() {
     let dir = dir.to_str().unwrap();
     for (arguments, message) in [
         (vec!["mount", "server", dir], "'server' names nothing on a server: write nfs://host/export or host:/export"),
-        (vec!["mount", "s:/x", dir, "-o", "colour"], "there is no option 'colour'"),
-        (vec!["mount", "s:/x", dir, "-o", "vers=9"], "'9' is no value of option 'vers'"),
-        (vec!["mount", "s:/x", dir, "-o", "sec=krb5p"], "only sys is there"),
+        (vec!["mount", "s:/x", dir, "-o", "colour"], "unknown option 'colour'"),
+        (vec!["mount", "s:/x", dir, "-o", "vers=9"], "invalid value '9' of option 'vers'"),
+        (vec!["mount", "s:/x", dir, "-o", "sec=krb5p"], "only sys is possible"),
     ] {
         let said = wharf_fails(2, &arguments);
         assert!(said.contains(message), "{said}");
@@ -86,7 +86,7 @@ fn foreground_ends_cleanly_when_it_is_told_to_and_says_so_when_somebody_uses_the
     let file = fs::File::create(dir.join("file")).unwrap();
     let tell = || kill_process(Pid::from_raw(mount.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
     tell();
-    wait_until(|| fs::read_to_string(scratch.path("log")).unwrap().contains("is busy: close what uses it"));
+    wait_until(|| fs::read_to_string(scratch.path("log")).unwrap().contains("is busy: end the programs that use it"));
     assert!(is_mounted(&dir));
     // A second time it goes away, and what is open can be used to its end.
     tell();

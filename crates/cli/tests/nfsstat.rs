@@ -198,7 +198,7 @@ fn socket_of_a_client_that_was_killed_is_skipped_and_removed_by_the_next_one() {
     client.child.wait().unwrap();
     assert!(socket.exists());
     let left = client.ask(&[]);
-    assert!(!left.status.success() && String::from_utf8_lossy(&left.stderr).contains("no client that you may look at"));
+    assert!(!left.status.success() && String::from_utf8_lossy(&left.stderr).contains("no running Wharf mount found"));
     // One with the number of a process that runs, behind which is nobody.
     let number = std::process::id();
     let silent = client.session.path(&format!("wharf/{}", socket_name(number)));

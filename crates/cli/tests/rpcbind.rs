@@ -272,7 +272,7 @@ fn status_monitor_of_the_machine_stays_registered() {
     let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };
     let Some(_monitor) = Monitor::start(&namespace) else { return };
     let mut server = serve(&namespace, "register", &["mem:1M"]);
-    server.wait_for_log("another status monitor is registered");
+    server.wait_for_log("another status monitor (rpc.statd) is registered");
     assert_eq!((registered(&namespace, 4000), registered(&namespace, 2049)), (2, SERVICES - 2));
     server.signal(Signal::TERM);
     server.wait();

@@ -18,7 +18,7 @@ fn wrong_arguments_end_with_2_and_name_the_mistake() {
         (&["serve"][..], "<DIR|--config <FILE>|--exports <FILE>>"),
         (&["serve", "/tmp", "--listen", "nowhere"], "nowhere"),
         (&["serve", "/tmp", "--rpcbind", "maybe"], "builtin, register, off"),
-        (&["serve", "/tmp", "--idle-timeout", "soon"], "no time"),
+        (&["serve", "/tmp", "--idle-timeout", "soon"], "not a time"),
         (&["serve", "--config", "x", "--read-only"], "<DIR>"),
         (&["serve", "/tmp", "--no-root-squash", "--all-squash"], "cannot be used with"),
         (&["ls", "http://x/y"], "nfs://"),
@@ -259,7 +259,7 @@ fn second_ctrl_c_does_not_wait_for_slow_calls() {
     std::thread::sleep(Duration::from_millis(500));
     let began = std::time::Instant::now();
     server.signal(Signal::INT);
-    server.wait_for_log("finishing what was accepted");
+    server.wait_for_log("completing accepted requests");
     server.signal(Signal::INT);
     assert_eq!(server.wait(), Some(0));
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());

@@ -79,7 +79,7 @@ fn interrupted_stream_shows_what_was_sent() {
     let (shown, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert_eq!(output.status.signal(), Some(2), "{said}");
     assert!(shown.contains("after  ") && shown.contains("iB"), "{shown}");
-    assert!(said.contains("interrupted; the figures are of what was sent until then"), "{said}");
+    assert!(said.contains("interrupted; the figures cover the data sent until then"), "{said}");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn interrupted_test_between_two_ends_keeps_its_results_and_another_one_at_that_t
         let (shown, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert_eq!(output.status.signal(), Some(2), "{said}");
         assert!(shown.contains(name) && shown.lines().count() >= 2, "{shown}");
-        assert!(said.contains("interrupted; the figures are of what was sent until then"), "{said}");
+        assert!(said.contains("interrupted; the figures cover the data sent until then"), "{said}");
     }
     listener.json(&["stream", "--bytes", "1"]);
 }

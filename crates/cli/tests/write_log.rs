@@ -69,7 +69,7 @@ fn killed_server_finds_its_changes_in_the_log_and_brings_them_to_storage() {
         assert!(info.contains("with records that are still needed"), "{info}");
         assert!(info.contains(&format!(" Export: {}\n", site.export.display())), "{info}");
         let server = site.serve();
-        assert!(server.log().contains("changes of the write log were brought to storage"), "{}", server.log());
+        assert!(server.log().contains("flushed changes of the write log to storage"), "{}", server.log());
         drop(server);
     }
 }
@@ -137,7 +137,7 @@ fn log_that_makes_no_sense_is_refused_and_nothing_is_made() {
     };
     let inside = site.export.join("log");
     let said = serve(&["--write-log", inside.to_str().unwrap()]);
-    assert!(said.contains("is inside of the export") && !inside.exists(), "{said}");
+    assert!(said.contains("is inside the export") && !inside.exists(), "{said}");
     let said = serve(&["--write-log", "memory"]);
     assert!(said.contains("--lose-my-data"), "{said}");
     let text = site.scratch.file("text", &"no log".repeat(1 << 16));

@@ -18,6 +18,6 @@ refused 'none: no such file or directory\|none: the server has no such export\|n
 refused 'is not a directory; only directories can be mounted' "$SOURCE/$(basename "$PWD")/file" /tmp/here -o "$options"
 refused '127.0.0.1' nfs://127.0.0.1:1/x /tmp/here -o "vers=$VERSION,port=1,mountport=1"
 refused 'no.host.invalid' nfs://no.host.invalid/x /tmp/here -o "vers=$VERSION"
-refused "there is no option 'colour'" "$SOURCE" /tmp/here -o colour
-refused 'Wharf has no Kerberos' "$SOURCE" /tmp/here -o sec=krb5
+refused "unknown option 'colour'" "$SOURCE" /tmp/here -o colour
+refused 'Wharf does not support Kerberos' "$SOURCE" /tmp/here -o sec=krb5
 not mountpoint -q /tmp/here

@@ -9,8 +9,8 @@ pub enum ExportError {
     Open(fs_host::OpenError),
     /// Clients could read and change the server's state, as when somebody exports their home.
     #[error(
-        "the server's own state is kept in {}, inside of the export; keep it elsewhere with --state-dir DIR, or with \
-         state_dir in the configuration file",
+        "the server's state directory {} is inside the export, where clients could change it; choose another with \
+         --state-dir DIR, or with state_dir in the configuration file",
         state_dir.display()
     )]
     StateInside {
@@ -19,8 +19,8 @@ pub enum ExportError {
     },
     /// Clients' files would lie among the server's own.
     #[error(
-        "the export is inside of {}, where the server keeps its own state; export another directory, or keep the state \
-         elsewhere with --state-dir DIR, or with state_dir in the configuration file",
+        "the export is inside the server's state directory {}; export another directory, or choose another state \
+         directory with --state-dir DIR, or with state_dir in the configuration file",
         state_dir.display()
     )]
     InsideState {
@@ -29,8 +29,8 @@ pub enum ExportError {
     },
     /// Clients could get around the rules of one export by way of the other.
     #[error(
-        "it is inside of {other} or has it inside, at another server, and is offered differently: this server cannot \
-         keep their clients apart; give both the same clients and options"
+        "it and {other} contain one another at another server, but have different clients or options, which this \
+         server cannot enforce; give both the same clients and options"
     )]
     Overlap {
         /// The name of the other export.
@@ -49,7 +49,8 @@ pub enum ExportError {
     #[error("cannot start the client's runtime: {0}")]
     Runtime(#[source] io::Error),
     /// Clients could read and change the log.
-    #[error("the write log {} is inside of the export, where clients could change it; keep it elsewhere", path.display())]
+    #[error(
+        "the write log {} is inside the export, where clients could change it; choose another place", path.display())]
     WriteLogInside {
         /// The log.
         path: PathBuf,
@@ -58,7 +59,7 @@ pub enum ExportError {
     #[error(transparent)]
     WriteLog(#[from] stable::WriteLogError),
     /// The plan of faults cannot be read.
-    #[error("the faults make no sense: {0}")]
+    #[error("invalid fault plan: {0}")]
     Faults(#[from] fs_fault::ParseError),
 }
 

@@ -52,11 +52,11 @@ pub enum Failure {
         source: ExportError,
     },
     /// The write log needs a place for its own state.
-    #[error("a write log needs a state directory; name one with --state-dir DIR")]
+    #[error("a write log requires a state directory; choose one with --state-dir DIR")]
     WriteLogWithoutState,
     /// A log in memory has to be asked for twice.
     #[error(
-        "a write log in memory loses what clients were told is stable; add --lose-my-data if that is what you want"
+        "a write log in memory loses acknowledged changes when the server is killed; add --lose-my-data to accept that"
     )]
     WriteLogInMemory,
     /// The server did not start.
@@ -93,7 +93,7 @@ pub enum Failure {
         source: LocationError,
     },
     /// Two files have to be in one export and are not.
-    #[error("{first} and {second} are not in the same export; copy and then remove")]
+    #[error("{first} and {second} are not in the same export; use wharf cp and then wharf rm")]
     TwoExports {
         /// One of them.
         first: String,
@@ -101,25 +101,25 @@ pub enum Failure {
         second: String,
     },
     /// A directory is where only a file will do.
-    #[error("{file}: is a directory; -r takes directories with all that is in them")]
+    #[error("{file}: is a directory; -r includes directories and their contents")]
     IsDirectory {
         /// The directory.
         file: String,
     },
     /// A directory has no bytes of its own.
-    #[error("{file}: is a directory; wharf ls shows what is in it")]
+    #[error("{file}: is a directory; wharf ls lists it")]
     NotReadable {
         /// The directory.
         file: String,
     },
     /// A directory has one name.
-    #[error("{file}: is a directory, which has one name only; -s makes a symbolic link to it")]
+    #[error("{file}: is a directory, which cannot have hard links; -s creates a symbolic link")]
     OneName {
         /// The directory.
         file: String,
     },
     /// Several files cannot become one.
-    #[error("{file}: is no directory; several files are copied into one that is there already")]
+    #[error("{file}: is not a directory; several sources require an existing directory")]
     NoDirectory {
         /// What was named as the target.
         file: String,
@@ -145,7 +145,7 @@ pub enum Failure {
     },
     /// A directory that is there is an unfinished copy, so that it takes no other one in.
     #[error(
-        "{file}: is a copy of {origin} that is not whole yet; {}, or remove {file}/.wharf-copy to keep it as it is",
+        "{file}: is an incomplete copy of {origin}; {}, or remove {file}/.wharf-copy to keep it as it is",
         if *is_same { "--resume completes it" } else { "complete it first with --resume" }
     )]
     Unfinished {
@@ -163,13 +163,13 @@ pub enum Failure {
         file: String,
     },
     /// Standard input has no name of its own.
-    #[error("{file}: is a directory; name the file in it that standard input is to go to")]
+    #[error("{file}: is a directory; name a file in it for standard input")]
     StreamNeedsName {
         /// The directory.
         file: String,
     },
     /// Standard input cannot be read again.
-    #[error("standard input cannot be gone on with: --resume needs a file; --overwrite copies all of it anew")]
+    #[error("--resume cannot continue standard input, which cannot be read again; --overwrite copies all of it")]
     NoResume,
     /// Something ended early and has left something behind.
     #[error("{failure}; {left}")]
@@ -187,12 +187,12 @@ pub enum Failure {
     Mount(#[from] MountFailure),
     /// Nobody tells what they count.
     #[error(
-        "no client that you may look at tells what it counts: wharf mount does, for its user and root, and cat, ls, cp and bench \
-         do with --nfsstat"
+        "no running Wharf mount found: wharf mount has statistics for its user and root; cat, ls, cp and bench have \
+         them with --nfsstat"
     )]
     NoClients,
     /// Nobody tells what this mount counts.
-    #[error("{mount}: no such mount, or it is another user's; wharf nfsstat -m shows those that there are")]
+    #[error("{mount}: no such mount, or it is another user's; wharf nfsstat -m lists the mounts")]
     NoSuchClient {
         /// The mount, as the user named it.
         mount: String,
@@ -202,8 +202,8 @@ pub enum Failure {
     Log(#[from] stable::LogError),
     /// Records of a write log are lost.
     #[error(
-        "log {} is damaged from byte {} to byte {}: changes that clients were told are stable may be lost; restore the log \
-         from a copy, or remove it, with what it holds",
+        "log {} is damaged from byte {} to byte {}: acknowledged changes may be lost; restore the log from a copy, or \
+         remove it together with the changes in it",
         path.display(), damage.from_bytes, damage.to_bytes
     )]
     LogDamage {
@@ -257,7 +257,7 @@ pub enum Failure {
         max: usize,
     },
     /// Things failed, and were told; all but so many.
-    #[error("{untold} more failures, which are not shown")]
+    #[error("{untold} more failures are not shown")]
     Told {
         /// How many were not told.
         untold: u64,
@@ -283,9 +283,9 @@ fn lines(failures: &[Failure]) -> String {
 /// What the user may do about a failure of a copy.
 pub fn advice(source: &CopyError) -> &'static str {
     match source {
-        CopyError::Exists { .. } => "; --overwrite replaces it, --resume goes on with a copy that ended early",
+        CopyError::Exists { .. } => "; --overwrite replaces it, --resume continues a copy that ended early",
         CopyError::Xattrs { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
-            "; --xattrs needs NFSv4.2 and file systems that have them, and without it they are left out"
+            "; --xattrs requires NFSv4.2 and a file system with extended attributes; omit it to copy without them"
         }
         _ => "",
     }

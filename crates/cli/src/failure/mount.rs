@@ -22,7 +22,8 @@ pub enum MountFailure {
     },
     /// There is a mount without the process that served it.
     #[error(
-        "{}: the process that served what is mounted there has ended; take it away with `umount {}` (of ordinary users: `fusermount3 -u {}`) and try again",
+        "{}: the process that served this mount has ended; unmount it with `umount {}` (ordinary users: `fusermount3 \
+         -u {}`) and try again",
         .0.display(), .0.display(), .0.display()
     )]
     Orphaned(PathBuf),
@@ -30,9 +31,9 @@ pub enum MountFailure {
     #[error(transparent)]
     Mount(#[from] mount::MountError),
     /// The process that should have stayed has ended; it has said why.
-    #[error("the mount did not come about")]
+    #[error("mounting failed")]
     Daemon,
     /// The process that stays cannot be started.
-    #[error("cannot start the process that serves the mount: {0}; --foreground needs none")]
+    #[error("cannot start the process that serves the mount: {0}; try --foreground, which starts none")]
     Start(#[source] io::Error),
 }

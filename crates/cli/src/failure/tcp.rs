@@ -24,10 +24,10 @@ pub enum TcpError {
     #[error("--capture takes one stream: give one --rule, and run the command once for each")]
     SeveralCaptures,
     /// A mistake of ours.
-    #[error("the thread of the run has ended early; this is a mistake in wharf, please report it")]
+    #[error("the thread of the run has ended early; this is a bug in wharf, please report it")]
     Died,
     /// The sender has sent something else than it was given.
-    #[error("{count} received bytes differ from those that were sent; this is a mistake in wharf, please report it")]
+    #[error("{count} received bytes differ from those sent; this is a bug in wharf, please report it")]
     WrongBytes {
         /// How many.
         count: u64,

@@ -96,7 +96,7 @@ fn end_when_told(mounted: &Arc<Mounted>) -> Result<(), Failure> {
             unmount(&mounted, signal);
         }
         if let Some(signal) = ends.next() {
-            tracing::warn!("told a second time: what is open there stays usable until it is closed");
+            tracing::warn!("second signal: the mount is detached, and open files stay usable until they are closed");
             if mounted.detach().is_err() {
                 end_by(signal);
             }
@@ -112,7 +112,7 @@ fn unmount(mounted: &Mounted, signal: i32) {
     match mounted.unmount() {
         Ok(()) => {}
         Err(error @ UnmountError::Busy(_)) => {
-            tracing::error!("still mounted: {error}; a second signal takes it away all the same");
+            tracing::error!("still mounted: {error}; a second signal detaches it anyway");
         }
         Err(error) => {
             tracing::error!("{error}");

@@ -81,7 +81,9 @@ pub fn ask(which: &Which, begin_anew: bool) -> Vec<Found> {
                 let meant = document.mounts.into_iter().filter(|mount| which.takes(pid, mount));
                 found.extend(meant.map(|mount| Found { pid, user, mount: mount.printable() }));
             }
-            Ok(document) => eprintln!("wharf: process {pid} is of another version (format {})", document.format),
+            Ok(document) => {
+                eprintln!("wharf: skipped process {pid}: it runs another version of wharf (format {})", document.format)
+            }
             // A socket that is left from a process which was killed has nobody behind it.
             Err(error) => {
                 let is_late = matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock);

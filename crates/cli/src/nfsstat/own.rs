@@ -58,7 +58,7 @@ impl OwnMounts {
         let publication = flags.nfsstat.and_then(|_| match Publication::start() {
             Ok(publication) => Some(publication),
             Err(error) => {
-                eprintln!("wharf: others cannot ask for statistics: {error}");
+                eprintln!("wharf: wharf nfsstat cannot show this command: {error}");
                 None
             }
         });

@@ -49,7 +49,7 @@ impl LabProgress {
                 }
             }
             Event::Resumed { passes } => {
-                self.tell(&format!("{}: {passes} passes are there already; the run goes on behind them", self.name));
+                self.tell(&format!("{}: resuming after {passes} completed passes", self.name));
             }
             Event::BlockBegins { round } => {
                 self.bar.set_message(format!("{}: servers start for round {round}", self.name));

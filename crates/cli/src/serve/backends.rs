@@ -145,10 +145,7 @@ impl Backends {
         if known.is_current(spec) {
             return Some(known);
         }
-        tracing::info!(
-            export = spec.name,
-            "another directory is at the path now: clients have to mount the export again"
-        );
+        tracing::info!(export = spec.name, "another directory is now at the path: clients must mount the export again");
         None
     }
 

@@ -72,7 +72,7 @@ impl HostNames {
         if !asked || first_lookup.recv_timeout(FIRST_LOOKUP).is_err() {
             tracing::warn!(
                 names,
-                "host names of clients are still being looked up; those clients are refused until then"
+                "host names of clients are still being resolved; these clients are refused until then"
             );
         }
     }
@@ -111,7 +111,7 @@ fn refresh(hosts: &Mutex<HashMap<String, Addresses>>) {
     for (name, addresses) in hosts {
         match (name.as_str(), 0).to_socket_addrs() {
             Ok(found) => store(&name, &addresses, found.map(|address| address.ip().to_canonical()).collect()),
-            Err(error) => tracing::warn!(host = name, %error, "cannot find the addresses of a client"),
+            Err(error) => tracing::warn!(host = name, %error, "cannot resolve the host name of a client"),
         }
     }
 }
@@ -120,7 +120,7 @@ fn store(name: &str, addresses: &Addresses, mut found: Vec<IpAddr>) {
     found.sort_unstable();
     found.dedup();
     if **addresses.load() != found {
-        tracing::info!(host = name, addresses = ?found, "found the addresses of a client");
+        tracing::info!(host = name, addresses = ?found, "resolved the host name of a client");
         addresses.store(Arc::new(found));
     }
 }

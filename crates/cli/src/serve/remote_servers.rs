@@ -92,7 +92,7 @@ impl Drop for Reading {
     fn drop(&mut self) {
         let close = async { tokio::time::timeout(CLOSE, self.client.clone().close()).await };
         if !matches!(self.runtime.block_on(close), Ok(Ok(()))) {
-            tracing::debug!("another server was not told that a copy is over");
+            tracing::debug!("could not end the session with another server after a copy");
         }
     }
 }

@@ -24,7 +24,7 @@ impl ServiceManager {
         match Channel::open(&name) {
             Ok(channel) => ServiceManager(Some(channel)),
             Err(error) => {
-                tracing::warn!(socket = ?name, %error, "cannot tell the service manager anything");
+                tracing::warn!(socket = ?name, %error, "cannot reach the service manager");
                 ServiceManager(None)
             }
         }
@@ -50,7 +50,7 @@ impl ServiceManager {
     fn tell(&self, state: &str) {
         let Some(channel) = &self.0 else { return };
         if let Err(error) = channel.socket.send_to_addr(state.as_bytes(), &channel.address) {
-            tracing::warn!(state, %error, "cannot tell the service manager");
+            tracing::warn!(state, %error, "cannot notify the service manager");
         }
     }
 }

@@ -100,7 +100,7 @@ impl Serving {
                 SIGUSR1 => self.log_counters("counters so far"),
                 SIGUSR2 => self.end_grace(),
                 _ if is_ending => {
-                    tracing::warn!("told to end a second time: dropping what is not finished");
+                    tracing::warn!("second signal: stopping at once, unfinished requests are dropped");
                     self.daemon.shutdown(Duration::ZERO);
                 }
                 _ => {
@@ -124,7 +124,7 @@ impl Serving {
 
     /// Ends the server; `signals` end when it has.
     fn end(&self, signals: Handle) {
-        tracing::info!(grace = ?SHUTDOWN_GRACE, "told to end: finishing what was accepted");
+        tracing::info!(grace = ?SHUTDOWN_GRACE, "stopping: completing accepted requests");
         self.manager.stopping();
         self.daemon.shutdown(SHUTDOWN_GRACE);
         let daemon = Arc::clone(&self.daemon);
@@ -133,7 +133,7 @@ impl Serving {
             signals.close();
         };
         if let Err(error) = thread::Builder::new().name("end".to_owned()).spawn(wait) {
-            tracing::error!(%error, "cannot start a thread to wait for the end: dropping what is not finished");
+            tracing::error!(%error, "cannot start a thread that waits for accepted requests: they are dropped");
             self.daemon.shutdown(Duration::ZERO);
             self.daemon.wait();
         }
@@ -142,10 +142,10 @@ impl Serving {
     fn end_grace(&self) {
         match self.daemon.end_grace() {
             Ok(true) => {
-                tracing::warn!("the grace period is ended: clients that have not reclaimed lose what they held")
+                tracing::warn!("the grace period was ended: clients that have not reclaimed lose their opens and locks")
             }
-            Ok(false) => tracing::info!("there is no grace period to be ended"),
-            Err(error) => tracing::error!(%error, "the grace period goes on: the state directory cannot be written"),
+            Ok(false) => tracing::info!("there is no grace period to end"),
+            Err(error) => tracing::error!(%error, "cannot end the grace period: the state directory cannot be written"),
         }
     }
 
@@ -154,7 +154,7 @@ impl Serving {
         match self.try_reload() {
             Ok(count) => tracing::info!(exports = count, "reloaded"),
             Err(failure) => {
-                tracing::error!("the reload is refused, and the old exports stay in force: {}", explain(&failure));
+                tracing::error!("the reload failed, and the old exports stay in force: {}", explain(&failure));
             }
         }
         self.manager.ready();

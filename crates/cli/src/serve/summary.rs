@@ -20,7 +20,7 @@ pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode, event: &str) {
         purged = files.purged,
         "the cache of open files"
     );
-    tracing::debug!(gathered_writes = server.counters().gathered(), "WRITEs that were carried out with the one before");
+    tracing::debug!(gathered_writes = server.counters().gathered(), "WRITEs combined with the previous one");
     if let ReadAheadMode::Streams(read_ahead) = read_ahead {
         let counts = read_ahead.counts();
         tracing::debug!(

@@ -41,7 +41,7 @@ impl ServedLog {
             WriteLogPlace::Path(path) => (file(path, size_bytes)?, Some(path.clone())),
             WriteLogPlace::Memory if settings.lose_my_data != Some(true) => return Err(Failure::WriteLogInMemory),
             WriteLogPlace::Memory => {
-                tracing::warn!("the write log is in memory: what clients are told is stable is lost with this process");
+                tracing::warn!("the write log is in memory: acknowledged changes are lost if this process is killed");
                 let device = Arc::new(MemoryDevice::new(usize::try_from(size_bytes).unwrap_or(usize::MAX)));
                 WriteLog::create(Arc::clone(&device) as _)?;
                 (device, None)
@@ -129,7 +129,7 @@ fn file(path: &Path, size_bytes: u64) -> Result<Arc<dyn Device>, WriteLogError> 
             Err(error) => Err(error),
         };
     }
-    tracing::info!(path = %path.display(), size_bytes, "making the write log");
+    tracing::info!(path = %path.display(), size_bytes, "creating the write log");
     let device = Arc::new(FileDevice::create(path, size_bytes)?);
     WriteLog::create(Arc::clone(&device) as _)?;
     Ok(device)
@@ -153,9 +153,9 @@ pub fn tell(dir: &Path, replayed: &Replayed) {
     if compared {
         tracing::warn!(
             %dir, records, made, names, data_bytes, conflicts,
-            "changes of the write log were made again after a power failure"
+            "replayed the write log after a power failure"
         );
     } else if records > 0 {
-        tracing::info!(%dir, records, "changes of the write log were brought to storage");
+        tracing::info!(%dir, records, "flushed changes of the write log to storage");
     }
 }

@@ -59,7 +59,7 @@ pub fn cells(outcomes: &[Outcome]) -> [String; 5] {
 }
 
 /// A warning for tests within one machine.
-pub const SAME_MACHINE: &str = "both ends are on this machine, whose processor time is that of both together";
+pub const SAME_MACHINE: &str = "both ends are on this machine; its processor time includes both";
 
 /// Returns a warning if a test was within one machine.
 pub fn note<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {

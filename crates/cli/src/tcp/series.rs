@@ -150,7 +150,8 @@ pub fn unsure<C, O>(repeats: &Repeats, all: &[Series<C, O>]) -> Option<String> {
     let count = all.len();
     (unsure > 0).then(|| {
         format!(
-            "{unsure} of {count} rows are not known to +/-{width}% at {level}%: allow more runs with -i, or send for longer"
+            "{unsure} of {count} rows have intervals wider than +/-{width}% at {level}%: allow more runs with -i, or \
+             send for longer"
         )
     })
 }

@@ -77,7 +77,7 @@ impl Interrupted {
     /// [`Failure::Interrupted`].
     pub fn end(&mut self) -> Result<(), Failure> {
         self.look();
-        let left = || "the figures are of what was sent until then".to_owned();
+        let left = || "the figures cover the data sent until then".to_owned();
         self.signal.map_or(Ok(()), |signal| Err(Failure::Interrupted { signal, left: left() }))
     }
 }

@@ -347,7 +347,7 @@ fn shown(comparison: &Comparison) -> String {
 
 /// Reads a speed in bits per second, with a suffix for powers of 1000.
 fn parse_speed(text: &str) -> Result<u64, String> {
-    let wrong = || "a speed is from 1M to 100G bits per second".to_owned();
+    let wrong = || "a speed from 1M to 100G bits per second is required".to_owned();
     let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" => 1,

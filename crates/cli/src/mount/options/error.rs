@@ -26,10 +26,10 @@ impl FromStr for OptionList {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// There is none of this name.
-    #[error("there is no option '{0}'; wharf mount --help lists all, and sloppy passes over those that do not exist")]
+    #[error("unknown option '{0}'; wharf mount --help lists all options, and sloppy ignores unknown ones")]
     Unknown(String),
     /// It asks for what cannot be had.
-    #[error("option '{name}' cannot be had: {reason}")]
+    #[error("option '{name}' is not supported: {reason}")]
     Refused {
         /// The option.
         name: String,
@@ -37,13 +37,13 @@ pub enum OptionError {
         reason: &'static str,
     },
     /// It needs a value and has none.
-    #[error("option '{0}' needs a value: write {0}=VALUE")]
+    #[error("option '{0}' requires a value: write {0}=VALUE")]
     NoValue(String),
     /// It has a value and takes none.
     #[error("option '{0}' takes no value")]
     HasValue(String),
     /// The value is not one of the option's.
-    #[error("'{value}' is no value of option '{name}': {expected}")]
+    #[error("invalid value '{value}' of option '{name}': {expected}")]
     Value {
         /// The option.
         name: String,

@@ -152,7 +152,7 @@ impl Settings {
             "4.0" => (Version::V4_0, None),
             "4.1" => (Version::V4_1, None),
             "4.2" => (Version::V4_2, None),
-            _ => return Err(value.wrong("2, 3, 4, 4.0, 4.1 and 4.2 are there")),
+            _ => return Err(value.wrong("possible values are 2, 3, 4, 4.0, 4.1 and 4.2")),
         };
         (self.client.version, self.client.lowest_version) = (version, lowest);
         Ok(())
@@ -163,7 +163,7 @@ impl Settings {
             "0" => Version::V4_0,
             "1" => Version::V4_1,
             "2" => Version::V4_2,
-            _ => return Err(value.wrong("0, 1 and 2 are there")),
+            _ => return Err(value.wrong("possible values are 0, 1 and 2")),
         };
         (self.client.version, self.client.lowest_version) = (version, None);
         Ok(())
@@ -300,23 +300,23 @@ mod tests {
     #[test]
     fn option_that_makes_no_sense_is_named_with_what_to_do() {
         for (list, message) in [
-            ("colour", "there is no option 'colour'; wharf mount --help lists all"),
-            ("ro,colour=red", "there is no option 'colour'"),
-            ("vers=5", "'5' is no value of option 'vers': 2, 3, 4, 4.0, 4.1 and 4.2 are there"),
-            ("rsize=big", "'big' is no value of option 'rsize'"),
-            ("rsize", "option 'rsize' needs a value"),
+            ("colour", "unknown option 'colour'; wharf mount --help lists all"),
+            ("ro,colour=red", "unknown option 'colour'"),
+            ("vers=5", "invalid value '5' of option 'vers': possible values are 2, 3, 4, 4.0, 4.1 and 4.2"),
+            ("rsize=big", "invalid value 'big' of option 'rsize'"),
+            ("rsize", "option 'rsize' requires a value"),
             ("soft=1", "option 'soft' takes no value"),
-            ("sec=krb5", "only sys is there"),
+            ("sec=krb5", "only sys is possible"),
             ("timeo=0", "tenths of a second"),
             ("nconnect=65", "1 to 64"),
-            ("proto=rdma", "tcp and udp are there"),
-            ("clientaddr=here", "an address of this machine is wanted"),
-            ("callbackport=70000", "ports are 1 to 65535, and 0 is any that is free"),
-            ("rdma", "option 'rdma' cannot be had: Wharf speaks TCP and UDP only"),
-            ("remount,ro", "unmount it and mount it anew"),
-            ("context=x", "no labels of SELinux"),
-            ("xprtsec=mtls", "no TLS"),
-            ("local_lock=some", "none, flock, posix and all are there"),
+            ("proto=rdma", "possible values are tcp and udp"),
+            ("clientaddr=here", "expected an address of this machine"),
+            ("callbackport=70000", "ports are 1 to 65535, and 0 picks a free one"),
+            ("rdma", "option 'rdma' is not supported: Wharf supports TCP and UDP only"),
+            ("remount,ro", "unmount and mount again"),
+            ("context=x", "SELinux labels"),
+            ("xprtsec=mtls", "TLS is not supported"),
+            ("local_lock=some", "possible values are none, flock, posix and all"),
         ] {
             let error = list.parse::<OptionList>().unwrap_err().to_string();
             assert!(error.contains(message), "{list}: {error}");

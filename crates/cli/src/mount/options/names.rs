@@ -146,10 +146,10 @@ pub(super) const OTHERS: [&str; 2] = ["x-", "X-"];
 
 /// Options that promise what this mount cannot do, and why.
 pub(super) const REFUSED: &[(&str, &str)] = &[
-    ("rdma", "Wharf speaks TCP and UDP only"),
-    ("mounthost", "Wharf asks the server itself for its exports; mountport= names another port there"),
-    ("remount", "a mount keeps its options; unmount it and mount it anew"),
-    ("bind", "this binds nothing; use mount --bind"),
+    ("rdma", "Wharf supports TCP and UDP only"),
+    ("mounthost", "the MOUNT service must run at the NFS server; mountport= sets its port"),
+    ("remount", "unmount and mount again with the new options"),
+    ("bind", "use mount --bind"),
     ("context", SELINUX),
     ("fscontext", SELINUX),
     ("defcontext", SELINUX),
@@ -157,4 +157,4 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
     ("nosymfollow", "a mount through FUSE follows symbolic links"),
 ];
 
-const SELINUX: &str = "Wharf passes no labels of SELinux on";
+const SELINUX: &str = "Wharf does not transfer SELinux labels";

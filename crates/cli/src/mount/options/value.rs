@@ -26,15 +26,15 @@ impl Value<'_> {
     }
 
     pub(super) fn count(&self) -> Result<u32, OptionError> {
-        self.number("a number from 0 on is wanted")
+        self.number("expected a number of at least 0")
     }
 
     pub(super) fn seconds(&self) -> Result<Duration, OptionError> {
-        self.number("a number of seconds is wanted").map(|seconds: u32| Duration::from_secs(seconds.into()))
+        self.number("expected a number of seconds").map(|seconds: u32| Duration::from_secs(seconds.into()))
     }
 
     pub(super) fn tenths(&self) -> Result<Duration, OptionError> {
-        let expected = "a number of tenths of a second from 1 on is wanted";
+        let expected = "expected a number of tenths of a second, at least 1";
         let tenths: u32 = self.number(expected)?;
         if tenths == 0 { Err(self.wrong(expected)) } else { Ok(Duration::from_millis(100) * tenths) }
     }
@@ -56,24 +56,24 @@ impl Value<'_> {
 
     /// An address of this machine.
     pub(super) fn address(&self) -> Result<IpAddr, OptionError> {
-        self.number("an address of this machine is wanted, such as 192.0.2.7 or 2001:db8::7")
+        self.number("expected an address of this machine, such as 192.0.2.7 or 2001:db8::7")
     }
 
     /// A port of this machine.
     pub(super) fn own_port(&self) -> Result<u16, OptionError> {
-        self.number("ports are 1 to 65535, and 0 is any that is free")
+        self.number("ports are 1 to 65535, and 0 picks a free one")
     }
 
     pub(super) fn connections(&self) -> Result<usize, OptionError> {
-        let expected = "1 to 64 connections are possible";
+        let expected = "expected 1 to 64 connections";
         let count = self.number(expected)?;
         if (1..=client::Options::MAX_CONNECTIONS).contains(&count) { Ok(count) } else { Err(self.wrong(expected)) }
     }
 
     /// A number of bytes, which nfs(5) brings to a whole number of KiB in reach.
     pub(super) fn transfer(&self) -> Result<u32, OptionError> {
-        let bytes = config::parse_size(self.text)
-            .map_err(|_| self.wrong("a number of bytes is wanted, such as 65536 or 1M"))?;
+        let bytes =
+            config::parse_size(self.text).map_err(|_| self.wrong("expected a number of bytes, such as 65536 or 1M"))?;
         let bytes = u32::try_from(bytes).map_or(MAX_TRANSFER_BYTES, |bytes| bytes.min(MAX_TRANSFER_BYTES));
         Ok(if bytes < 1024 { SMALL_TRANSFER_BYTES } else { bytes / 1024 * 1024 })
     }
@@ -82,18 +82,18 @@ impl Value<'_> {
         match self.text {
             "tcp" | "tcp6" => Ok(Transport::Stream),
             "udp" | "udp6" => Ok(Transport::Datagram),
-            _ => Err(self.wrong("tcp and udp are there, and tcp6 and udp6 for IPv6")),
+            _ => Err(self.wrong("possible values are tcp and udp, and for IPv6 tcp6 and udp6")),
         }
     }
 
     /// Flavours with colons between them, of which one has to be there.
     pub(super) fn security(&self) -> Result<(), OptionError> {
         let is_there = self.text.split(':').any(|flavour| flavour == "sys");
-        if is_there { Ok(()) } else { Err(self.wrong("only sys is there: Wharf has no Kerberos")) }
+        if is_there { Ok(()) } else { Err(self.wrong("only sys is possible: Wharf does not support Kerberos")) }
     }
 
     pub(super) fn transport_security(&self) -> Result<(), OptionError> {
-        if self.text == "none" { Ok(()) } else { Err(self.wrong("only none is there: wharf mount has no TLS")) }
+        if self.text == "none" { Ok(()) } else { Err(self.wrong("only none is possible: TLS is not supported")) }
     }
 
     /// Whether listings bring the files.
@@ -101,7 +101,7 @@ impl Value<'_> {
         match self.text {
             "force" => Ok(true),
             "none" => Ok(false),
-            _ => Err(self.wrong("force and none are there")),
+            _ => Err(self.wrong("possible values are force and none")),
         }
     }
 
@@ -110,7 +110,7 @@ impl Value<'_> {
         match self.text {
             "lazy" | "eager" => Ok(false),
             "wait" => Ok(true),
-            _ => Err(self.wrong("lazy, eager and wait are there")),
+            _ => Err(self.wrong("possible values are lazy, eager and wait")),
         }
     }
 
@@ -119,7 +119,7 @@ impl Value<'_> {
             "all" => Ok(NameCaching::All),
             "pos" | "positive" => Ok(NameCaching::Positive),
             "none" => Ok(NameCaching::Off),
-            _ => Err(self.wrong("all, pos and none are there")),
+            _ => Err(self.wrong("possible values are all, pos and none")),
         }
     }
 
@@ -130,7 +130,7 @@ impl Value<'_> {
             "flock" => Ok((true, false)),
             "posix" => Ok((false, true)),
             "all" => Ok((false, false)),
-            _ => Err(self.wrong("none, flock, posix and all are there")),
+            _ => Err(self.wrong("possible values are none, flock, posix and all")),
         }
     }
 }

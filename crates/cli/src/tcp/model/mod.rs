@@ -164,5 +164,5 @@ fn table(done: &[Done]) -> Table {
 
 fn parse_read(text: &str) -> Result<u64, String> {
     let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
-    if bytes > 0 { Ok(bytes) } else { Err("a read takes a byte or more".to_owned()) }
+    if bytes > 0 { Ok(bytes) } else { Err("a size of at least 1 byte is required".to_owned()) }
 }

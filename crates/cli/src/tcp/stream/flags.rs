@@ -175,15 +175,15 @@ pub fn connections() -> RangedU64ValueParser<usize> {
 pub fn parse_memory(text: &str) -> Result<usize, String> {
     let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
     let is_possible = (1..=MAX_BUFFER_BYTES).contains(&bytes);
-    if is_possible { Ok(bytes as usize) } else { Err("a buffer has from 1 byte to 1 GiB".to_owned()) }
+    if is_possible { Ok(bytes as usize) } else { Err("a size from 1 byte to 1 GiB is required".to_owned()) }
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
-    percent.ok_or_else(|| "a share is from 0 to 100 percent".to_owned())
+    percent.ok_or_else(|| "a percentage from 0 to 100 is required".to_owned())
 }
 
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let time = config::parse_timeout(text).map_err(|error| error.to_string())?;
-    time.ok_or_else(|| "a stream has to end".to_owned())
+    time.ok_or_else(|| "a time that ends is required, such as 10s".to_owned())
 }

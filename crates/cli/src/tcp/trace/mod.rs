@@ -91,5 +91,7 @@ fn senders(trace: &Trace) -> Vec<&Flow> {
 
 fn parse_interval(text: &str) -> Result<Duration, String> {
     let interval = config::parse_timeout(text).map_err(|error| error.to_string())?;
-    interval.filter(|interval| !interval.is_zero()).ok_or_else(|| "an interval has a length".to_owned())
+    interval
+        .filter(|interval| !interval.is_zero())
+        .ok_or_else(|| "an interval longer than 0 is required, such as 1ms".to_owned())
 }

@@ -85,7 +85,7 @@ fn notes(trace: &Trace, flows: &[&Flow]) -> String {
     let mut notes = Vec::new();
     if flows.iter().any(|flow| flow.mss_source == MssSource::Assumed) {
         notes.push(
-            "? the handshake is not in the capture, so this is the MSS of Ethernet; --mss BYTES says another one"
+            "? the handshake is not in the capture, so this is the MSS of Ethernet; set another one with --mss BYTES"
                 .to_owned(),
         );
     }
