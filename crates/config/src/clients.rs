@@ -1,10 +1,10 @@
-//! Reading whom an export is for.
+//! Reads the clients of an export.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use server::{ClientPattern, ClientPatternError};
 
-/// Why a text names no clients that can be told apart here.
+/// Why a text does not name clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientsError {
     /// It is a NIS netgroup.
@@ -19,10 +19,10 @@ pub enum ClientsError {
     /// It is a GSS pseudo client.
     #[error("{0}: Kerberos is not supported")]
     Gss(String),
-    /// It looks like an address and is none.
+    /// It looks like an address, but is not one.
     #[error("{0} is not an address")]
     NotAnAddress(String),
-    /// It is nothing at all.
+    /// It is none of the possible forms.
     #[error(transparent)]
     Pattern(#[from] ClientPatternError),
 }
@@ -50,7 +50,7 @@ fn is_numeric(name: &str) -> bool {
     name.rsplit('.').next().is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The addresses of this machine that no other one can send from.
+/// The loopback addresses: no other machine can send from them.
 pub(crate) fn loopback() -> [ClientPattern; 2] {
     [
         ClientPattern::Network { address: IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), prefix_bits: 8 },

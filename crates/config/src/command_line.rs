@@ -9,16 +9,18 @@ use crate::defaults::IdentityWords;
 use crate::spec::rules_for;
 use crate::{ConfigError, Defaults, ExportSpec, Origin, Reason, SizeError, Source, parse_size, path};
 
-/// The exports that the command line names, and how they are offered.
+/// The exports of the command line and their options.
 ///
-/// An export is a directory, whose absolute path is its name, or `mem:SIZE`, whose name is `/mem` unless it is given as
-/// in `mem:4G=/scratch`, or an `nfs://` URL of a directory at another server, whose name is the URL's path unless it is given
-/// behind the last `=/`. A directory whose name begins with `mem:` is written `./mem:…`.
+/// An export is one of:
+///
+/// - a directory, whose absolute path is its name; one whose name begins with `mem:` is written `./mem:…`
+/// - `mem:SIZE`, named `/mem`, or with another name as in `mem:4G=/scratch`
+/// - an `nfs://` URL of a directory at another server, named by the URL's path or by what follows the last `=/`
 #[derive(Debug, Clone, Default)]
 pub struct ExportFlags {
     /// What to export.
     pub exports: Vec<OsString>,
-    /// Who may have it (`--client`).
+    /// The clients (`--client`).
     pub clients: Vec<String>,
     /// `--no-root-squash`
     pub no_root_squash: bool,
@@ -32,9 +34,9 @@ pub struct ExportFlags {
     pub anonymous_gid: Option<u32>,
     /// `--secure`: only privileged ports.
     pub secure: bool,
-    /// `--delegations`: files are delegated to clients of NFSv4, whoever else may change them.
+    /// `--delegations`: delegate files to NFSv4 clients, even if other programs may change the files.
     pub delegations: bool,
-    /// `--async`: changes of the tree are acknowledged before they are on stable storage.
+    /// `--async`: acknowledge changes of names and attributes before they are on stable storage.
     pub is_async: bool,
     /// `--fault`
     pub fault: Option<String>,
@@ -43,17 +45,17 @@ pub struct ExportFlags {
 /// The capacity of `mem:` without a size.
 const DEFAULT_CAPACITY_BYTES: u64 = 1 << 30;
 
-/// What the URL of a directory at another server begins with.
+/// The prefix of URLs.
 const URL_SCHEME: &str = "nfs://";
 
-/// The name of an export in memory that says no other.
+/// The default name of an export in memory.
 const MEMORY_NAME: &str = "/mem";
 
 impl ExportFlags {
-    /// The exports, with relative directories taken below `base`.
+    /// Returns the exports; relative directories are below `base`.
     ///
     /// # Errors
-    /// [`ConfigError::Bad`] with the argument that makes no sense.
+    /// [`ConfigError::Bad`] with the argument that is wrong.
     pub fn parse(&self, base: &Path, defaults: &Defaults) -> Result<Vec<ExportSpec>, ConfigError> {
         let clients = self.parse_clients()?;
         let options = self.options(defaults);
@@ -127,15 +129,15 @@ fn memory_and_name(memory: &str) -> Result<(Source, String), Reason> {
     Ok((Source::Memory { capacity_bytes }, path::export_name(name)?))
 }
 
-/// A URL, and the name behind it. Parameters have no slash in their values, so that the last `=/` is that of the name, unless the
-/// URL's path has one: then a name has to be given.
+/// Splits a URL from the name behind it. Values of parameters contain no slash, so the last `=/` precedes the name. A
+/// URL whose path contains `=/` requires a name.
 fn remote_and_name(argument: &str) -> Result<(Source, String), Reason> {
     let named = argument.rfind("=/").map(|at| (&argument[..at], &argument[at + 1..]));
     let (url, name) = named.unwrap_or((argument, path_of_url(argument)));
     Ok((Source::Remote { url: url.to_owned() }, path::export_name(name)?))
 }
 
-/// The path of a URL, as it is written.
+/// The path of a URL, as written.
 pub(crate) fn path_of_url(url: &str) -> &str {
     let place = url.strip_prefix(URL_SCHEME).unwrap_or(url);
     let place = place.split_once('?').map_or(place, |(place, _)| place);

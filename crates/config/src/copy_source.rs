@@ -3,8 +3,8 @@ use std::str::FromStr;
 
 use server::ClientPattern;
 
-/// Servers that files may be copied from: those of a network, at every port. Clients name the very server, so that a name would
-/// say nothing.
+/// A network of servers that files may be copied from, on every port. Addresses only: clients name the server
+/// themselves, so a host name would prove nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopySource {
     /// An address of the network.
@@ -14,7 +14,7 @@ pub struct CopySource {
 }
 
 impl CopySource {
-    /// Whether the server at `server` is one of them.
+    /// Whether `server` is in the network.
     pub fn has(&self, server: SocketAddr) -> bool {
         let CopySource { address, prefix_bits } = *self;
         ClientPattern::Network { address, prefix_bits }.matches(server.ip())

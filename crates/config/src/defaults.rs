@@ -1,9 +1,9 @@
 use server::{ExportOptions, Squash};
 
-/// What holds for an export that says nothing else.
+/// The defaults of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Defaults {
-    /// Whose identity is lost.
+    /// Which users are squashed.
     pub squash: Squash,
     /// The anonymous user.
     pub anonymous_uid: u32,
@@ -12,19 +12,19 @@ pub struct Defaults {
 }
 
 impl Defaults {
-    /// For a server that can act as any user: the superuser's identity is lost.
+    /// For a server that can act as any user: root is squashed.
     pub fn privileged() -> Defaults {
         let ExportOptions { squash, anonymous_uid, anonymous_gid, .. } = ExportOptions::default();
         Defaults { squash, anonymous_uid, anonymous_gid }
     }
 
-    /// For a server that can act only as its own user `uid` and group `gid`: everybody acts as that user.
+    /// For a server that can act only as its own user `uid` and group `gid`: all users are squashed to that user.
     pub fn unprivileged(uid: u32, gid: u32) -> Defaults {
         Defaults { squash: Squash::All, anonymous_uid: uid, anonymous_gid: gid }
     }
 }
 
-/// What was said about identity, each thing at most once; the last word counts.
+/// The identity options of an export; the last one of a kind counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct IdentityWords {
     /// `root_squash` or `no_root_squash`.
@@ -38,7 +38,7 @@ pub(crate) struct IdentityWords {
 }
 
 impl IdentityWords {
-    /// The options that these words make; any word about squashing replaces the default of it.
+    /// Returns the export options. Any squash option replaces the default.
     pub(crate) fn options(&self, defaults: &Defaults) -> ExportOptions {
         ExportOptions {
             squash: self.squash().unwrap_or(defaults.squash),

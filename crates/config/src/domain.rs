@@ -1,12 +1,12 @@
-//! The domain of owners' names.
+//! The ID-mapping domain of NFSv4.
 
 /// The longest domain, in bytes: that of the DNS.
 const MAX_DOMAIN_BYTES: usize = 253;
 
-/// Reads the domain in which NFSv4 has the names of owners.
+/// Reads the domain of NFSv4 owner names.
 ///
 /// # Errors
-/// A text for the user when it is none.
+/// A message for the user if it is not a domain.
 pub fn parse_domain(text: &str) -> Result<String, String> {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     match text.len() {

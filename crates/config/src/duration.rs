@@ -1,29 +1,29 @@
 use std::time::Duration;
 
-/// Why a text is no time.
+/// Why a text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// It is neither a time nor the absence of one.
+    /// It is neither a time nor `never`.
     #[error("{0:?} is not a time; write a whole number of seconds, or one with us, ms, s, m, h or d, or `never`")]
     Timeout(String),
     /// It is not a time that ends.
     #[error("{0:?} is not a time; write a whole number of seconds, or one with us, ms, s, m, h or d")]
     Time(String),
-    /// It cannot be counted in seconds.
+    /// It is not a whole number of seconds.
     #[error("{0:?} is not a lease time; write a whole number of seconds of at least 1, or one with s, m, h or d")]
     Lease(String),
-    /// It is neither a time to stay awake nor the absence of one.
+    /// It is neither a busy-poll time nor `off`.
     #[error("{0:?} is not a busy-poll time; write a time up to 10ms, such as 100us, or `off`")]
     BusyPoll(String),
 }
 
-/// The longest time for which loops may look for calls before they sleep: beyond it, waking costs next to nothing.
+/// The longest busy-poll time: beyond it, the cost of waking up is negligible.
 const MAX_BUSY_POLL: Duration = Duration::from_millis(10);
 
-/// Reads a time such as `90`, `90s`, `500ms`, `20us`, `15m`, `2h` or `1d`; `never` and `off` are none at all.
+/// Reads a time such as `90`, `90s`, `500ms`, `20us`, `15m`, `2h` or `1d`; `never` and `off` are `None`.
 ///
 /// # Errors
-/// When it is no such time.
+/// When it is not such a time.
 pub fn parse_timeout(text: &str) -> Result<Option<Duration>, DurationError> {
     if matches!(text, "never" | "off") {
         return Ok(None);
@@ -44,18 +44,18 @@ pub fn parse_timeout(text: &str) -> Result<Option<Duration>, DurationError> {
     number.checked_mul(unit_us).map(|us| Some(Duration::from_micros(us))).ok_or_else(malformed)
 }
 
-/// Reads a time that has an end.
+/// Reads a time that ends.
 ///
 /// # Errors
-/// When it is no such time.
+/// When it is not such a time.
 pub fn parse_time(text: &str) -> Result<Duration, DurationError> {
     parse_timeout(text).ok().flatten().ok_or_else(|| DurationError::Time(text.to_owned()))
 }
 
-/// Reads the length of a lease or a grace period: a time of one second or more, cut to whole seconds, as NFSv4 counts them.
+/// Reads a lease or grace time: at least one second, rounded down to whole seconds, as in NFSv4.
 ///
 /// # Errors
-/// When it is no such time.
+/// When it is not such a time.
 pub fn parse_lease(text: &str) -> Result<Duration, DurationError> {
     let seconds = parse_timeout(text).ok().flatten().map_or(0, |time| time.as_secs());
     match u32::try_from(seconds) {
@@ -64,7 +64,7 @@ pub fn parse_lease(text: &str) -> Result<Duration, DurationError> {
     }
 }
 
-/// Reads for how long loops look for calls before they sleep: a short time, or none.
+/// Reads a busy-poll time, or `off`.
 ///
 /// # Errors
 /// When it is neither.

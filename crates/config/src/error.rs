@@ -15,24 +15,24 @@ pub enum ConfigError {
         /// What the system says.
         source: io::Error,
     },
-    /// A file is larger than any configuration.
+    /// A file is too large for a configuration.
     #[error("{}: has more than {max_bytes} bytes, too many for a configuration file", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// The most bytes that are read.
+        /// The limit.
         max_bytes: u64,
     },
-    /// Something that was said makes no sense.
+    /// A part of the configuration is wrong.
     #[error("{origin}: {reason}")]
     Bad {
         /// Where it was said.
         origin: Origin,
-        /// Why it makes no sense.
+        /// Why it is wrong.
         #[source]
         reason: Reason,
     },
-    /// An export would be open to a network that nobody meant.
+    /// An export without a client list would be offered to other machines.
     #[error(
         "other machines can reach {address}, but {export} ({origin}) names no clients: add --client NETWORK (for \
          example --client 10.0.0.0/8), or --client '*' for all clients; in a file, name the export's clients"
@@ -42,19 +42,19 @@ pub enum ConfigError {
         address: SocketAddr,
         /// The export's name.
         export: String,
-        /// Where it was said to be exported.
+        /// Where the export is configured.
         origin: Origin,
     },
 }
 
 impl ConfigError {
-    /// An error about what was said at `origin`.
+    /// An error at `origin`.
     pub(crate) fn at(origin: Origin, reason: impl Into<Reason>) -> ConfigError {
         ConfigError::Bad { origin, reason: reason.into() }
     }
 }
 
-/// Why something in a configuration makes no sense.
+/// Why a part of a configuration is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// The file is not UTF-8.
@@ -63,35 +63,35 @@ pub enum Reason {
     /// The TOML cannot be parsed, or a value in it is of the wrong type or out of range.
     #[error("{0}")]
     Toml(String),
-    /// A name means nothing here.
+    /// A name is unknown.
     #[error("unknown {what} `{name}`{}", did_you_mean(.nearest.as_deref()))]
     Unknown {
         /// What kind of thing was expected.
         what: &'static str,
         /// The name.
         name: String,
-        /// The known name that looks most like it.
+        /// The most similar known name.
         nearest: Option<String>,
     },
-    /// The path or name of an export cannot be one.
+    /// The path or name is not valid for an export.
     #[error(transparent)]
     Path(#[from] PathReason),
-    /// A list of clients makes no sense.
+    /// A list of clients is wrong.
     #[error(transparent)]
     Clients(#[from] ClientsError),
-    /// A size makes no sense.
+    /// A size is wrong.
     #[error(transparent)]
     Size(#[from] SizeError),
-    /// A time makes no sense.
+    /// A time is wrong.
     #[error(transparent)]
     Duration(#[from] DurationError),
-    /// An export says none of `path`, `memory` and `url`, or more than one.
+    /// An export has none, or more than one, of `path`, `memory` and `url`.
     #[error("an export requires one of `path`, `memory` and `url`")]
     NoSource,
     /// An export in memory has no name.
     #[error("an export in memory requires a `name`, such as \"/mem\"")]
     Nameless,
-    /// An option is known and cannot be honoured.
+    /// An option is known, but not supported.
     #[error("the option `{option}` is refused: {why}")]
     Refused {
         /// The option.
@@ -99,30 +99,30 @@ pub enum Reason {
         /// Why.
         why: &'static str,
     },
-    /// An option has no value, or one that it cannot have.
+    /// The value of an option is missing or wrong.
     #[error("`{option}` requires {wanted}")]
     Value {
         /// The option.
         option: String,
-        /// What it needs.
+        /// What it requires.
         wanted: &'static str,
     },
-    /// A quote has no end on its line.
+    /// A quote does not end on its line.
     #[error("the quote that begins here does not end on its line")]
     OpenQuote,
-    /// A list of options has no end.
+    /// A list of options does not end.
     #[error("the list of options has no closing parenthesis; it must not contain spaces")]
     OpenParenthesis,
     /// Something follows a list of options without a space.
     #[error("a space or the end of the line must follow the closing parenthesis")]
     AfterParenthesis,
-    /// A list of options stands apart from its client.
+    /// A space separates a list of options from its client.
     #[error(
         "a list of options without a client; remove the space before the parenthesis, or write `*` before it for all \
          clients"
     )]
     DetachedOptions,
-    /// A list of options is empty where there must be one.
+    /// An option is missing.
     #[error("an option is missing here")]
     EmptyOption,
     /// One client is named twice for one export.

@@ -1,4 +1,4 @@
-//! Who is offered an export by accident.
+//! Detects exports that would be offered to other machines by accident.
 
 use std::net::SocketAddr;
 
@@ -9,9 +9,10 @@ pub fn is_exposed(address: &SocketAddr) -> bool {
     !address.ip().to_canonical().is_loopback()
 }
 
-/// Refuses to serve exports whose clients nobody named on addresses that other machines reach.
+/// Refuses to serve exports without a client list on addresses that other machines reach.
 ///
-/// Such exports would answer only this machine anyway; whoever listens wider meant something else, and shall say it.
+/// Such exports would answer only this machine. A wider address shows that the user wants more, and must name the
+/// clients.
 ///
 /// # Errors
 /// [`ConfigError::Exposed`] with the first such address and export.

@@ -117,7 +117,7 @@ enum SquashWord {
     All,
 }
 
-/// Reads the text of a TOML file that is called `path` in messages.
+/// Reads a TOML file; messages call it `path`.
 ///
 /// # Errors
 /// [`ConfigError::Bad`] with the place of the first mistake.
@@ -141,7 +141,7 @@ pub fn parse_toml(
     Ok((settings, exports?))
 }
 
-/// Which text the offsets are in.
+/// The text to which the offsets refer.
 struct Place<'a> {
     text: &'a str,
     path: &'a Path,
@@ -162,7 +162,7 @@ impl Place<'_> {
     }
 }
 
-/// Says serde's message about an unknown name ("unknown field `a`, expected one of `b`, `c`") in a few words.
+/// Shortens serde's message about an unknown name ("unknown field `a`, expected one of `b`, `c`").
 fn unknown_name(message: &str) -> Reason {
     let what = match message {
         _ if message.starts_with("unknown field") => "key",
@@ -238,7 +238,7 @@ fn export_options(export: &Export, defaults: &Defaults) -> ExportOptions {
     }
 }
 
-/// The options of further clients: those of the export, but for what is said otherwise.
+/// The options of further clients: those of the export, with the differences of this table.
 fn access_options(access: &Access, export: ExportOptions, defaults: &Defaults) -> ExportOptions {
     let words = identity_words(access.squash, access.anonuid, access.anongid);
     let own = words.options(defaults);

@@ -1,13 +1,13 @@
-//! What to export and how to serve, from three sources into one neutral form.
+//! Reads exports and settings from three sources into one neutral form.
 //!
-//! [`load`] reads the command line ([`ExportFlags`]), a TOML file and a file in exports(5) syntax, and gives the
+//! [`load`] reads the command line ([`ExportFlags`]), a TOML file and a file in exports(5) syntax. It returns the
 //! [`ExportSpec`]s of all three and the [`ServerSettings`] of the TOML file. What always holds:
 //!
-//! - A source is taken as a whole or not at all: the first mistake refuses it, with `FILE:LINE:COLUMN: reason`.
-//! - What is accepted and has no effect here is told as a [`Remark`]; nothing is skipped in silence.
-//! - An export whose clients nobody named is for this machine alone, and [`check_exposure`] refuses to offer it wider.
+//! - A source is accepted as a whole or not at all. Its first mistake refuses it, with `FILE:LINE:COLUMN: reason`.
+//! - An option without effect becomes a [`Remark`]; nothing is ignored silently.
+//! - An export without a client list is for this machine only, and [`check_exposure`] refuses to offer it to others.
 //!
-//! Nothing here opens a socket or a directory; whether an exported directory exists is for whoever opens it to say.
+//! Nothing here opens a socket or a directory, or checks that an exported directory exists.
 #![forbid(unsafe_code)]
 
 mod clients;

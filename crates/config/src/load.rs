@@ -1,4 +1,4 @@
-//! All sources together.
+//! Merges all sources.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::{
 /// The largest configuration file, in bytes: room for ten thousand exports.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Where to read from.
+/// The sources of a configuration.
 #[derive(Debug, Clone)]
 pub struct Sources {
     /// What the command line says.
@@ -22,27 +22,27 @@ pub struct Sources {
     pub config: Option<PathBuf>,
     /// The file in exports(5) syntax (`--exports`).
     pub exports: Option<PathBuf>,
-    /// The directory that relative directories on the command line are below.
+    /// The base of relative directories on the command line.
     pub base: PathBuf,
-    /// What holds where nothing is said.
+    /// The defaults of exports.
     pub defaults: Defaults,
 }
 
-/// What all sources say together.
+/// The merged configuration.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The settings of the TOML file.
     pub settings: ServerSettings,
     /// The exports: those of the command line, the TOML file and the exports(5) file, in this order.
     pub exports: Vec<ExportSpec>,
-    /// What is worth a line in the log.
+    /// Remarks for the log.
     pub remarks: Vec<Remark>,
 }
 
 /// Reads all sources.
 ///
 /// # Errors
-/// The first mistake of each source that cannot be read or makes no sense, and all exports that cannot be told apart.
+/// The first mistake of each source, and all exports that collide.
 pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
     let (loaded, mistakes) = load_what_can_be(sources);
     if mistakes.is_empty() { Ok(loaded) } else { Err(mistakes) }
@@ -97,7 +97,7 @@ fn read(path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// The exports that clients could not tell from earlier ones.
+/// The exports that have the same identity as an earlier one.
 fn mistaken_identities(exports: &[ExportSpec]) -> Vec<ConfigError> {
     let mut mistakes = Vec::new();
     let mut names: HashMap<&str, &ExportSpec> = HashMap::new();
@@ -122,7 +122,7 @@ mod tests {
     use std::fs;
     use std::process;
 
-    /// A directory that is removed at the end of its test.
+    /// A directory for a test, removed at its end.
     struct Scratch(PathBuf);
 
     impl Scratch {

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A place in a text: lines and columns are counted from 1, columns in characters.
+/// A place in a text. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
@@ -14,7 +14,7 @@ impl Position {
     /// The first character of a text.
     pub const START: Position = Position { line: 1, column: 1 };
 
-    /// The place of the byte at `offset` in `text`; the end of the text for an offset past it.
+    /// The place of the byte at `offset` in `text`, or the end of the text.
     pub(crate) fn of_offset(text: &str, offset: usize) -> Position {
         let mut position = Position::START;
         for (_, character) in text.char_indices().take_while(|(index, _)| *index < offset) {
@@ -39,14 +39,14 @@ impl fmt::Display for Position {
     }
 }
 
-/// Where something was said.
+/// Where something is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// On the command line, by this argument.
+    /// This argument of the command line.
     Argument(String),
     /// In a file.
     File {
-        /// The file, as it was named.
+        /// The file, as the user named it.
         path: PathBuf,
         /// The place in it.
         position: Position,

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// Why a path or a name cannot be an export's.
+/// Why a path or name is not valid for an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathReason {
     /// It does not begin with a slash.
@@ -25,7 +25,7 @@ pub enum PathReason {
 /// The longest path that MOUNT carries (RFC 1813 §5.1.1, `MNTPATHLEN`).
 const MAX_NAME_BYTES: usize = 1024;
 
-/// Makes the name of an export of an absolute path: without `.`, doubled slashes and a slash at the end.
+/// Returns the export name for an absolute path: without `.`, doubled slashes and a trailing slash.
 pub(crate) fn export_name(path: &str) -> Result<String, PathReason> {
     if !path.starts_with('/') {
         return Err(PathReason::Relative(path.to_owned()));
@@ -41,15 +41,15 @@ pub(crate) fn export_name(path: &str) -> Result<String, PathReason> {
     if name.len() > MAX_NAME_BYTES { Err(PathReason::TooLong(name.len())) } else { Ok(name) }
 }
 
-/// The name of the export of a directory that a file names, which has to be absolute.
+/// Returns the export name of a directory in a file, which must be absolute.
 pub(crate) fn name_of_dir(dir: &Path) -> Result<String, PathReason> {
     export_name(dir.to_str().ok_or(PathReason::NotUtf8)?)
 }
 
-/// Makes `dir` absolute, below `base`, and takes `..` out of it.
+/// Makes `dir` absolute, below `base`, and resolves `..` by name.
 ///
-/// A `..` after a symbolic link is taken by its name here and by its target when the directory is opened: the name that
-/// comes of this is what the user typed, not where the link leads.
+/// After a symbolic link, the system resolves `..` by the link's target instead. The name is what the user typed, not
+/// where the link leads.
 pub(crate) fn absolute(dir: &Path, base: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for component in base.join(dir).components() {

@@ -2,16 +2,16 @@ use std::fmt;
 
 use crate::Origin;
 
-/// Something that was accepted and is worth a line in the log.
+/// A remark for the log about something that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     /// Where it was said.
     pub origin: Origin,
-    /// What is remarkable about it.
+    /// What the remark is about.
     pub kind: RemarkKind,
 }
 
-/// What is worth a line in the log.
+/// The kinds of remarks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemarkKind {
     /// An option has no effect.
@@ -21,12 +21,12 @@ pub enum RemarkKind {
         /// Why.
         why: &'static str,
     },
-    /// An export names no client.
+    /// An export names no clients.
     NoClient {
         /// The export.
         export: String,
     },
-    /// Some clients of an export asked for `async` and others for `sync`.
+    /// Some clients of an export have `async`, others `sync`.
     MixedSync {
         /// The export.
         export: String,

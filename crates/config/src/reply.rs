@@ -3,56 +3,57 @@ use serde::{Deserialize, Deserializer, de};
 use crate::size::Size;
 use crate::{SizeOrWordError, parse_size};
 
-/// The smallest fragment that can be asked for, in bytes: 1 MiB, the largest READ, is then as many of them as the kernel takes at once.
+/// The smallest fragment, in bytes. The largest READ, 1 MiB, then has as many fragments as one send of the kernel
+/// takes.
 const MIN_FRAGMENT_BYTES: u64 = 1 << 10;
 
-/// The most segments that a limit can allow: the kernel takes no more in one send.
+/// The largest limit of segments: one send of the kernel takes no more.
 const MAX_SEGMENTS: u32 = 1024;
 
-/// How the replies to READ are built and sent over TCP; `None` means that the source does not say.
+/// How replies to READ are built and sent over TCP; `None` means unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplySettings {
-    /// How the data comes into the reply.
+    /// How the data gets into the reply.
     pub method: Option<ReplyMethod>,
-    /// Into segments of how many bytes replies are cut; `Some(None)` leaves them whole.
+    /// The size of segments in bytes; `Some(None)` does not split replies.
     #[serde(deserialize_with = "fragment")]
     pub fragment: Option<Option<u32>>,
-    /// How many segments one send has at the most before they are copied into one; `Some(None)` sets no limit.
+    /// The maximum number of segments in one send; more are copied into one. `Some(None)` means no limit.
     #[serde(deserialize_with = "segments")]
     pub segments: Option<Option<u32>>,
-    /// Whether the replies to all requests of one receive leave together.
+    /// Whether the replies to all requests of one receive are sent together.
     pub batching: Option<bool>,
 }
 
-/// How the data of a READ comes into its reply.
+/// How the data of a READ gets into its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReplyMethod {
-    /// It is read, and the reply copied once more before it is sent.
+    /// The data is read, and the reply is copied once more before it is sent.
     Copy,
-    /// It is read to where it is sent from.
+    /// The data is sent from the buffer that it was read to.
     Gather,
-    /// It stays in the file and is sent from there, where that pays; otherwise it is gathered.
+    /// The data is sent from the file if that is faster, otherwise gathered.
     Sendfile,
 }
 
-/// Why a text is no way to build replies.
+/// Why a reply setting is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
-    /// It is neither a size nor the word for none.
+    /// It is neither a size nor `whole`.
     #[error(transparent)]
     Size(#[from] SizeOrWordError),
-    /// The fragments would be too small or too large.
+    /// The size is out of range.
     #[error("a fragment of {0} bytes is out of range; write \"whole\", or at least 1K")]
     Fragment(u64),
-    /// It is no number of segments.
+    /// It is not a number of segments.
     #[error("{0:?} is not a number of segments; write \"none\", or 1 to {MAX_SEGMENTS}")]
     Segments(String),
 }
 
 impl ReplySettings {
-    /// These settings, and those of `other` where these say nothing.
+    /// These settings, with unset ones from `other`.
     pub(crate) fn or(self, other: ReplySettings) -> ReplySettings {
         ReplySettings {
             method: self.method.or(other.method),

@@ -13,46 +13,46 @@ use crate::{
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
 const NFS_PORT: u16 = 2049;
 
-/// How a server runs; `None` means that the source does not say.
+/// How a server runs; `None` means unset. docs/exports.md describes each key.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSettings {
-    /// Where to listen, over TCP and UDP.
+    /// The addresses, for TCP and UDP.
     #[serde(deserialize_with = "addresses")]
     pub listen: Option<Vec<SocketAddr>>,
-    /// Who tells clients the ports.
+    /// The portmapper.
     pub rpcbind: Option<Rpcbind>,
-    /// Where to keep what has to survive a restart.
+    /// The directory for state that must survive a restart.
     pub state_dir: Option<PathBuf>,
-    /// How many event loops; 0 is one per processor.
+    /// The number of event loops; 0 is one per processor.
     pub loops: Option<usize>,
-    /// Whether each loop stays on one processor.
+    /// Whether each loop is pinned to one processor.
     pub pin: Option<bool>,
-    /// Whether connections that ask for little at a time go before those that ask for much, and clients take turns.
+    /// Whether connections with few, small requests go before busy ones, and clients take turns.
     pub fairness: Option<bool>,
-    /// For how long a loop looks for calls before it sleeps; `None` within is at once.
+    /// The busy-poll time; the inner `None` turns it off.
     #[serde(deserialize_with = "busy_poll")]
     pub busy_poll: Option<Option<Duration>>,
-    /// How long a client of NFSv4 may be silent before it can lose what it holds.
+    /// The NFSv4 lease time.
     #[serde(deserialize_with = "lease")]
     pub lease: Option<Duration>,
-    /// How long clients may reclaim what they held before a restart.
+    /// The grace period.
     #[serde(deserialize_with = "lease")]
     pub grace: Option<Duration>,
-    /// The domain in which NFSv4 has the names of owners; numbers without it.
+    /// The ID-mapping domain; owners are numbers without one.
     #[serde(deserialize_with = "domain")]
     pub domain: Option<String>,
-    /// What READ_PLUS of NFSv4.2 tells of holes.
+    /// How READ_PLUS of NFSv4.2 reports holes.
     pub read_plus: Option<ReadPlus>,
-    /// From how many bytes on a READ is sent from the file itself; `None` copies always.
+    /// The smallest READ that is sent with sendfile, in bytes; the inner `None` means never.
     #[serde(rename = "sendfile", deserialize_with = "threshold")]
     pub sendfile_bytes: Option<Option<u32>>,
-    /// How many open files each thread keeps; 0 opens and closes a file for each call.
+    /// The number of open files that each thread caches; 0 opens and closes a file for each request.
     pub open_files: Option<usize>,
-    /// How long an open file is kept that nobody uses.
+    /// How long an unused file stays open.
     #[serde(deserialize_with = "time")]
     pub open_file_idle: Option<Duration>,
-    /// From which other servers clients of NFSv4.2 may have files copied here; from none without it.
+    /// The servers that NFSv4.2 clients may copy files from (COPY between servers); none by default.
     #[serde(deserialize_with = "copy_sources")]
     pub copy_from: Option<Vec<CopySource>>,
     /// How the replies to READ are built and sent.
@@ -61,10 +61,10 @@ pub struct ServerSettings {
     /// How files are read and written.
     #[serde(skip)]
     pub storage: StorageSettings,
-    /// Where stable changes are logged.
+    /// The write log.
     #[serde(skip)]
     pub write_log: WriteLogSettings,
-    /// What is taken from clients at most.
+    /// Limits on what clients take.
     #[serde(skip)]
     pub limits: LimitSettings,
     /// How to log.
@@ -72,63 +72,63 @@ pub struct ServerSettings {
     pub log: LogSettings,
 }
 
-/// Who tells clients at which ports the programs are.
+/// How clients learn the ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rpcbind {
-    /// Nobody: clients name the ports.
+    /// Clients must know the ports.
     Off,
-    /// The server itself, on port 111.
+    /// The server itself answers on port 111.
     Builtin,
-    /// The machine's rpcbind, where the server registers.
+    /// The server registers with the machine's rpcbind.
     Register,
 }
 
-/// What READ_PLUS of NFSv4.2 tells of holes.
+/// How READ_PLUS of NFSv4.2 reports holes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReadPlus {
-    /// Nothing: there is no such operation.
+    /// READ_PLUS is not offered.
     None,
-    /// Nothing: every reply is one segment of data.
+    /// Every reply is one segment of data.
     Data,
     /// The holes that the file system knows.
     Extents,
-    /// The same, and blocks of zeros in the data.
+    /// The same, and blocks of zeros as holes.
     Zeros,
 }
 
-/// What a server takes from its clients at most; `None` keeps the default.
+/// Limits on what a server takes from its clients; `None` keeps the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
-    /// Connections that are open at once.
+    /// Connections.
     pub max_connections: Option<usize>,
-    /// Connections of one client that are open at once.
+    /// Connections per client.
     pub max_connections_per_client: Option<usize>,
-    /// Bytes of memory for what is received and not answered, and replies that are not sent, of all clients.
+    /// Bytes of memory for requests in progress and unsent replies, over all clients.
     #[serde(deserialize_with = "size")]
     pub memory: Option<usize>,
-    /// The part of that memory that one client may take.
+    /// The share of that memory that one client may take.
     #[serde(deserialize_with = "size")]
     pub memory_per_client: Option<usize>,
-    /// How long a message may be unfinished, or replies untaken, before the connection is closed.
+    /// How long a request may be incomplete, or replies unread, before the connection is closed.
     #[serde(deserialize_with = "time")]
     pub stall_timeout: Option<Duration>,
-    /// Calls of one connection that wait for storage.
+    /// Requests of one connection that wait for storage.
     pub max_in_flight: Option<usize>,
-    /// Bytes of calls that one connection holds for storage.
+    /// Bytes of these requests.
     #[serde(deserialize_with = "size")]
     pub max_in_flight_bytes: Option<usize>,
-    /// Bytes of answers that one connection leaves unread.
+    /// Bytes of unread replies per connection.
     #[serde(deserialize_with = "size")]
     pub max_unsent_bytes: Option<usize>,
-    /// For how long a connection may be silent; `Some(None)` is for ever.
+    /// How long a connection may be silent; `Some(None)` means for ever.
     #[serde(deserialize_with = "timeout")]
     pub idle_timeout: Option<Option<Duration>>,
     /// Threads that wait for storage.
     pub blocking_threads: Option<usize>,
-    /// How many of these take only calls that wait for what no other thread is busy with.
+    /// How many of these threads are reserved for requests of an export that no other thread is working for.
     pub spare_blocking_threads: Option<usize>,
 }
 
@@ -152,7 +152,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// The least severity that is logged.
+/// The lowest severity that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
@@ -162,14 +162,14 @@ pub enum LogLevel {
     Warn,
     /// And what happens seldom.
     Info,
-    /// And what happens per connection.
+    /// And events per connection.
     Debug,
-    /// And what happens per call.
+    /// And events per request.
     Trace,
 }
 
 impl ServerSettings {
-    /// These settings, and those of `other` where these say nothing.
+    /// These settings, with unset ones from `other`.
     #[must_use]
     pub fn or(self, other: ServerSettings) -> ServerSettings {
         ServerSettings {
@@ -218,10 +218,10 @@ impl LimitSettings {
     }
 }
 
-/// Reads `ADDRESS:PORT`, or an address alone, which means the port of NFS.
+/// Reads `ADDRESS:PORT`, or an address alone for port 2049.
 ///
 /// # Errors
-/// A text for the user when it is neither.
+/// A message for the user when it is neither.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
     if let Ok(address) = bare.parse::<IpAddr>() {

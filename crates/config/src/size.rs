@@ -1,17 +1,17 @@
 use serde::Deserialize;
 
-/// Why a text is no size.
+/// Why a text is not a size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
     /// It is not a whole number with a known suffix.
     #[error("{0:?} is not a size; write a whole number of bytes, or one with K, M, G or T (powers of 1024)")]
     Malformed(String),
-    /// It does not fit.
+    /// It is too large.
     #[error("{0:?} is too large")]
     TooLarge(String),
 }
 
-/// Why a text is neither a size nor one of the words that can stand in its place.
+/// Why a text is neither a size nor a word that can replace one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{source}; {words} can replace a size")]
 pub struct SizeOrWordError {
@@ -20,13 +20,13 @@ pub struct SizeOrWordError {
 }
 
 impl SizeError {
-    /// The same where `words`, as they are shown, can stand in place of a size.
+    /// This error where `words` can replace a size.
     pub(crate) fn or(self, words: &'static str) -> SizeOrWordError {
         SizeOrWordError { source: self, words }
     }
 }
 
-/// A size as TOML has it: a number of bytes, or a text with a suffix.
+/// A size in TOML: a number of bytes, or a text with a suffix.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a number of bytes, or a text such as \"8M\"")]
 pub(crate) enum Size {
@@ -43,11 +43,10 @@ impl Size {
     }
 }
 
-/// Reads a number of bytes such as `4096`, `64K`, `4G` or `1T`; the suffixes are powers of 1024, and `KiB` or `kb` say
-/// the same as `K`.
+/// Reads a number of bytes such as `4096`, `64K`, `4G` or `1T`. Suffixes are powers of 1024; `KiB` and `kb` mean `K`.
 ///
 /// # Errors
-/// When it is no such number, or one of 2⁶⁴ and above.
+/// When it is not such a number, or 2⁶⁴ or more.
 pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, suffix) = text.split_at(digits);

@@ -11,38 +11,38 @@ pub enum Source {
     Dir(PathBuf),
     /// In memory, empty at first.
     Memory {
-        /// The most bytes that they take.
+        /// The maximum size in bytes.
         capacity_bytes: u64,
     },
     /// At another server.
     Remote {
-        /// The URL of the directory, as it was written.
+        /// The URL of the directory, as written.
         url: String,
     },
 }
 
-/// One export, as it was asked for.
+/// One export, as configured.
 #[derive(Debug, Clone)]
 pub struct ExportSpec {
     /// Where its files are.
     pub source: Source,
     /// The name by which clients mount it: an absolute path.
     pub name: String,
-    /// Who gets it, and how: the first rule that matches a client decides.
+    /// Its clients and their options: the first rule that matches a client counts.
     pub rules: Vec<AccessRule>,
-    /// Whether somebody said who the clients are; otherwise the rules let in this machine alone.
+    /// Whether the configuration names the clients; otherwise the rules admit only this machine.
     pub names_clients: bool,
-    /// What goes into its handles in place of its name.
+    /// The number that file handles contain instead of the name.
     pub fsid: Option<u64>,
-    /// Whether changes of the tree are on stable storage before they are acknowledged.
+    /// Whether changes of names and attributes are on stable storage before the server acknowledges them.
     pub sync_metadata: bool,
-    /// Which faults to inject, in the syntax of crate `fs-fault`.
+    /// The faults to inject, in the syntax of crate `fs-fault`.
     pub fault: Option<String>,
-    /// Where it was asked for.
+    /// Where it is configured.
     pub origin: Origin,
 }
 
-/// The rules that offer an export to `clients` with `options`, or to this machine alone when there are none.
+/// The rules that offer an export to `clients` with `options`, or only to this machine if there are none.
 pub(crate) fn rules_for(clients: Vec<ClientPattern>, options: ExportOptions) -> Vec<AccessRule> {
     let clients = if clients.is_empty() { clients::loopback().to_vec() } else { clients };
     clients.into_iter().map(|clients| AccessRule { clients, options }).collect()

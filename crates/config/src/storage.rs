@@ -3,32 +3,32 @@ use serde::{Deserialize, Deserializer, de};
 use crate::size::Size;
 use crate::{SizeOrWordError, parse_size};
 
-/// How files are read and written; `None` means that the source does not say.
+/// How files are read and written; `None` means unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageSettings {
-    /// Who reads ahead of those who read files on disk from front to back.
+    /// Who reads ahead for sequential readers of files on disk.
     #[serde(deserialize_with = "read_ahead")]
     pub read_ahead: Option<ReadAhead>,
-    /// Whether WRITEs that lie one right behind the other and came together are carried out as one.
+    /// Whether adjacent WRITEs that arrive together become one write.
     pub gather_writes: Option<bool>,
-    /// Whether calls that wait for stable storage at the same time share flushes.
+    /// Whether requests that wait for stable storage at the same time share flushes.
     pub group_commit: Option<bool>,
 }
 
-/// Who reads ahead of those who read files on disk from front to back.
+/// Who reads ahead for sequential readers of files on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadAhead {
-    /// The kernel, which goes by descriptor and takes several readers of one file for one.
+    /// The kernel. It reads ahead per descriptor, so it treats several readers of one file as one.
     Kernel,
     /// Nobody.
     Off,
-    /// The server, up to so many bytes at once ahead of each stream.
+    /// The server, up to this many bytes at once for each stream.
     Streams(u64),
 }
 
 impl StorageSettings {
-    /// These settings, and those of `other` where these say nothing.
+    /// These settings, with unset ones from `other`.
     pub(crate) fn or(self, other: StorageSettings) -> StorageSettings {
         StorageSettings {
             read_ahead: self.read_ahead.or(other.read_ahead),

@@ -1,12 +1,12 @@
-//! Which known name somebody meant.
+//! Suggests a known name for an unknown one.
 
-/// The most edits between a name and what was meant by it.
+/// The maximum number of edits between a name and its suggestion.
 const MAX_EDITS: usize = 2;
 
-/// The longest name that is compared, in bytes: the comparison takes the square of it.
+/// The longest name that is compared, in bytes: the comparison takes quadratic time.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The name among `known` that is nearest to `name`, when one is near.
+/// The name among `known` that is nearest to `name`, if it is near enough.
 pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
     if name.len() > MAX_NAME_BYTES {
         return None;
@@ -16,7 +16,7 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
     (distance <= MAX_EDITS && distance < candidate.len()).then(|| candidate.to_owned())
 }
 
-/// How many bytes to insert, remove or replace to make `b` of `a` (Levenshtein's distance).
+/// The number of bytes to insert, remove or replace to turn `a` into `b` (Levenshtein distance).
 fn edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.bytes().enumerate() {

@@ -6,26 +6,26 @@ use serde::{Deserialize, Deserializer, de};
 use crate::size::Size;
 use crate::{parse_size, parse_time};
 
-/// Where stable changes are logged before they are in storage; `None` means that the source does not say.
+/// Settings of the write log; `None` means unset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WriteLogSettings {
     /// Where the log is.
     #[serde(deserialize_with = "place")]
     pub path: Option<WriteLogPlace>,
-    /// How large a new log is made, in bytes.
+    /// The size of a new log, in bytes.
     #[serde(deserialize_with = "size")]
     pub size: Option<u64>,
-    /// How full the log gets before it is emptied, in percent.
+    /// How full the log gets before its changes are flushed to storage, in percent.
     #[serde(deserialize_with = "percent")]
     pub high_water: Option<u8>,
     /// How full it may be after that, in percent.
     #[serde(deserialize_with = "percent")]
     pub low_water: Option<u8>,
-    /// How long a change is only in the log.
+    /// How long a change stays only in the log.
     #[serde(deserialize_with = "time")]
     pub max_age: Option<Duration>,
-    /// Whether a log in memory is wanted, which loses changes with the process.
+    /// Whether to allow a log in memory, which loses changes when the process is killed.
     pub lose_my_data: Option<bool>,
 }
 
@@ -42,7 +42,7 @@ pub enum WriteLogPlace {
 const MEMORY: &str = "memory";
 
 impl WriteLogSettings {
-    /// These settings, and those of `other` where these say nothing.
+    /// These settings, with unset ones from `other`.
     pub(crate) fn or(self, other: WriteLogSettings) -> WriteLogSettings {
         WriteLogSettings {
             path: self.path.or(other.path),
@@ -67,7 +67,7 @@ pub fn parse_write_log(text: &str) -> Result<WriteLogPlace, String> {
     }
 }
 
-/// Reads a share in percent, with or without its sign.
+/// Reads a percentage, with or without the sign.
 ///
 /// # Errors
 /// When it is not a whole number from 1 to 100.

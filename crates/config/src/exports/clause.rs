@@ -9,7 +9,7 @@ use super::word::Word;
 use crate::clients::parse_clients;
 use crate::{Position, Reason, RemarkKind, suggestion};
 
-/// A client, and how the export is offered to it.
+/// A client and its options.
 #[derive(Debug)]
 pub(super) struct Clause {
     pub(super) clients: ClientPattern,
@@ -18,7 +18,7 @@ pub(super) struct Clause {
 }
 
 impl Clause {
-    /// Reads `client` or `client(option,…)`; `defaults` hold for what the options do not say.
+    /// Reads `client` or `client(option,…)`; `defaults` apply to other options.
     pub(super) fn read(word: &Word<'_>, defaults: &Offer, reader: &mut Reader<'_>) -> Result<Clause, Located> {
         let (client, list) = word.split_once(b'(');
         let clients = parse_clients(&client.text()?).map_err(|reason| (word.position(), reason.into()))?;
@@ -30,7 +30,7 @@ impl Clause {
     }
 }
 
-/// Reads `option,…)`, where a parenthesis at `open` came before it.
+/// Reads `option,…)` after a parenthesis at `open`.
 pub(super) fn read_parenthesis(
     list: &Word<'_>,
     open: Position,

@@ -12,13 +12,13 @@ use super::word::Word;
 use crate::spec::rules_for;
 use crate::{ConfigError, Defaults, ExportSpec, Position, Reason, RemarkKind, Source, path};
 
-/// What one or several lines say of one path.
+/// The lines about one path.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: String,
     position: Position,
     clauses: Vec<Clause>,
-    /// How the export is offered when it names no client.
+    /// The options when the export names no client.
     unnamed: Offer,
 }
 
@@ -51,7 +51,7 @@ impl Entry {
         Ok(entry)
     }
 
-    /// Reads options in parentheses that follow the path, where they mean what a `-` in front of them would.
+    /// Reads options in parentheses right after the path, which mean the same as `-` options.
     fn read_bare_options(&mut self, word: &Word<'_>, reader: &mut Reader<'_>) -> Result<(), Located> {
         if !self.clauses.is_empty() {
             return Err((word.position(), Reason::DetachedOptions));
@@ -73,7 +73,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Takes in what a further line says of the same path. Both lines have to name clients.
+    /// Merges another line about the same path. Both lines must name clients.
     pub(super) fn absorb(&mut self, other: Entry, reader: &Reader<'_>) -> Result<(), Located> {
         if other.clauses.is_empty() || self.clauses.is_empty() {
             let first = reader.origin(self.position);
@@ -91,14 +91,14 @@ impl Entry {
         self.clauses.iter().map(|clause| &clause.offer).chain(unnamed)
     }
 
-    /// The export that the lines make.
+    /// The export that the lines describe.
     pub(super) fn finish(mut self, reader: &mut Reader<'_>, defaults: &Defaults) -> ExportSpec {
         let sync_metadata = self.is_sync(reader);
         let names_clients = !self.clauses.is_empty();
         if !names_clients {
             reader.remark(self.position, RemarkKind::NoClient { export: self.name.clone() });
         }
-        // A client that several patterns match gets the options of the narrowest kind, in the order of exports(5).
+        // If several patterns match a client, the most specific kind counts, in the order of exports(5).
         self.clauses.sort_by_key(|clause| breadth(&clause.clients));
         let rules = match names_clients {
             true => self.clauses.iter().map(|clause| clause_rule(clause, defaults)).collect(),

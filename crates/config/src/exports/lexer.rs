@@ -1,4 +1,4 @@
-//! From characters to the words of a line.
+//! Splits lines into words.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -7,13 +7,13 @@ use super::reader::Located;
 use super::word::{Glyph, Word};
 use crate::{Position, Reason};
 
-/// Takes a file apart into lines, and lines into words.
+/// Splits a file into lines, and lines into words.
 pub(super) struct Lexer<'a> {
     characters: Peekable<Chars<'a>>,
     position: Position,
 }
 
-/// The words of one line, which may go over several lines of the file.
+/// The words of one line, which may be continued over several lines of the file.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     words: Vec<(Vec<Glyph>, Position)>,
@@ -30,7 +30,7 @@ impl<'a> Lexer<'a> {
         Lexer { characters: text.chars().peekable(), position: Position::START }
     }
 
-    /// The next line with a word on it, or `None` at the end of the file.
+    /// The next line that has a word, or `None` at the end of the file.
     pub(super) fn next_line(&mut self) -> Result<Option<Line>, Located> {
         let mut line = Line::default();
         loop {
@@ -59,14 +59,14 @@ impl<'a> Lexer<'a> {
         Some(character)
     }
 
-    /// Goes to the end of the line; a backslash there does not make the comment go on.
+    /// Skips to the end of the line; a backslash there does not continue the comment.
     fn skip_comment(&mut self) {
         while self.characters.peek().is_some_and(|character| *character != '\n') {
             self.take();
         }
     }
 
-    /// Goes past a backslash and the end of the line after it.
+    /// Skips a backslash and the end of its line.
     fn skip_continuation(&mut self) {
         while self.take().is_some_and(|character| character != '\n') {}
     }
@@ -107,7 +107,7 @@ impl<'a> Lexer<'a> {
         matches!((ahead.next(), ahead.next()), (Some('\n'), _) | (Some('\r'), Some('\n')))
     }
 
-    /// A backslash and three octal digits are the byte with that number; any other backslash is itself.
+    /// A backslash and three octal digits are the byte with that number; any other backslash is literal.
     fn escape(&mut self) -> Glyph {
         let position = self.position;
         let mut ahead = self.characters.clone();

@@ -1,12 +1,14 @@
 //! Files in exports(5) syntax.
 //!
-//! A line is a path and the clients that may have it, each with options in parentheses; `-` and options in front of
-//! clients hold for all that follow on the line. Quotes, octal escapes (`\040`), comments and lines that go on after a
-//! backslash are read as nfs-utils reads them. The defaults are exports(5)'s: `ro,sync,root_squash,secure`.
+//! A line is a path and its clients, each with options in parentheses. `-` and options in front of clients apply to all
+//! that follow on the line. Quotes, octal escapes (`\040`), comments and continued lines are read as nfs-utils reads
+//! them. The defaults are those of exports(5): `ro,sync,root_squash,secure`.
 //!
-//! Two things differ on purpose. A line without a client is for this machine alone and not for everybody; and a list of
-//! options that stands apart from its client is refused, as in `/home host (rw)`, which nfs-utils takes for
-//! "read-only for the host, and read-write for everybody".
+//! Two things differ on purpose:
+//!
+//! - A line without a client is for this machine only, not for everyone.
+//! - A list of options separated from its client, as in `/home host (rw)`, is refused. nfs-utils exports read-only to
+//!   the host, and read-write to everyone.
 
 mod clause;
 mod entry;
@@ -24,7 +26,7 @@ use entry::Entry;
 use lexer::Lexer;
 use reader::Reader;
 
-/// Reads the text of a file in exports(5) syntax that is called `path` in messages.
+/// Reads a file in exports(5) syntax; messages call it `path`.
 ///
 /// # Errors
 /// [`ConfigError::Bad`] with the place of the first mistake.

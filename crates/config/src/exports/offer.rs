@@ -4,7 +4,7 @@ use super::reader::Located;
 use crate::defaults::IdentityWords;
 use crate::{Defaults, Position, Reason};
 
-/// What the options of one client say.
+/// The options of one client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Offer {
     /// `rw`
@@ -16,7 +16,7 @@ pub(super) struct Offer {
     /// `delegations` or `no_delegations`
     pub(super) delegations: Option<bool>,
     pub(super) identity: IdentityWords,
-    /// `fsid=`, and where it was said.
+    /// `fsid=`, and its place.
     pub(super) fsid: Option<(u64, Position)>,
 }
 
@@ -30,7 +30,7 @@ impl Offer {
         }
     }
 
-    /// Does what the option `name` says, with its value, if it has an effect. Says whether it has.
+    /// Applies the option `name` with its value. Returns whether the option has an effect.
     pub(super) fn apply(&mut self, name: &str, value: Option<&str>, position: Position) -> Result<bool, Located> {
         match (name, value) {
             ("ro", None) => self.is_writable = false,
@@ -54,7 +54,7 @@ impl Offer {
     }
 }
 
-/// Reads a user or group; negative numbers are counted from 2³² down, as nfs-utils has them.
+/// Reads a user or group ID. Negative numbers count down from 2³², as in nfs-utils.
 fn identity(name: &str, value: Option<&str>, position: Position) -> Result<u32, Located> {
     let number = value.and_then(|value| {
         let unsigned = value.parse::<u32>().ok();
@@ -63,7 +63,7 @@ fn identity(name: &str, value: Option<&str>, position: Position) -> Result<u32, 
     number.ok_or_else(|| (position, Reason::Value { option: name.to_owned(), wanted: "a number, as in `=65534`" }))
 }
 
-/// Reads `root`, a number or a UUID. A UUID's halves are folded into one number, which is as good as unique.
+/// Reads `root`, a number or a UUID. The halves of a UUID are combined into one number, practically unique.
 fn fsid(value: Option<&str>, position: Position) -> Result<u64, Located> {
     let number = value.and_then(|value| match value {
         "root" => Some(0),

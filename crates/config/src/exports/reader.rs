@@ -5,14 +5,14 @@ use crate::{ConfigError, Origin, Position, Reason, Remark, RemarkKind};
 /// A reason and its place.
 pub(super) type Located = (Position, Reason);
 
-/// What goes along while a file is read.
+/// The state while a file is read.
 pub(super) struct Reader<'a> {
     path: &'a Path,
     pub(super) remarks: Vec<Remark>,
 }
 
 impl<'a> Reader<'a> {
-    /// Nothing was read yet.
+    /// Starts before the first line.
     pub(super) fn new(path: &'a Path) -> Reader<'a> {
         Reader { path, remarks: Vec::new() }
     }

@@ -1,13 +1,13 @@
-//! The options of exports(5) that Wharf takes without effect or refuses, with the reasons.
+//! The options of exports(5) that Wharf ignores or refuses, with the reasons.
 
-/// What becomes of an option that changes nothing here.
+/// What happens to an option that changes nothing here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It asks for what Wharf does anyway.
+    /// Wharf already behaves so.
     AlreadySo,
-    /// It has no effect, and it is safe to go on; the log says why.
+    /// It has no effect, and ignoring it is safe; the log says why.
     NoEffect(&'static str),
-    /// Going on without it would offer something else than was meant.
+    /// Ignoring it would offer something else than the user wants.
     Refused(&'static str),
 }
 
@@ -38,7 +38,7 @@ const NO_TLS: &str = "TLS is not supported";
 const NO_KERBEROS: &str = "only `sys` is supported";
 const NO_REFERRALS: &str = "referrals are not supported";
 
-/// The other options, with their values where one matters.
+/// The other options, with their values where a value matters.
 const OTHERS: [(&str, Fate); 31] = [
     ("subtree_check", Fate::NoEffect(NEVER_LEFT)),
     ("no_subtree_check", Fate::AlreadySo),
@@ -73,14 +73,14 @@ const OTHERS: [(&str, Fate); 31] = [
     ("no_fsuidroot", Fate::AlreadySo),
 ];
 
-/// What becomes of the option `name`, or `None` for one that exports(5) does not have.
+/// Returns the fate of the option `name`, or `None` if exports(5) does not have it.
 pub(super) fn fate(name: &str, value: Option<&str>) -> Option<Fate> {
     let whole = value.map(|value| format!("{name}={value}"));
     let find = |wanted: &str| OTHERS.iter().find(|(known, _)| *known == wanted).map(|(_, fate)| *fate);
     whole.as_deref().and_then(find).or_else(|| find(name))
 }
 
-/// Every name that an option can have.
+/// Every option name.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let others = OTHERS.iter().map(|(name, _)| *name).filter(|name| !name.contains('='));
     EFFECTIVE.into_iter().chain(others)

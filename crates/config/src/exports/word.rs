@@ -1,12 +1,12 @@
 use super::reader::Located;
 use crate::{Position, Reason};
 
-/// One byte of a word. Bytes of one character share its place.
+/// One byte of a word. All bytes of a character have its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Glyph {
     pub(super) byte: u8,
     pub(super) position: Position,
-    /// Whether it came out of quotes or an escape, and so is never punctuation.
+    /// Whether it was quoted or escaped, and so is not punctuation.
     pub(super) is_literal: bool,
 }
 
@@ -17,7 +17,7 @@ impl Glyph {
     }
 }
 
-/// A piece of a line, with the place of each byte.
+/// A part of a line, with the place of each byte.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word<'a> {
     glyphs: &'a [Glyph],
@@ -34,7 +34,7 @@ impl<'a> Word<'a> {
         self.glyphs.is_empty()
     }
 
-    /// Where it begins, or would.
+    /// The place of its first byte, or of its end if it is empty.
     pub(super) fn position(&self) -> Position {
         self.glyphs.first().map_or(self.end, |glyph| glyph.position)
     }
@@ -47,7 +47,7 @@ impl<'a> Word<'a> {
         Word { glyphs: self.glyphs.get(1..).unwrap_or_default(), end: self.end }
     }
 
-    /// What is before the first `mark` and what is after it; the second is `None` without one.
+    /// Splits at the first `mark`; the second part is `None` without one.
     pub(super) fn split_once(&self, mark: u8) -> (Word<'a>, Option<Word<'a>>) {
         match self.glyphs.iter().position(|glyph| glyph.is(mark)) {
             Some(index) => {
