@@ -1,13 +1,13 @@
-//! The server's view of the connections that the event loops hold.
+//! The server's view of the connections of the event loops.
 
 use std::time::{Duration, Instant};
 
 use server::{Connections, Delivery};
 
-/// The connections of the loops, by the server's clock.
+/// The connections of the event loops, with times by the server's clock.
 pub(crate) struct OpenConnections {
     pub(crate) net: net::Handle,
-    /// When the server's clock began.
+    /// When the server's clock started.
     pub(crate) began: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! The threads that carry on copies of NFSv4.2 behind the replies to COPY.
+//! The threads that carry out asynchronous copies of NFSv4.2 (COPY).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,20 +8,20 @@ use std::time::Duration;
 
 use crate::service::Programs;
 
-/// How long a thread sleeps at the most: copies that were put off are tried again without anybody waking it.
+/// The longest sleep of a thread: postponed copies are retried without a wake-up.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// The threads, until they are stopped.
+/// The copying threads.
 pub(crate) struct Copiers {
     is_stopped: Arc<AtomicBool>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Copiers {
-    /// How many threads there are: two copies make progress at the same time.
+    /// The number of threads: two copies make progress at the same time.
     pub(crate) const THREADS: usize = 2;
 
-    /// Starts the threads, whose workers' numbers begin with `first_worker`.
+    /// Starts the threads; their workers have the numbers from `first_worker` on.
     pub(crate) fn start(programs: &Arc<Programs>, first_worker: usize) -> std::io::Result<Copiers> {
         let copiers = Copiers { is_stopped: Arc::default(), threads: Mutex::default() };
         for number in 0..Self::THREADS {
@@ -35,7 +35,7 @@ impl Copiers {
         Ok(copiers)
     }
 
-    /// Ends the threads, each after the turn of a copy that it is at, and waits for them.
+    /// Stops the threads, each after its current step of a copy, and waits for them.
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Release);
         for thread in self.lock().drain(..) {
@@ -59,7 +59,7 @@ impl Drop for Copiers {
 
 fn copy(programs: &Programs, worker: usize, is_stopped: &AtomicBool) {
     while !is_stopped.load(Ordering::Acquire) {
-        // A defect ends the one copy that met it.
+        // A panic ends only the copy that caused it.
         let carried_on = catch_unwind(AssertUnwindSafe(|| programs.carry_on_copy(worker))).unwrap_or_else(|_| {
             tracing::error!("a copy failed because of a bug in the server");
             true

@@ -1,8 +1,7 @@
-//! The server's own calls on the sockets.
+//! Sends the server's own requests, such as callbacks.
 //!
-//! After every message and every tick the courier fetches what is to be sent ([`Server::next_transmit`]) and gives it
-//! to a loop: over a connection of the client's, over one of its own, or as a datagram. The reply comes back as a
-//! message like any other.
+//! After every message and every tick it fetches the pending requests ([`Server::next_transmit`]) and gives them to a
+//! loop: over a connection of the client's, over one of its own, or as a datagram. Replies arrive like any other message.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -14,27 +13,27 @@ use rpc::record;
 use server::{Destination, Server, Transmit};
 use state::Origin;
 
-/// How many connections are open to one address. A client names the port that it is called at, so that it could have
-/// the server open very many; calls over those beyond fail.
+/// The maximum number of connections to one address. Clients choose the port of callbacks, and could otherwise make the
+/// server open very many. Requests beyond this limit fail.
 const MAX_PER_ADDRESS: usize = 64;
 
-/// Sends what the server says on its own account, over the connections that there are or new ones.
+/// Sends the server's own requests over existing connections or new ones.
 #[derive(Default)]
 pub(crate) struct Courier {
-    /// Absent until the loops run.
+    /// Unset until the event loops run.
     net: OnceLock<net::Handle>,
-    /// The connections that were opened to others.
+    /// The connections opened by the server, per address.
     opened: Mutex<HashMap<SocketAddr, u64>>,
 }
 
 impl Courier {
-    /// Gets the loops, once they run.
+    /// Sets the event loops, once they run.
     pub(crate) fn connect(&self, net: net::Handle) {
-        // It is called once; a second handle would be one of the same loops.
+        // This is called once; a second handle would refer to the same loops.
         let _ = self.net.set(net);
     }
 
-    /// Sends all that the server has to say now.
+    /// Sends all requests that are due.
     pub(crate) fn send_all(&self, server: &Server, now: Duration) {
         let Some(net) = self.net.get() else { return };
         while let Some(Transmit { destination, message }) = server.next_transmit(now) {
@@ -68,7 +67,7 @@ impl Courier {
         Ok(connection)
     }
 
-    /// Hears that a connection is gone: if it was opened here, what was sent over it is not answered.
+    /// A connection was closed. Requests that were sent over a connection opened here stay unanswered.
     pub(crate) fn disconnected(&self, server: &Server, peer: &net::Peer, now: Duration) {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.get(&peer.address) == Some(&peer.connection) {
@@ -79,7 +78,7 @@ impl Courier {
     }
 }
 
-/// A message behind its record mark (RFC 5531 §11).
+/// Puts a record mark in front of a message (RFC 5531 §11).
 fn record(message: &[u8]) -> Vec<u8> {
     [&record::last_mark(message.len()).to_be_bytes(), message].concat()
 }

@@ -15,14 +15,14 @@ use crate::portmap;
 use crate::service::Programs;
 use crate::upkeep::Upkeep;
 
-/// A server that runs on threads of its own until it is shut down.
+/// A server that runs on its own threads until it is shut down.
 pub struct Daemon {
     server: Arc<Server>,
     net: net::Handle,
     upkeep: Upkeep,
     copiers: Copiers,
     addresses: Vec<SocketAddr>,
-    /// What was registered with the rpcbind of this machine, to be taken off again.
+    /// The services registered with the rpcbind of this machine, to be unregistered at the end.
     registration: Option<portmap::Registration>,
 }
 
@@ -30,8 +30,8 @@ impl Daemon {
     /// Opens the sockets and serves `exports` on them.
     ///
     /// # Errors
-    /// When an address cannot be had, the exports cannot be told apart, the state directory is of no use, or rpcbind
-    /// refuses; nothing runs then.
+    /// When an address cannot be bound, exports collide, the state directory cannot be used, or rpcbind refuses. Then
+    /// nothing runs.
     pub fn start(options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
         let began = Instant::now();
         let mut sockets = sockets(&options);
@@ -64,7 +64,7 @@ impl Daemon {
         Ok(Daemon { server, net, upkeep, copiers, addresses, registration })
     }
 
-    /// The addresses that NFS and MOUNT are served on over TCP; UDP is served on the same ones.
+    /// The TCP addresses that serve NFS and MOUNT; UDP uses the same ones.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -74,30 +74,29 @@ impl Daemon {
         &self.server
     }
 
-    /// What the event loops have counted.
+    /// The counters of the event loops.
     pub fn net_counters(&self) -> net::Counters {
         self.net.counters()
     }
 
-    /// Puts other exports in force; clients of exports that stay the same notice nothing.
+    /// Replaces the exports. Clients of unchanged exports are not affected.
     ///
     /// # Errors
-    /// When the exports cannot be told apart; the old ones stay in force.
+    /// When exports collide; the old ones stay in force.
     pub fn reload(&self, exports: Vec<Export>) -> Result<(), ReloadError> {
         Ok(self.server.reload(exports)?)
     }
 
-    /// Ends the wait for clients that have not reclaimed yet what they held before a restart; they lose it. Returns whether
-    /// the server waited.
+    /// Ends the grace period. Clients that have not reclaimed lose their opens and locks. Returns whether there was a
+    /// grace period.
     ///
     /// # Errors
-    /// When the state directory cannot be written; the server waits on.
+    /// When the state directory cannot be written; the grace period goes on.
     pub fn end_grace(&self) -> Result<bool, state::RecordsError> {
         self.server.end_grace()
     }
 
-    /// Asks the server to end: nothing new is accepted, what was accepted is finished. What is not finished after `grace` is
-    /// dropped.
+    /// Shuts down: accepts nothing new, and completes accepted requests. After `grace` it drops what is unfinished.
     pub fn shutdown(&self, grace: Duration) {
         if let Some(registration) = &self.registration {
             registration.withdraw();
@@ -113,7 +112,7 @@ impl Daemon {
     }
 }
 
-/// An export of `file_system` under `name` to every client on this machine, with default options.
+/// An export of `file_system` under `name` to all clients on this machine, with default options.
 pub fn export_to_this_machine(name: &str, file_system: Arc<dyn FileSystem>) -> Export {
     let loopback = [
         ClientPattern::Network { address: IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), prefix_bits: 8 },

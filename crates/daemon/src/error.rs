@@ -6,19 +6,19 @@ use crate::state_dir::StateError;
 /// Why a daemon did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The exports make no sense together.
+    /// The exports collide.
     #[error(transparent)]
     Exports(#[from] ExportTableError),
     /// An address cannot be served.
     #[error(transparent)]
     Net(#[from] NetError),
-    /// The key of file handles cannot be read or made.
+    /// The key of file handles cannot be read or created.
     #[error(transparent)]
     State(#[from] StateError),
     /// The records of clients cannot be read.
     #[error(transparent)]
     Clients(#[from] state::RecordsError),
-    /// What is done before the first request has failed ([`Options::before_requests`](crate::Options::before_requests)).
+    /// The action before the first request failed ([`Options::before_requests`](crate::Options::before_requests)).
     #[error(transparent)]
     BeforeRequests(Box<dyn std::error::Error + Send + Sync>),
     /// A thread cannot be started.
@@ -27,7 +27,7 @@ pub enum StartError {
     /// There is no address and no inherited socket.
     #[error("there is no address to listen on; name one, such as 127.0.0.1:2049")]
     NowhereToListen,
-    /// The built-in rpcbind cannot have its port.
+    /// The built-in rpcbind cannot listen on its port.
     #[error(
         "the built-in rpcbind cannot listen on {address}: {source}. Port 111 requires root or CAP_NET_BIND_SERVICE, \
          and no other rpcbind may run; without rpcbind, clients must name the port"
@@ -38,7 +38,7 @@ pub enum StartError {
         /// What the system said.
         source: NetError,
     },
-    /// The running rpcbind did not take the registration.
+    /// The rpcbind of this machine refused the registration.
     #[error(
         "cannot register with the rpcbind of this machine: {0}. Is it running, and does this server run as root? \
          Without rpcbind, clients must name the port"
@@ -46,7 +46,7 @@ pub enum StartError {
     Register(#[source] std::io::Error),
 }
 
-/// Why other exports were not put in force; the old ones stay.
+/// Why the exports were not replaced; the old ones stay in force.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ReloadError(#[from] pub ExportTableError);

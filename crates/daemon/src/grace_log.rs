@@ -1,4 +1,4 @@
-//! What the log says of the grace period after a restart: whom new opens and locks wait for, how long at most, and how that ends.
+//! Logs the grace period after a restart: which clients new opens and locks wait for, how long, and how it ends.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use server::Server;
 use state::{GraceReport, RecordKind};
 
-/// How often the log says again whom the server waits for.
+/// How often the log repeats which clients the server waits for.
 const INTERVAL: Duration = Duration::from_secs(15);
-/// How many clients it names.
+/// The maximum number of clients that it names.
 const MOST_NAMES: usize = 8;
-/// How much of a name it shows, in bytes: clients choose their names.
+/// The maximum length of a name in bytes, because clients choose their names.
 const MOST_NAME_BYTES: usize = 96;
 
-/// What the log has said.
+/// The state of the log about the grace period.
 #[derive(Debug)]
 pub(crate) struct GraceLog {
     /// How an administrator ends the grace period.
@@ -27,7 +27,7 @@ impl GraceLog {
         GraceLog { how_to_end, last: None }
     }
 
-    /// Says what there is to say by now.
+    /// Logs what has changed.
     pub(crate) fn look(&mut self, server: &Server, now: Duration) {
         match (server.grace_report(now, MOST_NAMES), &mut self.last) {
             (None, None) => {}
@@ -55,7 +55,7 @@ impl GraceLog {
     }
 }
 
-/// Clients that are waited for until the last moment have not come.
+/// At the end, clients that were still waited for have not reclaimed.
 fn say_end(last: &GraceReport) {
     if last.waiting_for > 0 && last.ends_in <= Duration::from_secs(2) {
         tracing::warn!(
@@ -69,7 +69,7 @@ fn say_end(last: &GraceReport) {
     }
 }
 
-/// The clients by name, the first ones at least.
+/// The names of the first clients.
 fn names(report: &GraceReport) -> String {
     let mut text = String::new();
     for (kind, name) in &report.names {

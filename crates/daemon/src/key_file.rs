@@ -1,11 +1,11 @@
-//! The file with the key that file handles are checked with.
+//! The file with the key that authenticates file handles.
 //!
 //! ```text
 //! "wharf key 1\n"  (12)   key (16)   checksum of both (8)
 //! ```
 //!
-//! Earlier versions wrote the 16 bytes of the key alone. A key that cannot be right is refused and never replaced: with
-//! another one all handles that clients have would be stale, and with one that can be guessed they could be forged.
+//! Earlier versions wrote the 16 bytes of the key alone. An invalid key is refused and never replaced: another key
+//! would make all handles of clients stale, and a guessable one would let clients forge handles.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -19,30 +19,30 @@ use crate::records::checksum;
 const MAGIC: &[u8; 12] = b"wharf key 1\n";
 const KEY_END: usize = MAGIC.len() + HandleKey::BYTES;
 
-/// How long the file is.
+/// The length of the file.
 pub(crate) const FILE_BYTES: usize = KEY_END + 8;
 
-/// So many equal bytes are in no random key: that happens once in 10¹² keys.
+/// A key with this many equal bytes is refused; a random key has them once in 10¹² cases.
 const MAX_EQUAL_BYTES: usize = HandleKey::BYTES / 2;
 
 /// The permissions of everybody but the owner.
 const OTHERS: u32 = 0o077;
 
-/// Why the bytes of a file are no key.
+/// Why a file has no valid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFlaw {
-    /// It is longer or shorter.
+    /// Its length is wrong.
     #[error("it has {0} bytes, and a key has {FILE_BYTES}, or {old} of earlier versions", old = HandleKey::BYTES)]
     Length(usize),
-    /// The checksum is another one.
+    /// Its checksum is wrong.
     #[error("its checksum is wrong")]
     Checksum,
-    /// Anybody could guess the key.
+    /// The key can be guessed.
     #[error("the key consists of zeros or other equal bytes")]
     Guessable,
 }
 
-/// The file of a key.
+/// The contents of the file for a key.
 pub(crate) fn encode(key: [u8; HandleKey::BYTES]) -> [u8; FILE_BYTES] {
     let mut bytes = [0; FILE_BYTES];
     bytes[..MAGIC.len()].copy_from_slice(MAGIC);
@@ -52,7 +52,7 @@ pub(crate) fn encode(key: [u8; HandleKey::BYTES]) -> [u8; FILE_BYTES] {
     bytes
 }
 
-/// The key in a file.
+/// Reads the key from the contents of a file.
 pub(crate) fn parse(bytes: &[u8]) -> Result<[u8; HandleKey::BYTES], KeyFlaw> {
     let key = match bytes.strip_prefix(MAGIC) {
         Some(_) if bytes.len() != FILE_BYTES => return Err(KeyFlaw::Length(bytes.len())),
@@ -65,7 +65,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<[u8; HandleKey::BYTES], KeyFlaw> {
     if key.iter().any(is_frequent) { Err(KeyFlaw::Guessable) } else { Ok(key) }
 }
 
-/// Takes from other users what permissions they have for the file.
+/// Removes other users' permissions from the file.
 pub(crate) fn make_private(file: &File, path: &Path) -> io::Result<()> {
     let mode = file.metadata()?.permissions().mode();
     if mode & OTHERS == 0 {

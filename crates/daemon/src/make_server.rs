@@ -1,4 +1,4 @@
-//! The programs as the options want them, with what the state directory keeps of the time before.
+//! Creates the protocol programs from the options and the state directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::records::{StoredRecords, is_full};
 use crate::reply_log::{self, FileReplyLog};
 use crate::state_dir::{self, StateError};
 
-/// The smallest transfer size that can be set, in bytes: that of NFSv2.
+/// The smallest transfer size, in bytes: that of NFSv2.
 const MIN_TRANSFER_BYTES: u32 = 8192;
 
-/// Makes a server that so many threads call.
+/// Creates a server for this many calling threads.
 pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export>) -> Result<Server, StartError> {
     let dir = options.state_dir.as_deref().map(state_dir::make_dir).transpose()?.flatten();
     let key = state_dir::handle_key(dir)?;
@@ -36,7 +36,7 @@ pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export
     Ok(server)
 }
 
-/// Lets replies outlive the process, if there is space for them.
+/// Keeps replies in the state directory, so that they survive a restart, if there is space.
 fn keep_replies(
     server: &mut Server,
     (dir, max_age): (&Path, Duration),
@@ -45,7 +45,7 @@ fn keep_replies(
     match FileReplyLog::open(dir, max_age) {
         Ok((log, records)) => {
             server.keep_replies(Arc::new(log), &records, made_before);
-            // The write log drops what it knows.
+            // The write log drops these changes as soon as the replies are in storage.
             if !made_before.is_empty() {
                 reply_log::sync(dir);
             }
@@ -62,7 +62,7 @@ fn keep_replies(
 fn with_options(mut settings: Settings, options: &Options, records: Option<&StoredRecords>) -> Settings {
     settings.lease = options.lease;
     settings.state_bytes = options.state_bytes;
-    // Clients count by the lease that they were told (RFC 8881 §8.4.2.1).
+    // Clients count on the lease time that they were given before (RFC 8881 §8.4.2.1).
     settings.grace = options.grace.max(records.map_or(Duration::ZERO, |records| records.start().earlier_lease));
     settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);
     settings.read_plus = options.read_plus;
@@ -75,7 +75,7 @@ fn with_options(mut settings: Settings, options: &Options, records: Option<&Stor
     settings
 }
 
-/// A number that is another one each time a server starts: the number of the start, or the time without records.
+/// A number that differs for each start of the server: the number of the start, or without records the time.
 fn instance(records: Option<&StoredRecords>) -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let boot = records.map_or(since.as_secs() as u32, |records| records.start().boot);

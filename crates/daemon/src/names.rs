@@ -1,4 +1,4 @@
-//! The users and groups of this machine, as its name service has them (`/etc/passwd`, LDAP …).
+//! The users and groups of this machine, from its name service (`/etc/passwd`, LDAP …).
 
 use std::io;
 

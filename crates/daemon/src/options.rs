@@ -11,89 +11,89 @@ use server::{MadeBefore, ReadPlusMode, RemoteFiles, Settings};
 
 use crate::copiers::Copiers;
 
-/// How clients find the ports.
+/// How clients learn the ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RpcbindMode {
-    /// They are told them.
+    /// Clients must know them.
     #[default]
     Off,
-    /// The server answers for rpcbind itself, on port 111 of the addresses that it listens on.
+    /// The server itself answers on port 111 of its addresses.
     Builtin,
-    /// The server registers with the rpcbind that runs on this machine, and takes itself off at the end.
+    /// The server registers with the rpcbind of this machine, and unregisters at the end.
     Register,
 }
 
-/// What a [`Daemon`](crate::Daemon) is started with.
+/// The options of a [`Daemon`](crate::Daemon).
 #[derive(Debug)]
 pub struct Options {
     /// The addresses to listen on, over TCP and UDP. Default: 127.0.0.1, port 2049.
     pub listen: Vec<SocketAddr>,
-    /// Sockets that someone else has opened, such as systemd; they are served besides.
+    /// Further sockets, opened by another program such as systemd.
     pub inherited: Vec<OwnedFd>,
-    /// How clients find the ports. Default: they are told them.
+    /// How clients learn the ports. Default: they must know them.
     pub rpcbind: RpcbindMode,
-    /// How many event loops run. Default: one per processor.
+    /// The number of event loops. Default: one per processor.
     pub loops: usize,
-    /// Whether each loop stays on a processor of its own. Default: no.
+    /// Whether each loop is pinned to its own processor. Default: no.
     pub pin: bool,
-    /// Whether connections that ask for little at a time go before those that ask for much, and clients take turns. Default: yes.
+    /// Whether connections with few, small requests go before busy ones, and clients take turns. Default: yes.
     pub fair: bool,
-    /// For how long a loop looks for calls before it sleeps, while they follow one another more closely than that. Default 100 µs; zero lets
-    /// it sleep at once.
+    /// How long a loop polls before it sleeps, while requests arrive at shorter intervals. Default: 100 µs; zero turns
+    /// it off.
     pub busy_poll: Duration,
-    /// What is taken from clients at the most.
+    /// Limits on what clients take.
     pub limits: Limits,
-    /// Where the key of file handles, the clients of NFSv4 and the like are kept, for this server alone. Without it handles do
-    /// not survive a restart, and clients cannot reclaim their locks after it.
+    /// The directory for the key of file handles, the records of NFSv4 clients and so on, for this server alone.
+    /// Without it, file handles do not survive a restart, and clients cannot reclaim their locks.
     pub state_dir: Option<PathBuf>,
-    /// The most bytes of a READ or a WRITE, up to 1 MiB, which is the default.
+    /// The maximum size of a READ or WRITE. Default: 1 MiB, the largest value.
     pub max_transfer_bytes: u32,
-    /// What READ_PLUS of NFSv4.2 tells of holes. Default: those that the file system knows.
+    /// How READ_PLUS of NFSv4.2 reports holes. Default: as the file system does.
     pub read_plus: ReadPlusMode,
-    /// The way to other servers that clients of NFSv4.2 may have files copied from. Default: there is none.
+    /// Access to other servers for COPY between servers (NFSv4.2). Default: none.
     pub remote_files: Option<Box<dyn RemoteFiles>>,
-    /// How answers leave over TCP.
+    /// How replies are sent over TCP.
     pub send_path: SendPath,
-    /// From how many bytes on a READ is sent from the file itself, where that never waits (directories in memory; NFSv3, 4.1 and 4.2 over TCP);
-    /// `None` copies always. A third of it is enough for the first of the replies that leave together. Default 24 KiB.
+    /// The smallest READ whose data is sent with sendfile where that cannot block (tmpfs; NFSv3, 4.1 and 4.2 over TCP);
+    /// `None` never uses it. For the first of several replies sent together a third of it is enough. Default: 24 KiB.
     pub sendfile_bytes: Option<u32>,
-    /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one. Default: yes.
+    /// Whether adjacent NFSv3 WRITEs that arrive together become one write. Default: yes.
     pub gather_writes: bool,
-    /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
+    /// The number of open files that each thread caches. Default: 1024; 0 opens and closes a file for each request.
     pub open_files_per_worker: usize,
-    /// How many open files all threads keep. Default: no bound but that of each thread.
+    /// The number of open files that all threads cache together. Default: limited per thread only.
     pub max_open_files: usize,
-    /// How long an open file is kept that nobody uses, to twice that. Default 10 s.
+    /// How long an unused file stays open, at most twice as long. Default: 10 s.
     pub open_file_idle: Duration,
-    /// How long a client of NFSv4 may be silent before it can lose what it holds, in whole seconds. Default 90 s.
+    /// The NFSv4 lease time, in whole seconds: a client silent for longer may lose its opens and locks. Default: 90 s.
     pub lease: Duration,
-    /// How long clients may reclaim what they held before a restart; never shorter than the lease before it. Default 90 s.
+    /// The grace period: how long clients may reclaim after a restart. It is never shorter than the previous lease
+    /// time. Default: 90 s.
     pub grace: Duration,
-    /// How much memory the state of clients may take, in bytes: client ids, sessions, opens, locks and so on. Default: as much as
-    /// their limits need, 6.5 GiB at the most.
+    /// The maximum memory for the state of clients, in bytes: client IDs, sessions, opens, locks and so on. Default: as
+    /// their limits require, at most 6.5 GiB.
     pub state_bytes: usize,
-    /// What an administrator does to end the grace period early, for the log: it leads to [`Daemon::end_grace`](crate::Daemon::end_grace).
-    /// Default: nothing is said.
+    /// How an administrator ends the grace period early, for the log; it should call
+    /// [`Daemon::end_grace`](crate::Daemon::end_grace). Default: none.
     pub how_to_end_grace: Option<String>,
-    /// The domain in which NFSv4 is told and takes the names of this machine's users and groups; without it, numbers. Default: none.
+    /// The ID-mapping domain of NFSv4. Default: none, owners are numbers.
     pub domain: Option<String>,
-    /// How many replies to calls that must not happen twice are kept. Default 16 384.
+    /// The number of replies kept for retransmitted requests that must not be executed twice. Default: 16 384.
     pub replay_entries: usize,
-    /// The changes of names that requests had made before a power failure, as a write log knows them, oldest first.
-    /// Default: none.
+    /// The name changes that requests made before a power failure, from a write log, oldest first. Default: none.
     pub made_before: Vec<MadeBefore>,
-    /// What is done before the first request is answered, when the changes of [`Options::made_before`] are among the kept
-    /// replies and in storage. Default: nothing.
+    /// Called before the first request is answered, when [`Options::made_before`] is among the kept replies and in
+    /// storage. Default: nothing.
     pub before_requests: Option<BeforeRequests>,
 }
 
-/// What is done before the first request is answered; the server does not start when it fails.
+/// An action before the first request is answered; if it fails, the server does not start.
 pub struct BeforeRequests(pub(crate) Box<Action>);
 
 type Action = dyn FnOnce() -> Result<(), Box<dyn Error + Send + Sync>> + Send;
 
 impl BeforeRequests {
-    /// Makes one of a function.
+    /// Makes one from a function.
     pub fn new(action: impl FnOnce() -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static) -> BeforeRequests {
         BeforeRequests(Box::new(action))
     }
@@ -106,7 +106,7 @@ impl fmt::Debug for BeforeRequests {
 }
 
 impl Options {
-    /// For how long loops look for calls if nothing else is said: longer than a client on the same machine takes to ask again.
+    /// The default busy-poll time: longer than a client on the same machine takes between requests.
     pub const BUSY_POLL: Duration = Duration::from_micros(100);
 }
 
@@ -147,7 +147,7 @@ impl Options {
     /// The port of NFS (RFC 1813 §1.6).
     pub const NFS_PORT: u16 = 2049;
 
-    /// How many workers call the file systems: their [`vfs::Context::worker`] is below this.
+    /// The number of workers that call the file systems; their [`vfs::Context::worker`] is below it.
     pub fn workers(&self) -> usize {
         self.loops.max(1) + self.limits.blocking_workers() + Copiers::THREADS
     }

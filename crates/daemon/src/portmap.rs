@@ -1,4 +1,4 @@
-//! How clients find the server's ports: through the built-in rpcbind, or through the one of this machine.
+//! Tells clients the server's ports: through the built-in rpcbind, or the one of this machine.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,7 +10,7 @@ use server::{Registry, Transport};
 use crate::error::StartError;
 use crate::registration::{Registered, Registrar};
 
-/// What is served on every NFS port: programs with their versions.
+/// The programs on every NFS port, with their versions.
 const SERVICES: [(u32, &[u32]); 4] = [
     (proto::nfs3::PROGRAM, &[2, 3, 4]),
     (proto::mount::PROGRAM, &[1, 2, 3]),
@@ -18,17 +18,17 @@ const SERVICES: [(u32, &[u32]); 4] = [
     (proto::nsm::PROGRAM, &[proto::nsm::VERSION]),
 ];
 
-/// The versions of rpcbind that the server speaks.
+/// The supported versions of rpcbind.
 const RPCBIND_VERSIONS: [u32; 3] = [2, 3, 4];
 
-/// Enters the services at `bound` into the server's own registry, which answers on the NFS port in any case.
+/// Enters the services at `bound` into the server's own registry, which always answers on the NFS port.
 pub(crate) fn announce(registry: &Registry, bound: &[Bound]) {
     for (program, version, at) in services(bound) {
         registry.set(program, version, transport(at.transport), at.address);
     }
 }
 
-/// Listens on rpcbind's port too, on each address that NFS is served on.
+/// Also listens on rpcbind's port, on each address that serves NFS.
 pub(crate) fn listen(sockets: &mut net::Server, registry: &Registry, bound: &[Bound]) -> Result<(), StartError> {
     let mut addresses: Vec<_> = bound.iter().map(|at| SocketAddr::new(at.address.ip(), PORT)).collect();
     addresses.sort_unstable();
@@ -58,28 +58,28 @@ fn services(bound: &[Bound]) -> impl Iterator<Item = (u32, u32, Bound)> {
     at_every_address.filter(|(program, version, at)| is_served(*program, *version, at.transport))
 }
 
-/// NFSv4 is not served over datagrams (RFC 7530 §3.1).
+/// NFSv4 does not run over datagrams (RFC 7530 §3.1).
 fn is_served(program: u32, version: u32, transport: net::Transport) -> bool {
     (program, version, transport) != (proto::nfs4::PROGRAM, proto::nfs4::VERSION, net::Transport::Udp)
 }
 
-/// One address of each transport in each family: what is taken off is named by these two alone.
+/// One address of each transport in each family; only these two identify a registration to remove.
 fn every_transport() -> [Bound; 4] {
     let [ipv4, ipv6] = [(Ipv4Addr::UNSPECIFIED, 0).into(), (Ipv6Addr::UNSPECIFIED, 0).into()];
     let (tcp, udp) = (net::Transport::Tcp, net::Transport::Udp);
     [(tcp, ipv4), (tcp, ipv6), (udp, ipv4), (udp, ipv6)].map(|(transport, address)| Bound { transport, address })
 }
 
-/// Services that were entered into the rpcbind of this machine.
+/// Services registered with the rpcbind of this machine.
 pub(crate) struct Registration {
     services: Vec<(u32, u32, Bound)>,
 }
 
 impl Registration {
-    /// Registers the services at `bound`. What a server that died left there is replaced, on transports that
-    /// are not served any more too.
+    /// Registers the services at `bound`. Replaces what a dead server left there, also on transports that are no longer
+    /// served.
     ///
-    /// A status monitor that is registered already stays if it is this machine's own, which its NFS client needs.
+    /// An existing registration of a status monitor stays if it belongs to this machine, whose NFS client requires it.
     pub(crate) fn new(bound: &[Bound]) -> io::Result<Registration> {
         let mut registrar = Registrar::connect()?;
         let replaced = take_off_all(&mut registrar)?;
@@ -105,7 +105,7 @@ impl Registration {
         Ok(registration)
     }
 
-    /// Takes the services off again. That rpcbind is gone meanwhile is no harm.
+    /// Unregisters the services. It is no error if rpcbind is gone.
     pub(crate) fn withdraw(&self) {
         let result = Registrar::connect().and_then(|mut registrar| {
             self.services.iter().try_for_each(|service| registrar.unset(service).map(|_| ()))
@@ -116,7 +116,7 @@ impl Registration {
     }
 }
 
-/// Takes the services off that some server registered, a status monitor of its own excepted. Returns how many there were.
+/// Unregisters all services of any server, but not a separate status monitor. Returns how many there were.
 fn take_off_all(registrar: &mut Registrar) -> io::Result<usize> {
     let registered = registrar.registered()?;
     let mut count = 0;
@@ -133,7 +133,7 @@ fn take_off_all(registrar: &mut Registrar) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Whether the status monitor that is registered is no NFS server: that of another Wharf has the port of its NFS.
+/// Whether the registered status monitor is not part of an NFS server: that of another Wharf has the port of its NFS.
 fn has_monitor_of_its_own(registered: &[Registered], at: &Bound) -> bool {
     let ports = |program| {
         let of_program = move |service: &&Registered| service.program == program && service.is_over(at);

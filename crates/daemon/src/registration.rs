@@ -1,4 +1,4 @@
-//! Calls to the rpcbind of this machine (RFC 1833 §2), over its local socket, where it knows who calls, or else over
+//! Calls the rpcbind of this machine (RFC 1833 §2) over its local socket, which identifies the caller, or else over
 //! loopback TCP.
 
 use std::io::{self, Read, Write};
@@ -15,11 +15,11 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 /// Where rpcbind listens for local callers.
 const LOCAL_SOCKETS: [&str; 2] = ["/run/rpcbind.sock", "/var/run/rpcbind.sock"];
-/// How long rpcbind may take for one call.
+/// The time limit of one call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest reply that is taken, in bytes: DUMP lists all services.
+/// The longest accepted reply in bytes; DUMP lists all services.
 const MAX_REPLY_BYTES: usize = 256 << 10;
-/// The version of rpcbind that is spoken.
+/// The version of rpcbind that is used.
 const VERSION: u32 = 4;
 
 trait Stream: Read + Write {}
@@ -31,7 +31,7 @@ pub(crate) struct Registrar {
     next_xid: u32,
 }
 
-/// A service as rpcbind knows it.
+/// A service registered with rpcbind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Registered {
     pub(crate) program: u32,
@@ -46,7 +46,7 @@ impl Registered {
         Some(Registered { program: service.program, version: service.version, netid: service.netid.into(), port })
     }
 
-    /// Whether it is reached over the transport and the family of `at`.
+    /// Whether it has the transport and address family of `at`.
     pub(crate) fn is_over(&self, at: &Bound) -> bool {
         *self.netid == *netid_of(at)
     }
@@ -85,13 +85,13 @@ impl Registrar {
         read_answer(&reply, read_flag)
     }
 
-    /// Takes a service off, if there is one.
+    /// Unregisters a service, if it is registered.
     pub(crate) fn unset(&mut self, service: &(u32, u32, Bound)) -> io::Result<()> {
-        // The rpcbind of Linux says true in any case.
+        // The rpcbind of Linux always returns true.
         self.change::<Unset<VERSION>>(service).map(drop)
     }
 
-    /// What is registered at an address of IPv4 or IPv6.
+    /// Returns the registered services with IPv4 or IPv6 addresses.
     pub(crate) fn registered(&mut self) -> io::Result<Vec<Registered>> {
         let reply = self.call::<Dump<VERSION>>(&())?;
         read_answer(&reply, |from| {
@@ -115,7 +115,7 @@ impl Registrar {
         })
     }
 
-    /// Makes a call, and returns the reply.
+    /// Sends a call and returns its reply.
     fn call<O: Operation>(&mut self, arguments: &O::Arguments<'_>) -> io::Result<Vec<u8>> {
         let mut message = Buffer::new();
         message.put(&[0; 4]);

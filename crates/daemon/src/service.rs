@@ -1,4 +1,4 @@
-//! The protocol programs as the event loops see them: records in, records out.
+//! Connects the protocol programs to the event loops.
 
 use std::iter;
 use std::net::IpAddr;
@@ -13,10 +13,10 @@ use server::{Answer, Peer, Request, RunAnswer, Server, Transport};
 
 use crate::courier::Courier;
 
-/// How many bytes a record mark takes (RFC 5531 §11).
+/// The length of a record mark (RFC 5531 §11).
 const MARK_BYTES: usize = 4;
 
-/// A [`Server`] that answers what comes over sockets.
+/// A [`Server`] that answers messages from sockets.
 pub(crate) struct Programs {
     pub(crate) server: Arc<Server>,
     pub(crate) courier: Courier,
@@ -29,19 +29,19 @@ impl Programs {
         Programs { server, courier: Courier::default(), record_limits: record::Limits::default(), began }
     }
 
-    /// How long the server has run.
+    /// The time since the start of the server.
     pub(crate) fn now(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Does what is due, as [`Server::tick`].
+    /// Runs periodic work, see [`Server::tick`].
     pub(crate) fn tick(&self) {
         let now = self.now();
         self.server.tick(now);
         self.courier.send_all(&self.server, now);
     }
 
-    /// Carries on a copy, as [`Server::carry_on_copy`].
+    /// Carries on a copy, see [`Server::carry_on_copy`].
     pub(crate) fn carry_on_copy(&self, worker: usize) -> bool {
         let carried_on = self.server.carry_on_copy(worker, self.now());
         self.courier.send_all(&self.server, self.now());
@@ -64,7 +64,7 @@ impl Programs {
         }
     }
 
-    /// Answers a call, or takes a reply to a call of the server's own.
+    /// Answers a call, or accepts a reply to one of the server's own calls.
     fn answer_or_take(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
         if rpc::is_reply(call.message) {
             self.server.take_reply(&peer(&call.peer), call.message, self.time_of(call));
@@ -80,12 +80,12 @@ impl Programs {
         call.now.saturating_duration_since(self.began)
     }
 
-    /// Answers a call of a stream.
+    /// Answers a call from a stream.
     fn answer_record(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
         put_record(output, |output| self.answer(call, output))
     }
 
-    /// Answers calls that go together as far as they were carried out at one go, and the others one by one.
+    /// Answers adjacent calls: those that were combined together, the others one by one.
     fn answer_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
         let run: Vec<&[u8]> = iter::once(call.message).chain(rest.iter().copied()).collect();
         let done = match self.server.write_run(&self.request(call), &run) {
@@ -110,7 +110,7 @@ impl Programs {
         Verdict::Answered
     }
 
-    /// Takes back what `answer` appended when it says so, or ends in a defect, and sends what the server has to send besides.
+    /// Drops the output of `answer` if it fails or panics, and sends the server's own requests that are due.
     fn guarded(&self, call: &Call<'_>, output: &mut Output, answer: impl FnOnce(&mut Output) -> Verdict) -> Verdict {
         let mark = output.mark();
         let answered = catch_unwind(AssertUnwindSafe(|| {
@@ -118,7 +118,7 @@ impl Programs {
             self.courier.send_all(&self.server, self.time_of(call));
             verdict
         }));
-        // A defect in one call costs its sender the connection and nobody else anything.
+        // A panic in one call closes its sender's connection and affects nobody else.
         let verdict = answered.unwrap_or_else(|_| {
             tracing::error!(client = %call.peer.address, "a request failed because of a bug in the server; its \
                                                           connection is closed");
@@ -131,7 +131,7 @@ impl Programs {
     }
 }
 
-/// Appends a record: a mark goes in front of what `answer` appends, and holds its length once that is known.
+/// Appends a record: reserves a mark, appends the output of `answer`, and then sets its length in the mark.
 fn put_record(output: &mut Output, answer: impl FnOnce(&mut Output) -> Verdict) -> Verdict {
     let mark = output.mark();
     let mark_at = output.bytes.len();

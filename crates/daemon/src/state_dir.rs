@@ -1,4 +1,4 @@
-//! Where what outlives the process is kept, and the key in it that file handles are checked with.
+//! The state directory, and the key in it that authenticates file handles.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -13,10 +13,10 @@ use crate::records::{ClientRecordsError, is_full};
 
 const KEY_FILE: &str = "handle-key";
 
-/// Why the state directory is of no use.
+/// Why the state directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// It cannot be made, read or written.
+    /// A file in it cannot be created, read or written.
     #[error("cannot {action} {}: {source}; name another state directory", path.display())]
     File {
         /// What was tried.
@@ -26,7 +26,7 @@ pub enum StateError {
         /// What the system said.
         source: io::Error,
     },
-    /// The key is not one.
+    /// The key is invalid.
     #[error(
         "the key of file handles {} is damaged: {flaw}; restore it from a backup, or remove it: the server then \
          creates a new one, and all clients must mount again", path.display()
@@ -37,23 +37,23 @@ pub enum StateError {
         /// What is wrong with it.
         flaw: KeyFlaw,
     },
-    /// The records of clients are of no use.
+    /// The client records cannot be used.
     #[error(transparent)]
     Clients(#[from] ClientRecordsError),
-    /// The kernel gives no random bytes.
+    /// The kernel returns no random bytes.
     #[error("cannot create a key for file handles: {0}")]
     Random(getrandom::Error),
 }
 
 impl StateError {
-    /// The error for something that could not be done in the state directory.
+    /// The error of a failed action in the state directory.
     pub(crate) fn in_dir(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> StateError {
         failed(action, dir)
     }
 }
 
-/// Where state is kept when nobody says: what systemd gives, else `/var/lib/wharf` for the superuser, else the user's own
-/// state directory. `None` when there is no home either.
+/// The default state directory: systemd's, else `/var/lib/wharf` for root, else the user's own state directory. `None`
+/// if there is no home either.
 pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(given) = absolute("STATE_DIRECTORY") {
@@ -67,7 +67,7 @@ pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {
         .map(|state| state.join("wharf"))
 }
 
-/// Makes the directory if it is not there; `None` when there is no space for it.
+/// Creates the directory if it is missing; `None` if there is no space for it.
 pub(crate) fn make_dir(dir: &Path) -> Result<Option<&Path>, StateError> {
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(dir) {
         Err(error) if is_full(&error) => {
@@ -82,7 +82,8 @@ pub(crate) fn make_dir(dir: &Path) -> Result<Option<&Path>, StateError> {
     }
 }
 
-/// The key in `dir`, made there if there is none yet; without a directory, or without space, a new one for this time.
+/// Returns the key in `dir`, and creates it if it is missing. Without a directory, or without space, the key lasts
+/// until the restart.
 pub(crate) fn handle_key(dir: Option<&Path>) -> Result<HandleKey, StateError> {
     let Some(dir) = dir else { return random_key().map(HandleKey::new) };
     let path = dir.join(KEY_FILE);
@@ -120,10 +121,10 @@ fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateError> {
     Ok(HandleKey::new(key))
 }
 
-/// Looks whether the key in `dir` is one, if there is one, and changes nothing.
+/// Checks the key in `dir`, if there is one, and changes nothing.
 ///
 /// # Errors
-/// When it is none, or cannot be read.
+/// When the key is invalid or cannot be read.
 pub fn check_dir(dir: &Path) -> Result<(), StateError> {
     let path = dir.join(KEY_FILE);
     match File::open(&path) {
@@ -133,8 +134,8 @@ pub fn check_dir(dir: &Path) -> Result<(), StateError> {
     }
 }
 
-/// Writes a new key beside its place and links it there, so that of two servers that start at once both get the same one,
-/// and none ever reads half a key.
+/// Writes a new key to a draft and links it into place. Of two servers that start at once, both get the same key, and
+/// none reads half a key.
 fn make_key(path: &Path) -> Result<HandleKey, StateError> {
     let draft = path.with_extension(format!("new-{}", std::process::id()));
     let key = random_key()?;
@@ -144,7 +145,7 @@ fn make_key(path: &Path) -> Result<HandleKey, StateError> {
         file.sync_all()
     };
     write().map_err(|error| {
-        // Half a key is of no use, and takes space.
+        // Removes the draft, which takes space.
         let _ = fs::remove_file(&draft);
         failed("write", &draft)(error)
     })?;

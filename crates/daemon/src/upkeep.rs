@@ -1,4 +1,4 @@
-//! A thread that lets the server end what is over, and tidy up.
+//! A thread for periodic work of the server.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,12 +8,12 @@ use std::time::Duration;
 use crate::grace_log::GraceLog;
 use crate::service::Programs;
 
-/// How often the server looks for what is over, such as leases.
+/// How often the server looks for expired state, such as leases.
 const TICK: Duration = Duration::from_secs(1);
-/// After how many ticks it tidies up: what nobody has used for one to two of these spans is let go.
+/// The number of ticks between clean-ups. Whatever was unused for one to two of these periods is dropped.
 const TICKS_PER_TIDYING: u64 = 10;
 
-/// The thread, until it is stopped.
+/// The upkeep thread.
 pub(crate) struct Upkeep {
     running: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
 }
@@ -39,7 +39,7 @@ impl Upkeep {
         Ok(Upkeep { running: Mutex::new(Some((stop, thread))) })
     }
 
-    /// Ends the thread and waits for it.
+    /// Stops the thread and waits for it.
     pub(crate) fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((stop, thread)) = running {

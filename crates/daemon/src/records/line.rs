@@ -13,20 +13,20 @@
 
 use state::{ClientRecord, RecordKind, limits};
 
-/// What every store begins with.
+/// The magic number of every store.
 pub(super) const MAGIC: [u8; 16] = *b"wharf clients 1\n";
 
 /// The bytes in front of a payload.
 pub(super) const PREFIX_BYTES: usize = 16;
 
-/// The longest payload. More names than fit are forgotten by writing the store anew.
+/// The longest payload. If more names than fit are to be forgotten, the store is rewritten.
 pub(super) const MAX_PAYLOAD_BYTES: usize = 64 << 10;
 
 const START: u8 = 0;
 const CLIENT: u8 = 1;
 const FORGET: u8 = 2;
 
-/// A kind and a name: what a client is found by.
+/// A kind and a name, which identify a client.
 pub(super) type Key = (RecordKind, Box<[u8]>);
 
 /// A line of the store.
@@ -36,28 +36,28 @@ pub(super) enum Line {
     Start {
         /// Its number.
         boot: u32,
-        /// The lease that it gives.
+        /// The lease time that it grants.
         lease_s: u32,
     },
     /// A client that may reclaim.
     Client(ClientRecord),
-    /// Clients that no longer may.
+    /// Clients that may no longer reclaim.
     Forget(Vec<Key>),
 }
 
-/// What is at some place of the store.
+/// What a position of the store holds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// A line, which takes this many bytes.
     Line(Line, usize),
-    /// The end, or what a crash left of the last line.
+    /// The end, or an incomplete last line after a crash.
     End,
-    /// Something that no crash leaves.
+    /// Data that no crash leaves.
     Damage,
 }
 
 impl Line {
-    /// The line's bytes, or `None` when they are too many.
+    /// The line's bytes, or `None` if there are too many.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let mut bytes = vec![0; PREFIX_BYTES];
         self.put_payload(&mut bytes);
@@ -74,7 +74,7 @@ impl Line {
         Some(bytes)
     }
 
-    /// Reads what stands at the start of `rest`, which reaches to the end of the store.
+    /// Reads the line at the start of `rest`, which reaches to the end of the store.
     pub(super) fn take(rest: &[u8]) -> Found {
         let Some((prefix, after)) = rest.split_first_chunk::<PREFIX_BYTES>() else { return Found::End };
         let is_last = rest.len() <= PREFIX_BYTES + MAX_PAYLOAD_BYTES;
@@ -89,7 +89,7 @@ impl Line {
         let padded = length.next_multiple_of(PREFIX_BYTES);
         match after.get(..length) {
             Some(payload) if checksum(payload).to_le_bytes() == sum => match Line::parse(payload) {
-                // A last line whose padding is cut off was not acknowledged, and no line can follow it.
+                // A last line with incomplete padding was not acknowledged, and no line can follow it.
                 Some(_) if after.len() < padded => Found::End,
                 Some(line) => Found::Line(line, PREFIX_BYTES + padded),
                 None => Found::Damage,
@@ -162,8 +162,8 @@ fn kind_of(byte: u8) -> Option<RecordKind> {
     [RecordKind::V40, RecordKind::V41, RecordKind::Nlm].into_iter().find(|kind| kind_byte(*kind) == byte)
 }
 
-/// FNV-1a: it finds what a crash leaves half written, and is not meant against anybody. The upper half goes into the
-/// lower, which alone is used for a prefix.
+/// FNV-1a. It detects incomplete writes of a crash, not attacks. The upper half is folded into the lower, which a
+/// prefix uses alone.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let sum = bytes
         .iter()

@@ -1,11 +1,12 @@
-//! The clients that may reclaim what they held after a restart, in a file of the state directory (RFC 8881 §8.4.3).
+//! The records of clients that may reclaim after a restart, in a file of the state directory (RFC 8881 §8.4.3).
 //!
 //! What always holds:
 //!
-//! - A call that has returned survives a crash: its line is on stable storage, or the whole file was replaced in one step.
-//! - After a crash, the file holds everything that was acknowledged, and perhaps the one change that was not.
-//! - A file that a write failed on is never appended to again: the next change writes a new one.
-//! - What cannot be written, as on a full disk, is remembered, and written with the next change that can be.
+//! - A change that has returned survives a crash: its line is on stable storage, or the whole file was replaced
+//!   atomically.
+//! - After a crash, the file holds every acknowledged change, and perhaps the last one that was not acknowledged.
+//! - After a failed write nothing is appended to the file: the next change writes a new one.
+//! - A change that cannot be written, as on a full disk, is remembered, and written with the next one.
 //! - Each start has a greater number than all before it, whatever the clock says.
 
 mod line;
@@ -24,25 +25,25 @@ use line::{Found, Key, Line, MAGIC};
 
 const FILE: &str = "client-records";
 
-/// The file is written anew when it is longer than this, and more than half of it is out of date.
+/// The file is rewritten when it is longer than this, and more than half of it is outdated.
 const MIN_REWRITTEN_BYTES: u64 = 256 << 10;
 
-/// The longest file that is read, in bytes: every client that there may be, with the longest names, several times over.
+/// The longest file that is read, in bytes: the maximum number of clients with the longest names, several times over.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// For how long nothing but what must be written is tried after a failure: on a full disk, each attempt costs the time of a file.
+/// How long optional writes wait after a failure: on a full disk, each attempt takes as long as writing a file.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How often the log says again that the store fails.
+/// How often the log repeats that writing fails.
 const COMPLAINT: Duration = Duration::from_secs(60);
 
-/// Why the client records are of no use.
+/// Why the client records cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientRecordsError {
     /// The file or its directory cannot be read or written.
     #[error("cannot {action} {path}: {source}; name another state directory")]
     File {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// On which file.
         path: PathBuf,
@@ -52,7 +53,7 @@ pub enum ClientRecordsError {
     /// Another server uses the directory.
     #[error("another server uses the client records {0}; give each server its own state directory")]
     InUse(PathBuf),
-    /// The file is none of this program's, or was altered.
+    /// The file does not belong to this program, or is damaged.
     #[error(
         "the client records {path} are damaged at byte {offset_bytes}; remove the file to start, and clients lose the \
          opens and locks that they held before"
@@ -60,39 +61,39 @@ pub enum ClientRecordsError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where it stops making sense.
+        /// Where the damage begins.
         offset_bytes: u64,
     },
 }
 
-/// The records of one state directory, which this process alone uses until they are dropped.
+/// The records of one state directory, which is locked for this process.
 #[derive(Debug)]
 pub(crate) struct StoredRecords {
     path: PathBuf,
-    /// Locked for this process, and synced after the file in it was replaced.
+    /// Locked for this process, and synced after a file in it was replaced.
     dir: File,
     start: Start,
     clients: BTreeMap<Key, bool>,
-    /// `None` when the file cannot be trusted to end in a whole line.
+    /// `None` when the file may not end with a whole line.
     log: Option<Log>,
     trouble: Option<Trouble>,
 }
 
-/// Since when nothing can be written.
+/// The time since which writing fails.
 #[derive(Debug, Clone, Copy)]
 struct Trouble {
     tried: Instant,
     complained: Instant,
 }
 
-/// This start, as it stands in the store.
+/// This start of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// Greater than that of every start before.
+    /// Greater than that of every earlier start.
     pub(crate) boot: u32,
-    /// The lease that clients are given from now on.
+    /// The lease time from now on.
     pub(crate) lease: Duration,
-    /// The lease that clients were given before; zero when this is the first start.
+    /// The lease time before this start; zero for the first one.
     pub(crate) earlier_lease: Duration,
 }
 
@@ -100,24 +101,24 @@ pub(crate) struct Start {
 struct Log {
     file: File,
     length_bytes: u64,
-    /// How long the file was when it was written anew: all of it was true then.
+    /// The length of the file when it was rewritten: all of it was valid then.
     begun_bytes: u64,
 }
 
 impl ClientRecordsError {
-    /// Whether there is no space for the file.
+    /// Whether the cause is a lack of space.
     fn is_full(&self) -> bool {
         matches!(self, ClientRecordsError::File { source, .. } if is_full(source))
     }
 }
 
-/// Whether an error says that there is no space, or none for this user.
+/// Whether an error means that there is no space, or none for this user.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 impl StoredRecords {
-    /// Opens the records in `dir`, which exists, and notes a start at `seconds` by the clock.
+    /// Opens the records in `dir`, which must exist, and records a start at `seconds` by the clock.
     pub(crate) fn open(dir: &Path, seconds: u32, lease: Duration) -> Result<StoredRecords, ClientRecordsError> {
         let path = dir.join(FILE);
         let dir_file = File::open(dir).map_err(failed("open", dir))?;
@@ -202,7 +203,7 @@ impl StoredRecords {
         }
     }
 
-    /// Makes a change, here and on stable storage. One that fails is made by the next that does not.
+    /// Makes a change in memory and on stable storage. A failed change is written with the next one.
     fn change(&mut self, line: Line, is_urgent: bool) -> Result<(), RecordsError> {
         let bytes = line.bytes();
         self.apply(line);
@@ -219,7 +220,7 @@ impl StoredRecords {
         done.map_err(|error| RecordsError(error.to_string()))
     }
 
-    /// Says now and then that nothing can be written, and that it can be again.
+    /// Logs now and then that writing fails, and once when it works again.
     fn note(&mut self, done: &Result<(), ClientRecordsError>) {
         let now = Instant::now();
         let before = self.trouble.take();
@@ -238,7 +239,7 @@ impl StoredRecords {
         }
     }
 
-    /// Puts a new file with what is true now in the place of the old one, in one step.
+    /// Atomically replaces the file by a new one with the current records.
     fn rewrite(&mut self) -> Result<(), ClientRecordsError> {
         let draft = self.path.with_extension("new");
         let bytes = self.contents();
@@ -250,7 +251,7 @@ impl StoredRecords {
             Ok(file)
         };
         let file = write().map_err(|error| {
-            // Half a draft is of no use, and takes space.
+            // Removes the draft, which takes space.
             let _ = fs::remove_file(&draft);
             failed("write", &draft)(error)
         })?;
@@ -261,7 +262,7 @@ impl StoredRecords {
         Ok(())
     }
 
-    /// Leaves of the file only what stands in front of the clients, which takes no space.
+    /// Truncates the file to its head, which needs no space.
     fn truncate(&mut self) -> Result<(), ClientRecordsError> {
         self.log = None;
         let file = match OpenOptions::new().write(true).open(&self.path) {
@@ -272,16 +273,16 @@ impl StoredRecords {
         file.set_len(head_bytes).and_then(|()| file.sync_all()).map_err(failed("truncate", &self.path))
     }
 
-    /// What every file begins with, and always as long.
+    /// The head of every file, always of the same length.
     fn head(&self) -> Vec<u8> {
         let lease_s = u32::try_from(self.start.lease.as_secs()).unwrap_or(u32::MAX);
-        // A start is never too long for a line.
+        // A start always fits into a line.
         let start = Line::Start { boot: self.start.boot, lease_s }.bytes().unwrap_or_default();
         [&MAGIC[..], &start].concat()
     }
 
     fn contents(&self) -> Vec<u8> {
-        // A client is never too long for a line.
+        // A client always fits into a line.
         let lines = self.records().filter_map(|record| Line::Client(record).bytes());
         self.head().into_iter().chain(lines.flatten()).collect()
     }
@@ -297,7 +298,7 @@ impl StoredRecords {
 }
 
 impl Log {
-    /// Appends a line and brings it to stable storage. A log that could not take it is gone.
+    /// Appends a line and flushes it to stable storage. A log whose append failed is dropped.
     fn append(mut self, line: &[u8]) -> io::Result<Log> {
         self.file.write_all(line)?;
         self.file.sync_data()?;
@@ -310,7 +311,7 @@ impl Log {
     }
 }
 
-/// The number of a start: the time, unless an earlier start had that number or a greater one. Neither 0 nor all ones,
+/// The number of a start: the time, or more if an earlier start has that number or a greater one. Never 0 or all ones,
 /// which begin the reserved stateids (RFC 8881 §8.2.3).
 fn next_boot(last: u32, seconds: u32) -> u32 {
     last.saturating_add(1).max(seconds).clamp(1, u32::MAX - 1)

@@ -11,7 +11,7 @@
 
 use twox_hash::XxHash3_64;
 
-/// What a file begins with.
+/// The magic number of a file.
 const MAGIC: [u8; 16] = *b"wharf replies 2\n";
 
 /// Where the records begin.
@@ -20,10 +20,10 @@ pub(super) const FILE_HEAD_BYTES: usize = 24;
 /// The bytes in front of a body.
 pub(super) const HEAD_BYTES: usize = 24;
 
-/// Where the bytes begin that the checksum is over.
+/// Where the range of the checksum begins.
 const SUMMED_AT: usize = 16;
 
-/// The head of a file; each generation is greater than the ones before it.
+/// The head of a file; each generation is greater than all before it.
 pub(super) fn file_head(generation: u64) -> [u8; FILE_HEAD_BYTES] {
     let mut head = [0; FILE_HEAD_BYTES];
     head[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -31,7 +31,7 @@ pub(super) fn file_head(generation: u64) -> [u8; FILE_HEAD_BYTES] {
     head
 }
 
-/// The generation of a file; 0 of one without a head.
+/// The generation of a file; 0 for a file without a head.
 pub(super) fn generation(file: &[u8]) -> u64 {
     match file.strip_prefix(&MAGIC).and_then(|rest| rest.first_chunk()) {
         Some(generation) => u64::from_be_bytes(*generation),
@@ -51,7 +51,7 @@ pub(super) fn put_record(generation: u64, time: u64, body: &[u8], to: &mut Vec<u
     to.resize(at + size(body.len()), 0);
 }
 
-/// How many bytes the record of a body takes.
+/// The number of bytes that a record takes.
 fn size(body_bytes: usize) -> usize {
     HEAD_BYTES + body_bytes.next_multiple_of(8)
 }
@@ -68,7 +68,7 @@ impl<'f> Records<'f> {
         Records { file, generation: generation(file), at: FILE_HEAD_BYTES.min(file.len()) }
     }
 
-    /// Behind the records that were taken.
+    /// The end of the records read so far.
     pub(super) fn end(&self) -> usize {
         self.at
     }

@@ -1,11 +1,11 @@
-//! Replies to calls that must not happen twice, in two files of the state directory that take turns.
+//! Replies to requests that must not be executed twice, in two files of the state directory that are used in turn.
 //!
-//! A record is stored and not synced: it survives the end of the process, which is when clients send their calls again
-//! at once. The file in use is mapped, so that a record costs no system call ([`place`]). When it is full, the other
-//! one is emptied and used, so that both together hold the newest replies and have a bounded size.
+//! A record is stored and not synced: it survives the end of the process, after which clients retransmit at once. The
+//! current file is mapped, so that a record costs no system call ([`place`]). When it is full, the other one is emptied
+//! and used. So both together hold the newest replies, and their size is bounded.
 //!
-//! A log with a gap tells lies: without the reply to a call, others' later changes look like the call's. So when a
-//! record cannot be stored, all earlier ones are dropped.
+//! A log with a gap is dangerous: without the reply to a request, a later change by another client looks like the
+//! change of the request. So when a record cannot be stored, all earlier ones are dropped.
 
 mod format;
 mod place;
@@ -31,7 +31,7 @@ pub(crate) struct FileReplyLog {
     current: Mutex<Current>,
 }
 
-/// The file in use.
+/// The current file.
 #[derive(Debug)]
 struct Current {
     index: usize,
@@ -39,20 +39,20 @@ struct Current {
     place: Option<Place>,
     generation: u64,
     end: usize,
-    /// The bytes of a record, kept for the next one.
+    /// Memory for a record, reused for the next one.
     record: Vec<u8>,
     has_failed: bool,
 }
 
-/// A file as a process before this one left it.
+/// A file that an earlier process left.
 struct Left {
     generation: u64,
     end: usize,
     records: Vec<Vec<u8>>,
 }
 
-/// Brings the replies that a server keeps in `dir` to stable storage, for whoever has kept them there so far. A failure
-/// is logged.
+/// Flushes the replies that a server keeps in `dir` to stable storage, so that another log may drop them. Logs a
+/// failure.
 pub fn sync(dir: &Path) {
     for name in NAMES {
         match place::sync(&dir.join(name)) {
@@ -66,14 +66,14 @@ pub fn sync(dir: &Path) {
 }
 
 impl FileReplyLog {
-    /// Opens the log in `dir`, and reads the records that are no older than `max_age`, oldest first.
+    /// Opens the log in `dir`, and reads the records that are at most `max_age` old, oldest first.
     pub(crate) fn open(dir: &Path, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {
         let oldest = seconds_since_1970().saturating_sub(max_age.as_secs());
         let [first, second] = [Left::read(&dir.join(NAMES[0]), oldest)?, Left::read(&dir.join(NAMES[1]), oldest)?];
         let (index, older, newer) =
             if second.generation > first.generation { (1, first, second) } else { (0, second, first) };
         let Left { generation, end, records } = newer;
-        // What a torn record left behind is none of a later one.
+        // Rests of a torn record must not become part of a later one.
         place::truncate(&dir.join(NAMES[index]), end)?;
         let mut current = Current { index, place: None, generation, end, record: Vec::new(), has_failed: false };
         match current.go_on(dir) {
@@ -86,7 +86,7 @@ impl FileReplyLog {
 }
 
 impl Left {
-    /// Reads a file up to the first record that is torn.
+    /// Reads a file up to the first torn record.
     fn read(path: &Path, oldest: u64) -> io::Result<Left> {
         let bytes = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -110,7 +110,7 @@ impl ReplyLog for FileReplyLog {
 }
 
 impl Current {
-    /// Makes the file ready for the next record.
+    /// Prepares the file for the next record.
     fn go_on(&mut self, dir: &Path) -> io::Result<()> {
         if self.generation == 0 {
             return self.empty(dir, self.index);
@@ -139,10 +139,10 @@ impl Current {
         format::put_record(self.generation, time, body, &mut self.record);
     }
 
-    /// Goes over to a file, whose records so far are none any more.
+    /// Switches to a file, and invalidates its old records.
     fn empty(&mut self, dir: &Path, index: usize) -> io::Result<()> {
         let generation = self.generation + 1;
-        // The mapping of the other file takes memory.
+        // The mapping of the other file uses memory.
         self.place = None;
         let mut place = Place::open(&dir.join(NAMES[index]))?;
         place.put(0, &format::file_head(generation))?;
@@ -150,9 +150,9 @@ impl Current {
         Ok(())
     }
 
-    /// Drops all records, so that there is no gap among them.
+    /// Drops all records, so that none is missing among them.
     fn fail(&mut self, dir: &Path, error: &io::Error) {
-        // A file that is mapped must not be truncated. To empty one needs no space.
+        // A mapped file must not be truncated. Emptying a file needs no space.
         self.place = None;
         let emptied = NAMES.map(|name| place::truncate(&dir.join(name), 0).is_ok());
         if !std::mem::replace(&mut self.has_failed, true) {

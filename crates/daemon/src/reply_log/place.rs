@@ -1,4 +1,4 @@
-//! The bytes of one file of the log: mapped where that is safe, written otherwise.
+//! Access to one file of the log: mapped where that is safe, written otherwise.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,25 +11,25 @@ use rustix::io::Errno;
 
 use crate::sys::map_shared;
 
-/// How large a file gets, in bytes: some ten thousand replies.
+/// The maximum size of a file, in bytes: some ten thousand replies.
 pub(super) const FILE_BYTES: usize = 4 << 20;
 
 const EXT_MAGIC: u32 = 0xef53;
 const XFS_MAGIC: u32 = 0x5846_5342;
 const TMPFS_MAGIC: u32 = 0x0102_1994;
 
-/// A file of [`FILE_BYTES`] at the most.
+/// A file of at most [`FILE_BYTES`].
 #[derive(Debug)]
 pub(super) enum Place {
-    /// All of its blocks are allocated, so that storing needs no system call and no space.
+    /// All of its blocks are allocated, so storing requires neither a system call nor space.
     Mapped(MmapMut),
-    /// Storing may need space: on a disk that is full now, or on a file system that takes a new block for each change,
-    /// as btrfs does. A store to a mapping without space ends the process.
+    /// Storing may require space: the disk is full, or the file system allocates a new block for each change, as btrfs
+    /// does. Storing to a mapping without space kills the process.
     Written(File),
 }
 
 impl Place {
-    /// Opens the file, with all the space that it needs where that can be had.
+    /// Opens the file, and allocates all its space if possible.
     pub(super) fn open(path: &Path) -> io::Result<Place> {
         let file = open(path)?;
         if !is_written_in_place(&file)? {
@@ -40,7 +40,7 @@ impl Place {
             Ok(()) => Ok(Place::Mapped(map_shared(&file, FILE_BYTES)?)),
             Err(Errno::OPNOTSUPP) => Ok(Place::Written(file)),
             Err(Errno::NOSPC | Errno::DQUOT) => {
-                // A part of the space stays with the file otherwise.
+                // A failed allocation may keep part of the space.
                 file.set_len(length_bytes)?;
                 Ok(Place::Written(file))
             }
@@ -48,7 +48,7 @@ impl Place {
         }
     }
 
-    /// Stores bytes, which end within [`FILE_BYTES`].
+    /// Stores bytes, which must end within [`FILE_BYTES`].
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> io::Result<()> {
         match self {
             Place::Mapped(map) => {
@@ -60,12 +60,12 @@ impl Place {
     }
 }
 
-/// Gives back what a file that nobody has mapped holds behind its first `length` bytes. This takes no space itself.
+/// Frees the space of an unmapped file behind its first `length` bytes. This needs no space itself.
 pub(super) fn truncate(path: &Path, length: usize) -> io::Result<()> {
     open(path)?.set_len(length as u64)
 }
 
-/// Brings to stable storage what was stored in a file, in a mapping too.
+/// Flushes a file to stable storage, including what was stored through a mapping.
 pub(super) fn sync(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_data()
 }
@@ -74,7 +74,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Whether a block that is allocated is changed where it lies.
+/// Whether the file system changes allocated blocks in place.
 fn is_written_in_place(file: &File) -> io::Result<bool> {
     Ok(matches!(fstatfs(file)?.f_type as u32, EXT_MAGIC | XFS_MAGIC | TMPFS_MAGIC))
 }

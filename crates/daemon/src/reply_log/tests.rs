@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use super::format::HEAD_BYTES;
 use super::*;
 
-/// A directory that goes with the test.
+/// A directory that is removed with the test.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -72,7 +72,7 @@ fn record_whose_length_was_never_stored_is_none() {
     log.keep(b"three");
     dir.file(0).write_all_at(&[0; 4], SECOND_AT as u64).unwrap();
     assert_eq!(dir.records(), [b"one"]);
-    // What stands behind is not found again when the gap is filled.
+    // The record behind the gap is not found again when the gap is filled.
     let (log, _) = dir.open();
     log.keep(b"2nd");
     assert_eq!(dir.records(), [b"one", b"2nd"]);
@@ -100,7 +100,7 @@ fn log_stays_bounded_and_keeps_the_newest() {
 fn records_are_read_in_the_order_in_which_they_were_kept() {
     let dir = Dir::new("order");
     let (log, _) = dir.open();
-    // More than two files: the first one is in use again, and still has records of before.
+    // More data than two files hold: the first file is in use again, and still has old records.
     let count = 5 * FILE_BYTES / 2 / 1000;
     for number in 0..count {
         log.keep(&[&number.to_be_bytes()[..], &[0; 1000]].concat());
@@ -144,7 +144,7 @@ fn file_without_mapping_keeps_records_too() {
     assert_eq!(dir.records(), [b"one", b"two"]);
 }
 
-/// A store to a mapping without a block would end the process on a full disk.
+/// Otherwise a full disk would kill the process.
 #[test]
 fn every_byte_of_a_mapped_file_has_a_block() {
     let dir = Dir::new("blocks");
