@@ -120,8 +120,10 @@ impl Programs {
         }));
         // A panic in one call closes its sender's connection and affects nobody else.
         let verdict = answered.unwrap_or_else(|_| {
-            tracing::error!(client = %call.peer.address, "a request failed because of a bug in the server; its \
-                                                          connection is closed");
+            tracing::error!(
+                client = %call.peer.address,
+                "a request failed because of a bug in the server; its connection is closed"
+            );
             Verdict::Close("a bug in the server".to_owned())
         });
         if matches!(verdict, Verdict::WouldBlock(_) | Verdict::Close(_)) {
