@@ -164,9 +164,11 @@ impl StoredRecords {
             }
         }
         if at < bytes.len() {
-            tracing::info!(path = %self.path.display(), cut_bytes = bytes.len() - at, "dropped an incomplete change \
-                                                                                       at the end of the client \
-                                                                                       records");
+            tracing::info!(
+                path = %self.path.display(),
+                cut_bytes = bytes.len() - at,
+                "dropped an incomplete change at the end of the client records"
+            );
         }
         Ok(())
     }
