@@ -1,10 +1,12 @@
-//! Handles of files that were lost in a power failure and made again.
+//! Aliases: handles of files that were lost in a power failure and recreated.
 //!
-//! A client knows such a file by the handle that it had before (outer), the file system by another one (inner). All
-//! other files have one handle for both. A later file may get the handle of a lost one from the file system, as XFS gives
-//! numbers and generations anew when it has forgotten them: it is offered under another handle, so that no client's
-//! handle ever reaches another file. For that, handles of files that were made, removed and then forgotten by the file
-//! system are kept too, as those of no file.
+//! Clients know such a file by its earlier handle (outer), and the file system by a new one (inner). All other files
+//! have one handle for both.
+//!
+//! The file system may give the handle of a lost file to a later one, as XFS reuses numbers and generations that it has
+//! forgotten. Such a file is offered under another handle, so that no handle of a client ever reaches another file. For
+//! the same reason, the handles of files that were created, removed and then forgotten by the file system are kept as
+//! handles of no file.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,13 +14,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use vfs::{Error, Handle, Result};
 
-/// What is put behind a handle that is taken, or changed in one that has no room.
+/// A byte appended to a handle that is taken, or XORed into one that has no room.
 const MARK: u8 = 0xa1;
 
-/// The handles of one storage that are not what the file system says.
+/// The handles of one file system whose outer and inner values differ.
 #[derive(Debug, Default)]
 pub(crate) struct Aliases {
-    /// Whether there are any: nearly always not.
+    /// Whether there are any. Nearly always there are none.
     any: AtomicBool,
     table: Mutex<Table>,
 }
@@ -29,11 +31,11 @@ struct Table {
     outer_of: HashMap<Handle, Handle>,
 }
 
-/// What a file is offered as.
+/// The handle under which a file is offered.
 pub(crate) enum Outer {
     /// This handle.
     Known(Handle),
-    /// The file's own handle is another file's: this one is free, and becomes the file's by [`Aliases::insert`].
+    /// The file's own handle belongs to another file. This one is free, and [`Aliases::insert`] assigns it.
     Free(Handle),
 }
 
@@ -43,12 +45,12 @@ impl Aliases {
         self.any.store(true, Ordering::Release);
     }
 
-    /// Whether a file was made again.
+    /// Whether a file was recreated.
     pub(crate) fn has(&self, outer: &Handle) -> bool {
         self.lock().inner_of.contains_key(outer)
     }
 
-    /// What the file system calls a file.
+    /// Returns the inner handle of a file.
     pub(crate) fn inner_of(&self, outer: &Handle) -> Result<Handle> {
         if !self.any.load(Ordering::Acquire) {
             return Ok(*outer);
@@ -62,7 +64,7 @@ impl Aliases {
         }
     }
 
-    /// What clients call a file.
+    /// Returns the outer handle of a file.
     pub(crate) fn outer_of(&self, inner: &Handle) -> Outer {
         if !self.any.load(Ordering::Acquire) {
             return Outer::Known(*inner);
@@ -75,12 +77,12 @@ impl Aliases {
         }
     }
 
-    /// All of them: what clients call a file, and what the file system does.
+    /// Returns all pairs of outer and inner handles.
     pub(crate) fn all(&self) -> Vec<(Handle, Handle)> {
         self.lock().inner_of.iter().map(|(outer, inner)| (*outer, *inner)).collect()
     }
 
-    /// Drops those of files that are gone.
+    /// Drops the aliases of files that no longer exist.
     pub(crate) fn retain(&self, mut exists: impl FnMut(&Handle) -> bool) {
         for (outer, inner) in self.all() {
             if !is_none(&inner) && !exists(&inner) {
@@ -107,7 +109,7 @@ impl Table {
             && let Some(earlier) = self.outer_of.insert(inner, outer)
             && earlier != outer
         {
-            // That file is gone: the file system has given its handle anew.
+            // That file is gone: the file system has reused its handle.
             self.inner_of.insert(earlier, none());
         }
     }

@@ -9,7 +9,7 @@ pub enum WriteLogError {
     /// The log itself.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The log was made for something else.
+    /// The log belongs to another program.
     #[error("the log was not made by `wharf serve --write-log`; choose another path")]
     NotAWriteLog,
     /// The state directory cannot be used.
@@ -20,7 +20,7 @@ pub enum WriteLogError {
         /// What the system said.
         source: io::Error,
     },
-    /// The export has another directory than when the records were made.
+    /// Another directory is exported under this name than when the records were written.
     #[error(
         "the write log has {records} changes of another directory that was exported as {export}; export that one again, \
          or drop its changes with `wharf log drain --discard`"
@@ -42,31 +42,31 @@ pub enum WriteLogError {
         /// How many records there are.
         records: u64,
     },
-    /// A record makes no sense.
+    /// A record is invalid.
     #[error("a record of the write log cannot be read ({source}); was it written by a later version?")]
     Record {
         /// What is wrong with it.
         source: xdr::Error,
     },
-    /// A change cannot be made again.
+    /// A change cannot be replayed.
     #[error("cannot make changes of {export} again from the write log: {action}: {source}; the log keeps them")]
     Replay {
         /// The export.
         export: String,
         /// What was tried.
         action: String,
-        /// What the file system said.
+        /// The error of the file system.
         source: vfs::Error,
     },
-    /// The storage of an export failed.
+    /// Flushing an export's storage failed.
     #[error("cannot bring {export} to storage: {source}; the log keeps its changes")]
     Storage {
         /// The export.
         export: String,
-        /// What the file system said.
+        /// The error of the file system.
         source: vfs::Error,
     },
-    /// The storage of an export failed earlier, so that the log's records are needed.
+    /// Flushing an export's storage failed earlier, so that the log's records are required.
     #[error(
         "the storage of {export} has failed, and only the write log has what was lost; repair the storage, and start the \
          server again, which makes these changes again"

@@ -1,10 +1,10 @@
-//! What a log's header says of who uses it.
+//! The owner's description of itself in a log's header.
 
 use vfs::FileSystem;
 
 use crate::state_file::{bytes, hex};
 
-/// The log's own random name, and the exports that it has records of, by their numbers.
+/// The log's random name, and the numbers of the exports that it has records of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) id: String,
@@ -18,9 +18,9 @@ pub(crate) struct Owner {
 pub(crate) struct Owned {
     pub(crate) name: String,
     number: u32,
-    /// The number of the root directory, and what tells it from a later one with that number.
+    /// The number of the root directory, and a value that distinguishes it from a later directory with that number.
     root: (u64, u64),
-    /// The memory that had the changes which were not in storage.
+    /// The memory that had the unflushed changes ([`FileSystem::memory`]).
     memory: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Owner {
         lines.join("\n").into_bytes()
     }
 
-    /// The number of an export, and what was known of it before. From now on this is known.
+    /// Returns the number of an export, and its earlier description. Stores the new description.
     pub(crate) fn number_of(&mut self, now: &Owned) -> (u32, Option<Owned>) {
         if let Some(known) = self.exports.iter_mut().find(|known| known.name == now.name) {
             let before = known.clone();
@@ -59,12 +59,12 @@ impl Owner {
         (number, None)
     }
 
-    /// The export of this name gets another number when it comes again.
+    /// Gives the export of this name another number when it returns.
     pub(crate) fn forget(&mut self, name: &str) {
         self.exports.retain(|owned| owned.name != name);
     }
 
-    /// What was not in storage is lost: it is made again when the export comes again.
+    /// Treats unflushed changes as lost: they are replayed when the export returns.
     pub(crate) fn forget_memory(&mut self, name: &str) {
         self.exports.iter_mut().filter(|owned| owned.name == name).for_each(|owned| owned.memory = None);
     }
@@ -74,7 +74,7 @@ impl Owner {
     }
 }
 
-/// The names of the exports in what a write log's header says of its owner; `None` for a log of something else.
+/// The names of the exports in the header of a write log; `None` for another log.
 #[must_use]
 pub fn owners_exports(owner: &[u8]) -> Option<Vec<String>> {
     Some(Owner::read(owner)?.exports.into_iter().map(|owned| owned.name).collect())
@@ -90,7 +90,7 @@ impl Owned {
         self.root == other.root
     }
 
-    /// Whether the machine still has what was not in storage then.
+    /// Whether the machine still has the unflushed changes in memory.
     pub(crate) fn has_memory_of(&self, known: Option<&Owned>) -> bool {
         self.memory.is_some() && known.is_some_and(|known| known.memory == self.memory)
     }

@@ -1,7 +1,7 @@
-//! What belongs to a log and must not be lost with its device: handles of files that were made again, and whether
-//! the log was retired because its device had failed.
+//! State of a log that must survive the loss of its device: handles of recreated files, and whether the log was retired
+//! because its device failed.
 //!
-//! A text file of lines in the state directory, appended and synced: rare events only.
+//! A text file of lines in the state directory, appended and synced. Changes are rare.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,9 +17,9 @@ const NAME: &str = "write-log";
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// In this export a file is known to clients by the first handle and to the file system by the second.
+    /// In this export, clients know a file by the first handle, and the file system by the second.
     Alias { export: String, outer: Handle, inner: Handle },
-    /// All that the log with this id has is in storage: nothing of it may be made again.
+    /// All changes of the log with this id are in storage: it must not be replayed.
     Retired { log: String },
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct StateFile {
 }
 
 impl StateFile {
-    /// Opens the file in `dir`, and reads its lines. A line that a crash has torn counts for nothing.
+    /// Opens the file in `dir`, and reads its lines. Ignores a line that a crash has torn.
     pub(crate) fn open(dir: &Path) -> io::Result<(StateFile, Vec<Line>)> {
         fs::create_dir_all(dir)?;
         let path = dir.join(NAME);
@@ -47,7 +47,7 @@ impl StateFile {
         Ok((StateFile { path, file: Mutex::new(file) }, lines))
     }
 
-    /// Keeps lines: they are on stable storage when this returns.
+    /// Appends lines, which are on stable storage when this returns.
     pub(crate) fn keep(&self, lines: &[Line]) -> io::Result<()> {
         let text: String = lines.iter().map(|line| line.text() + "\n").collect();
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ impl Line {
             }
             Line::Retired { log } => format!("retired {log}"),
         };
-        // The end tells a whole line from a torn one.
+        // The end distinguishes a whole line from a torn one.
         text + " ."
     }
 

@@ -1,4 +1,4 @@
-//! [`WriteLog`]: one log, and the exports that write to it.
+//! [`WriteLog`]: a log, and the exports that write to it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,15 +20,15 @@ use crate::state_file::{Line, StateFile};
 pub struct Options {
     /// The directory of the server's state, which must not be on the device of the log.
     pub state_dir: PathBuf,
-    /// How full the log gets before everything is brought to storage and the log is trimmed: a share of its room.
+    /// How full the log gets before all changes are flushed to storage and the log is trimmed: a share of its capacity.
     pub high_water: f64,
-    /// How full it may be after that, or it is done once more.
+    /// How full it may be after that; otherwise the flush is repeated.
     pub low_water: f64,
-    /// How old the oldest record gets before the same is done.
+    /// How old the oldest record gets before the log is flushed and trimmed.
     pub max_age: Duration,
-    /// How many bytes a stable write has that goes past a log which is not quick: to write them twice takes longer.
+    /// Stable writes of at least this many bytes bypass a slow log: writing them twice takes longer.
     pub large_write_bytes: usize,
-    /// Whether changes in the log are made again even where the machine's memory still has them.
+    /// Whether to replay even changes that the machine's memory still has.
     pub always_replay: bool,
 }
 
@@ -58,19 +58,19 @@ pub struct WriteLog {
     exports: Mutex<Vec<Arc<Export>>>,
     has_failed: AtomicBool,
     is_started: AtomicBool,
-    /// Held while the device's failure is dealt with: everybody else waits for the end of that.
+    /// Locked during the fallback after a failure of the device: everybody else waits for its end.
     falling_back: Mutex<Fallback>,
-    /// Held while everything is brought to storage and the log is trimmed.
+    /// Locked while the log is flushed and trimmed.
     trimming: Mutex<()>,
     trimmer: Trimmer,
     tickets: Mutex<Tickets>,
     before_trim: OnceLock<BeforeTrim>,
 }
 
-/// What is done before records are dropped.
+/// An action before records are dropped.
 type BeforeTrim = Box<dyn Fn() + Send + Sync>;
 
-/// Whether everything was brought to storage after the device had failed.
+/// Whether the fallback after a failure of the device is complete.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum Fallback {
     #[default]
@@ -78,7 +78,7 @@ enum Fallback {
     Done,
 }
 
-/// What wakes the thread that trims.
+/// Wakes the trimming thread.
 #[derive(Default)]
 struct Trimmer {
     wanted: Mutex<Wanted>,
@@ -93,23 +93,23 @@ enum Wanted {
     End,
 }
 
-/// How often the age of the oldest record is looked at.
+/// How often the age of the oldest record is checked.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
-/// How many files may be known as unsynced before everything is brought to storage.
+/// The maximum number of unsynced files before everything is flushed.
 const MAX_UNSYNCED_FILES: usize = 1 << 14;
 
 impl WriteLog {
-    /// Makes an empty log.
+    /// Creates an empty log.
     ///
     /// # Errors
-    /// When there is something already, or the device fails.
+    /// When the device has other data, or fails.
     pub fn create(device: Arc<dyn Device>) -> std::result::Result<(), WriteLogError> {
         Log::create(device, &Owner::new().bytes())?;
         Ok(())
     }
 
-    /// Takes up a log.
+    /// Opens a log.
     ///
     /// # Errors
     /// When the log or the state directory cannot be read.
@@ -151,7 +151,7 @@ impl WriteLog {
         exports.map(|owned| Ok((owned.name.clone(), replay::count(&self.log, owner.index(&owned.name))?))).collect()
     }
 
-    /// Drops all records without making their changes again.
+    /// Drops all records without replaying them.
     ///
     /// # Errors
     /// When the log's device fails.
@@ -159,11 +159,11 @@ impl WriteLog {
         Ok(self.log.trim(self.log.end())?)
     }
 
-    /// Puts the log in front of an export, and makes the changes again that a power failure has undone. `name` tells the
-    /// export from the others.
+    /// Puts the log in front of an export, and replays the changes that a power failure has undone. `name` identifies
+    /// the export.
     ///
     /// # Errors
-    /// When the log has records of another directory of that name, and when changes cannot be made again.
+    /// When the log has records of another directory of that name, and when changes cannot be replayed.
     pub fn attach(
         self: &Arc<Self>,
         name: &str,
@@ -172,7 +172,7 @@ impl WriteLog {
         let owned = Owned::of(name, &*inner);
         let is_started = self.is_started.load(Ordering::Acquire);
         if is_started {
-            // The export's earlier records are of no use, and it may be another directory now.
+            // The export's earlier records are obsolete, and it may be another directory now.
             self.drain()?;
             hold(&self.owner).forget(name);
         }
@@ -224,20 +224,20 @@ impl WriteLog {
         Ok(self.log.set_owner(&hold(&self.owner).bytes())?)
     }
 
-    /// The requests that had made changes of names before a power failure, oldest first, as far as the log has records
-    /// of these. Each is given once, after all exports were attached.
+    /// Returns the requests that made name changes before a power failure, oldest first, as far as the log has their
+    /// records. Returns each once, after all exports were attached.
     pub fn take_made_changes(&self) -> Vec<MadeChange> {
         hold(&self.tickets).take()
     }
 
-    /// Has `action` called before records are dropped, once their changes are in storage: what else must be in storage
-    /// by then of the requests that made them. Can be said once.
+    /// Sets an `action` that runs before records are dropped, when their changes are in storage. It flushes other state
+    /// of the requests that made these changes. It can be set once.
     pub fn before_trim(&self, action: impl Fn() + Send + Sync + 'static) {
-        // Another action is not taken.
+        // A second action is ignored.
         let _ = self.before_trim.set(Box::new(action));
     }
 
-    /// Begins to take changes: nothing of what the log had before is needed any more.
+    /// Starts to take changes; earlier records are no longer needed.
     ///
     /// # Errors
     /// When there are records of an export that was not attached, or the log's device fails.
@@ -261,17 +261,17 @@ impl WriteLog {
         Ok(())
     }
 
-    /// Starts a thread that brings everything to storage and trims the log when it is full or old.
+    /// Starts a thread that flushes and trims the log when it is full or old.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When no thread can be started.
     pub fn trim_in_background(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
         let (log, trimmer) = (Arc::clone(self), std::thread::Builder::new().name("write-log".to_owned()));
         trimmer.spawn(move || while log.trim_when_wanted() {}).map_err(WriteLogError::Thread)?;
         Ok(())
     }
 
-    /// Brings everything to storage and empties the log.
+    /// Flushes all changes to storage and empties the log.
     ///
     /// # Errors
     /// When the storage or the log's device fails.
@@ -279,10 +279,10 @@ impl WriteLog {
         if self.has_failed() { Ok(()) } else { self.trim() }
     }
 
-    /// Lets go of all exports but these.
+    /// Detaches all exports but these.
     ///
     /// # Errors
-    /// When their changes cannot be brought to storage: then nothing is let go.
+    /// When their changes cannot be flushed; then nothing is detached.
     pub fn keep(&self, names: &[String]) -> std::result::Result<(), WriteLogError> {
         if hold(&self.exports).iter().all(|export| names.contains(&export.name)) {
             return Ok(());
@@ -295,7 +295,7 @@ impl WriteLog {
         self.store_owner()
     }
 
-    /// Lets go of the exports and ends the thread that trims. Nothing may be changed any more.
+    /// Detaches the exports and ends the trimming thread. No change may follow.
     pub fn close(&self) {
         self.trimmer.want(Wanted::End);
         hold(&self.exports).clear();
@@ -306,14 +306,14 @@ impl WriteLog {
         self.log.status()
     }
 
-    /// Whether the log's device has failed, so that every change is brought to storage by itself.
+    /// Whether the log's device has failed, so that every change is flushed to storage.
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::SeqCst)
     }
 
     /// The most bytes of data in one record.
     pub(crate) fn max_data_bytes(&self) -> usize {
-        // What stands in front of the data is far smaller.
+        // The head of a record is far smaller.
         self.log.max_record_bytes() - 1024
     }
 
@@ -321,7 +321,7 @@ impl WriteLog {
         self.log.end()
     }
 
-    /// Appends a record of a change that was made. What goes wrong is told by [`WriteLog::settle`].
+    /// Appends the record of a change that was made. [`WriteLog::settle`] reports errors.
     pub(crate) fn append(&self, head: &[u8], payload: &[u8]) -> Pending {
         if !self.takes_records() {
             return Pending::Unlogged;
@@ -329,7 +329,7 @@ impl WriteLog {
         self.log.append(&[head, payload]).map_or_else(|error| self.refuse(&error), Pending::Logged)
     }
 
-    /// Appends a record of a change that is not made yet. `None` when the log takes no records.
+    /// Appends the record of a change that is not made yet. `None` when the log takes no records.
     pub(crate) fn append_ahead(&self, head: &[u8]) -> Option<Ahead<'_>> {
         if !self.takes_records() {
             return None;
@@ -337,8 +337,8 @@ impl WriteLog {
         self.log.append_ahead(&[head]).map_err(|error| self.refuse(&error)).ok()
     }
 
-    /// Where the log is full for good, no export may go on without it: the next start would make older changes of it over
-    /// later ones.
+    /// When the log is full for good, no export may continue without it: the next start would replay older changes over
+    /// newer ones.
     fn refuse(&self, error: &LogError) -> Pending {
         if matches!(error, LogError::Full { .. }) {
             let exports = hold(&self.exports).clone();
@@ -347,7 +347,7 @@ impl WriteLog {
         Pending::Unlogged
     }
 
-    /// Whether the device works; wakes the thread that trims when the log is getting full.
+    /// Whether the log takes records; wakes the trimming thread when the log is filling up.
     fn takes_records(&self) -> bool {
         if self.has_failed() {
             return false;
@@ -358,12 +358,12 @@ impl WriteLog {
         true
     }
 
-    /// Whether a stable write of so many bytes is better brought to storage than put into the log.
+    /// Whether a stable write of this many bytes should be flushed to storage instead of logged.
     pub(crate) fn passes(&self, bytes: usize) -> bool {
         bytes >= self.options.large_write_bytes && !self.log.is_quick()
     }
 
-    /// Whether an event loop may wait for a record of a little data.
+    /// Whether an event loop may wait for a small record.
     pub(crate) fn is_quick(&self) -> bool {
         self.log.is_quick() && !self.has_failed() && !self.is_above(self.options.high_water)
     }
@@ -382,21 +382,21 @@ impl WriteLog {
         export.check_storage()
     }
 
-    /// Keeps a handle for a file whose own one is taken.
+    /// Stores an alias for a file whose own handle is taken.
     pub(crate) fn keep_alias(&self, export: &Export, outer: Handle, inner: Handle) -> Result<()> {
         self.state_file.keep(&[Line::Alias { export: export.name.clone(), outer, inner }])?;
         export.aliases.insert(outer, inner);
         Ok(())
     }
 
-    /// Goes over to synchronous changes, once: brings everything to storage, and makes sure that no later start makes
-    /// the log's changes again.
+    /// Falls back to synchronous changes, once: flushes everything to storage, and makes sure that no later start
+    /// replays the log.
     fn fall_back(&self) {
         let mut fallback = hold(&self.falling_back);
         if *fallback == Fallback::Done {
             return;
         }
-        // A change whose record is durable and that is made after the flush below sees this, and is flushed by itself.
+        // A change made after the flush below sees this flag, and is flushed on its own.
         self.has_failed.store(true, Ordering::SeqCst);
         tracing::error!(
             "the write log's device has failed: every change is brought to storage by itself from now on, which is slow; \
@@ -404,14 +404,14 @@ impl WriteLog {
         );
         let exports = hold(&self.exports).clone();
         if let Err(error) = self.retire(&exports) {
-            // The next start makes the log's changes again: later ones must not be there.
+            // The next start replays the log: later changes must not follow.
             tracing::error!(%error, "the write log cannot be retired");
             exports.iter().for_each(|export| export.lose());
         }
         *fallback = Fallback::Done;
     }
 
-    /// Brings everything to storage, and makes sure that no later start makes the log's changes again.
+    /// Flushes everything to storage, and makes sure that no later start replays the log.
     fn retire(&self, exports: &[Arc<Export>]) -> std::result::Result<(), WriteLogError> {
         for export in exports {
             export.inner.sync_all(&Context::ROOT).map_err(|source| export.unsynced_error(source))?;
@@ -421,7 +421,7 @@ impl WriteLog {
         self.state_file.keep(&[Line::Retired { log: id }]).map_err(failed)
     }
 
-    /// Has the next start make an export's changes again, because its storage has lost some of them.
+    /// Makes the next start replay an export's changes, because its storage has lost some.
     pub(crate) fn lost(&self, export: &str) {
         tracing::error!(
             export,
@@ -435,7 +435,7 @@ impl WriteLog {
         }
     }
 
-    /// Waits until a trim is wanted, and trims. `false` when the thread is to end.
+    /// Waits for work and trims. `false` when the thread must end.
     fn trim_when_wanted(&self) -> bool {
         let wanted = self.trimmer.wait();
         if wanted == Wanted::End || self.has_failed() {

@@ -1,11 +1,11 @@
-//! Memory for direct reads and writes.
+//! Memory for direct I/O.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use super::PAGE_BYTES;
 
-/// Bytes that begin at a page, as direct reads and writes require. The kernel supplies a page when it is first touched.
+/// Page-aligned memory, as direct I/O requires. The kernel allocates each page when it is first touched.
 pub struct AlignedBuffer {
     memory: Box<[u8]>,
     start: usize,
@@ -13,7 +13,7 @@ pub struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// Takes memory for `length` bytes, all of them 0.
+    /// Allocates `length` bytes, all zero.
     pub fn new(length: usize) -> AlignedBuffer {
         let memory = vec![0; length + PAGE_BYTES].into_boxed_slice();
         let start = memory.as_ptr().addr().wrapping_neg() % PAGE_BYTES;

@@ -1,7 +1,7 @@
-//! A preallocated file, or a block device, that is written directly and synchronously.
+//! A preallocated file, or a block device, with direct and synchronous writes.
 //!
-//! A file is filled with zeros when it is made. Its blocks are then allocated and known to be written, so that a later
-//! write changes no metadata: only the data have to reach the disk.
+//! A new file is filled with zeros. Its blocks are then allocated and known to be written, so that later writes change
+//! no metadata: only the data must reach the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,10 +19,10 @@ use crate::log::LogError;
 /// How many zeros are written at a time.
 const FILL_BYTES: usize = 1 << 20;
 
-/// Only the server reads what clients have written.
+/// Only the server may read clients' data.
 const MODE: u32 = 0o600;
 
-/// A file or block device that no other process uses as a log.
+/// A file or block device that is locked against other processes.
 #[derive(Debug)]
 pub struct FileDevice {
     file: File,
@@ -31,7 +31,7 @@ pub struct FileDevice {
     is_direct: bool,
 }
 
-/// What a device is opened for.
+/// How a device is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     Reading,
@@ -39,11 +39,10 @@ enum Use {
 }
 
 impl FileDevice {
-    /// Makes a file of `size_bytes` zeros, all of them allocated. It gets its name when it is complete: until then it
-    /// is called `PATH.new`.
+    /// Creates a file of `size_bytes` allocated zeros. It is called `PATH.new` until it is complete.
     ///
     /// # Errors
-    /// When there is a file of that name, no room for it, or the system refuses it.
+    /// When the file exists, there is no space, or the system refuses.
     pub fn create(path: &Path, size_bytes: u64) -> Result<FileDevice, LogError> {
         if path.symlink_metadata().is_ok() {
             return Err(LogError::Exists { path: path.to_owned() });
@@ -93,7 +92,7 @@ impl FileDevice {
         let failed = |action| move |source| failure(path, action, source);
         let (file, is_direct) = open_flags(path, purpose).map_err(|source| refusal(path, source))?;
         lock(path, &file, purpose)?;
-        // What an earlier process has written may be in a cache of the disk only.
+        // Data that an earlier process wrote may only be in a cache of the disk.
         file.sync_all().map_err(failed("flush"))?;
         let size_bytes = size(&file).map_err(failed("find the size of"))?;
         if purpose == Use::Writing && !is_direct {
@@ -102,11 +101,11 @@ impl FileDevice {
         Ok(FileDevice { file, path: path.to_owned(), size_bytes, is_direct })
     }
 
-    /// Fills the file with zeros, without a durable write for each piece.
+    /// Fills the file with zeros, without making each piece durable.
     fn fill(&self, size_bytes: u64) -> io::Result<()> {
         self.file.set_len(0)?;
         match fallocate(&self.file, FallocateFlags::empty(), 0, size_bytes) {
-            // The zeros allocate it too.
+            // Writing zeros allocates the file too.
             Ok(()) | Err(Errno::OPNOTSUPP) => {}
             Err(error) => return Err(error.into()),
         }
@@ -154,14 +153,14 @@ impl Device for FileDevice {
 }
 
 impl Drop for FileDevice {
-    /// Unlocks the file at once: closing it would leave it locked while a child of this process has not yet called
-    /// execve(2).
+    /// Unlocks the file explicitly: after a close, it would stay locked while a child of this process has not yet
+    /// called execve(2).
     fn drop(&mut self) {
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
-/// Opens past the page cache where the file system can.
+/// Opens with direct I/O where the file system supports it.
 fn open_flags(path: &Path, purpose: Use) -> io::Result<(File, bool)> {
     match open_file(path, purpose, true).and_then(|file| probe(&file).map(|()| file)) {
         Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
@@ -172,14 +171,14 @@ fn open_flags(path: &Path, purpose: Use) -> io::Result<(File, bool)> {
 }
 
 fn open_file(path: &Path, purpose: Use, is_direct: bool) -> io::Result<File> {
-    // The flag of rustix is O_SYNC: with it the file's times would have to be durable too.
+    // rustix has only O_SYNC, which would also make the file's times durable.
     let mut flags = libc::O_DSYNC | direct(is_direct);
     let kind = path.metadata()?.file_type();
     if !kind.is_file() && !kind.is_block_device() {
         return Err(io::Error::other("it is neither a file nor a block device"));
     }
     if purpose == Use::Writing && kind.is_block_device() {
-        // The kernel refuses a device that is mounted.
+        // Makes the kernel refuse a mounted device.
         flags |= libc::O_EXCL;
     }
     OpenOptions::new().read(true).write(purpose == Use::Writing).custom_flags(flags).open(path)
@@ -189,7 +188,7 @@ fn direct(is_direct: bool) -> i32 {
     if is_direct { libc::O_DIRECT } else { 0 }
 }
 
-/// Reads a block: some file systems accept the flag and then refuse to read blocks of this size.
+/// Reads a block: some file systems accept O_DIRECT, and then refuse to read blocks of this size.
 fn probe(file: &File) -> io::Result<()> {
     file.read_at(&mut AlignedBuffer::new(PAGE_BYTES), 0).map(drop)
 }
@@ -205,7 +204,7 @@ fn lock(path: &Path, file: &File, purpose: Use) -> Result<(), LogError> {
     })
 }
 
-/// The size of a file or a block device, of which the metadata say 0.
+/// Returns the size of a file, or of a block device, whose metadata say 0.
 fn size(file: &File) -> io::Result<u64> {
     Ok(whole_blocks(seek(file, SeekFrom::End(0))?))
 }
@@ -214,7 +213,7 @@ fn whole_blocks(bytes: u64) -> u64 {
     bytes - bytes % PAGE_BYTES as u64
 }
 
-/// A block device that is mounted, or that a server uses, is busy.
+/// A block device that is mounted or used by a server is busy.
 fn refusal(path: &Path, source: io::Error) -> LogError {
     if source.raw_os_error() != Some(Errno::BUSY.raw_os_error()) {
         return failure(path, "open", source);
@@ -234,7 +233,7 @@ mod tests {
     use super::*;
     use crate::Log;
 
-    /// A folder of its own for a test, removed in the end.
+    /// A folder for a test, removed at its end.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -327,7 +326,7 @@ mod tests {
         assert!(matches!(FileDevice::open(&folder.0.join("none")), Err(LogError::Device { action: "open", .. })));
     }
 
-    /// A block device over a file, removed in the end.
+    /// A loop device for a test, removed at its end.
     struct Loop(PathBuf);
 
     impl Loop {

@@ -1,18 +1,18 @@
-//! Which process holds the lock of a file.
+//! Finds the process that holds a file's lock.
 
 use std::fs;
 use std::os::fd::AsFd;
 
 use rustix::fs::{fstat, major, minor};
 
-/// The process that holds the lock (flock(2)) of an open file, if `/proc/locks` shows it.
+/// Returns the process that holds the lock (flock(2)) of an open file, if `/proc/locks` shows it.
 pub(crate) fn holder(file: impl AsFd) -> Option<u32> {
     let stat = fstat(file).ok()?;
     let file = format!("{:02x}:{:02x}:{}", major(stat.st_dev), minor(stat.st_dev), stat.st_ino);
     find(&fs::read_to_string("/proc/locks").ok()?, &file)
 }
 
-/// A line is `1: FLOCK  ADVISORY  WRITE 708 fd:00:1234 0 EOF`; one that waits has `->` behind its number.
+/// A line is `1: FLOCK  ADVISORY  WRITE 708 fd:00:1234 0 EOF`; a waiting process has `->` behind the number.
 fn find(locks: &str, file: &str) -> Option<u32> {
     let lines = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let mut holders = lines.filter_map(|words| match words[..] {

@@ -7,13 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Device, PAGE_BYTES};
 
-/// A device that lives as long as the process does.
+/// A device that is lost with the process.
 pub struct MemoryDevice {
     bytes: Mutex<Vec<u8>>,
 }
 
 impl MemoryDevice {
-    /// Makes a device of `size_bytes` zeros.
+    /// Creates a device of `size_bytes` zeros.
     pub fn new(size_bytes: usize) -> MemoryDevice {
         MemoryDevice { bytes: Mutex::new(vec![0; size_bytes]) }
     }

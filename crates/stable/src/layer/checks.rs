@@ -1,7 +1,7 @@
-//! What is refused before a removal or a rename goes into the log.
+//! Checks before a removal or rename is logged.
 //!
-//! The file system inside refuses the same. But a record that is durable, of a change that cannot be made, would have to be taken back,
-//! and the machine may stop before that.
+//! The file system inside makes the same checks. But a durable record of an impossible change would have to be
+//! cancelled, and the machine may stop before that.
 
 use std::ops::ControlFlow;
 
@@ -9,10 +9,10 @@ use vfs::{Context, Detail, Entry, Error, FileKind, Handle, Place, ReadDir, Resul
 
 use super::Export;
 
-/// How many directories there may be one above the other.
+/// The maximum depth of a directory.
 const MAX_DEPTH: u32 = 4096;
 
-/// What a name is to lose.
+/// The kind of file that a name must lead to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removal {
     File,
@@ -20,7 +20,7 @@ pub(super) enum Removal {
 }
 
 impl Export {
-    /// Whether a name may be removed.
+    /// Checks whether a name may be removed.
     pub(super) fn check_removal(&self, cx: &Context<'_>, entry: &Entry, what: Removal) -> Result<()> {
         match (what, entry.attributes.kind) {
             (Removal::File, FileKind::Directory) => Err(Error::IsDirectory),
@@ -30,7 +30,8 @@ impl Export {
         }
     }
 
-    /// Whether `moved` may be moved to a place, over what is there; all as the file system inside knows them.
+    /// Checks whether `moved` may be moved to a place, over any file there. Handles are those of the file system
+    /// inside.
     pub(super) fn check_rename(
         &self,
         cx: &Context<'_>,

@@ -58,7 +58,8 @@ impl OpenFile for StableFile {
         let pending = match self.export.unsynced.take(&self.handle) {
             Dirty::Ranges(ranges) => self.log_ranges(cx, &ranges).map_err(|error| self.keep_dirty(error))?,
             Dirty::Much => {
-                // A new size that is recorded and not yet set would hold the file: it is behind this position.
+                // A new size that is recorded but not set yet would hold the file, so its record can only come after
+                // this position.
                 let before = self.export.log.end();
                 drop(held);
                 return self.bring_to_storage(cx, before).map_err(|error| self.keep_dirty(error));
@@ -96,13 +97,13 @@ impl StableFile {
             _ => self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?,
         };
         if written.stability == Stability::Unstable {
-            // Noted after the write: a flush that began before it may not have it.
+            // Noted after the write: a flush that began earlier may miss it.
             self.export.unsynced.wrote(&self.handle, offset_bytes..offset_bytes + written.count as u64);
         }
         Ok(written)
     }
 
-    /// Appends records of data; the file is held. `None` when there is nothing to append.
+    /// Appends records of data; the caller holds the file. `None` when there is nothing to append.
     fn append_data(&self, cx: &Context<'_>, offset_bytes: u64, parts: &[&[u8]]) -> Option<Pending> {
         let (file, by_root) = (FileId(self.handle), cx.caller.is_root());
         let (mut offset_bytes, mut last) = (offset_bytes, None);
@@ -117,7 +118,7 @@ impl StableFile {
         last
     }
 
-    /// Reads back what was written unstably, and logs that; the file is held.
+    /// Reads unstably written data back and logs it; the caller holds the file.
     fn log_ranges(&self, cx: &Context<'_>, ranges: &[Range<u64>]) -> Result<Option<Pending>> {
         let mut last = None;
         for range in ranges {
@@ -128,7 +129,7 @@ impl StableFile {
         Ok(last)
     }
 
-    /// Syncs the file, and makes data of it in the log before a position useless.
+    /// Syncs the file, and marks its data in the log before a position as obsolete.
     fn bring_to_storage(&self, cx: &Context<'_>, before: Position) -> Result<()> {
         self.export.check_flush(self.inner.sync(cx))?;
         if !self.export.unsynced.has_records(&self.handle) {
@@ -150,7 +151,7 @@ impl StableFile {
     }
 }
 
-/// The first `count` bytes of the parts.
+/// Returns the first `count` bytes of the parts.
 fn first<'d>(parts: &[&'d [u8]], count: usize) -> Vec<&'d [u8]> {
     let mut left = count;
     let mut some = Vec::with_capacity(parts.len());

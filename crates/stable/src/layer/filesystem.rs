@@ -93,7 +93,7 @@ impl FileSystem for StableFs {
     }
 
     fn remove_seen(&self, cx: &Context<'_>, place: Place<'_>, _seen: &Entry) -> Result<()> {
-        // What was seen may have passed to another file before this directory was held.
+        // The name may have passed to another file before this directory was held.
         self.remove(cx, place)
     }
 

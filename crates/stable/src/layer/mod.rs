@@ -1,20 +1,20 @@
-//! [`StableFs`]: a file system whose changes are acknowledged when the write log has them.
+//! [`StableFs`]: a file system that acknowledges changes when they are in the write log.
 //!
 //! # What always holds
-//! - A change is made in the file system inside, and a record of it is appended to the log, before any other change of
-//!   the same file or name is made (`order.rs`). So the log has the changes of a file in the order in which they were
-//!   made.
-//! - The caller is answered when the record is durable. Nothing of the change need be in storage then.
-//! - The record of a removal, a rename or a new size is durable before the change is made: storage never has lost a file
-//!   or bytes, or moved a file, without the log's knowing.
-//! - A large stable write is brought to storage, unless the log is quick; like after a large COMMIT, a record says that
-//!   older data of the file in the log are of no use.
-//! - What is written UNSTABLE is not in the log. COMMIT reads back a little of it and logs that; more of it is
-//!   brought to storage, and a record says that older data of the file in the log are of no use.
-//! - Storage says only once that it has lost changes. From then on nothing is changed, and the next start makes the log's
-//!   changes again.
-//! - When the log's device fails, all changes so far are brought to storage, the log is retired, and from then on each
-//!   change is brought to storage before its caller is answered.
+//!
+//! - A change is made in the file system inside, and its record is appended to the log, before any other change of the
+//!   same file or name (`order.rs`). So the log has the changes of a file in the order in which they were made.
+//! - The caller gets its reply when the record is durable. The change need not be in storage then.
+//! - The record of a removal, a rename or a new size is durable before the change is made. So storage never loses a
+//!   file or bytes, or moves a file, without a record in the log.
+//! - A large stable write is flushed to storage, unless the log is fast. As after a large COMMIT, a record then says
+//!   that older data of the file in the log are obsolete.
+//! - Data written UNSTABLE are not in the log. COMMIT reads a small amount back and logs it; a larger amount is flushed
+//!   to storage, and a record says that older data of the file in the log are obsolete.
+//! - Storage reports only once that it has lost changes. From then on every change is refused, and the next start
+//!   replays the log.
+//! - When the log's device fails, all changes so far are flushed to storage, and the log is retired. From then on each
+//!   change is flushed before its caller gets a reply.
 
 mod checks;
 mod file;
@@ -37,9 +37,9 @@ use crate::write_log::WriteLog;
 use order::{Held, Order};
 pub(crate) use unsynced::{Dirty, Unsynced};
 
-/// A file system whose stable writes and changes of names and attributes are durable at the speed of the write log.
+/// A file system whose stable writes and metadata changes are durable at the speed of the write log.
 ///
-/// The file system inside must not sync changes of names and attributes by itself: then both would.
+/// The file system inside must not sync metadata changes itself, or both would.
 pub struct StableFs {
     inner: Arc<dyn FileSystem>,
     export: Arc<Export>,
@@ -51,7 +51,7 @@ impl StableFs {
     }
 }
 
-/// The most data that an event loop puts into the log.
+/// The maximum amount of data that an event loop logs itself.
 const MAX_BYTES_ON_LOOP: usize = 64 << 10;
 
 /// An export of a write log.
@@ -63,18 +63,18 @@ pub(crate) struct Export {
     pub(crate) aliases: Aliases,
     pub(crate) unsynced: Unsynced,
     order: Order,
-    /// Whether the log takes no more records of this export: every change is brought to storage by itself.
+    /// Whether the log takes no more records of this export; every change is then flushed to storage.
     is_detached: AtomicBool,
-    /// Whether storage has failed to take changes. It says so once, and then takes others as if nothing were missing. So
-    /// only the log has what was lost, and nothing may be changed until a start has made it again.
+    /// Whether a flush has failed. Storage reports a loss once, and then accepts changes as if nothing were missing.
+    /// Only the log has the lost changes, so nothing may be changed until a start has replayed it.
     has_lost: AtomicBool,
 }
 
-/// A record that will be durable.
+/// How a change becomes durable.
 pub(crate) enum Pending {
-    /// When the log is up to here.
+    /// When the log is durable up to here.
     Logged(Position),
-    /// When everything is in storage: there is no log any more.
+    /// By a flush to storage: there is no log any more.
     Unlogged,
 }
 
@@ -93,7 +93,7 @@ impl Export {
         }
     }
 
-    /// Refuses a change when storage has failed.
+    /// Refuses a change after a failed flush.
     pub(crate) fn check_storage(&self) -> Result<()> {
         if !self.has_lost() {
             return Ok(());
@@ -101,7 +101,8 @@ impl Export {
         Err(Error::Io(io::Error::other("storage has failed, and the write log has to make its changes again")))
     }
 
-    /// Refuses a change on a thread that may not wait for the log, and on storage that has failed, before anything is done.
+    /// Refuses a change on a thread that may not wait for the log, and after a failed flush, before anything is
+    /// changed.
     fn check(&self, cx: &Context<'_>) -> Result<()> {
         self.check_storage()?;
         if cx.may_block { Ok(()) } else { Err(Error::WouldBlock) }
@@ -111,7 +112,7 @@ impl Export {
         self.has_lost.load(Ordering::SeqCst)
     }
 
-    /// Passes on the result of bringing something to storage. When that has failed, nothing is changed any more.
+    /// Passes on the result of a flush. After a failure every change is refused.
     pub(crate) fn check_flush(&self, flushed: Result<()>) -> Result<()> {
         if flushed.is_err() {
             self.lose();
@@ -119,14 +120,14 @@ impl Export {
         flushed
     }
 
-    /// Nothing is changed any more: the next start has to make the log's changes again.
+    /// Refuses every change from now on: the next start must replay the log.
     pub(crate) fn lose(&self) {
         if !self.has_lost.swap(true, Ordering::SeqCst) {
             self.log.lost(&self.name);
         }
     }
 
-    /// Holds a file for a write of so many bytes.
+    /// Holds a file for a write of this many bytes.
     fn hold_to_write(&self, cx: &Context<'_>, file: &Handle, bytes: usize) -> Result<Held<'_>> {
         if !cx.may_block && bytes > MAX_BYTES_ON_LOOP {
             return self.check_storage().and(Err(Error::WouldBlock));
@@ -144,13 +145,13 @@ impl Export {
         self.hold_by(cx, |order, may_wait| order.hold_name(place, may_wait))
     }
 
-    /// Whether event loops leave all changes to threads that may wait.
+    /// Whether event loops must pass all changes to threads that may wait.
     fn waits_for_log(&self) -> bool {
         !self.log.is_quick()
     }
 
-    /// Holds what is about to change, unless storage has failed. An event loop waits for a quick log only, and for nobody
-    /// who holds the same.
+    /// Holds a file or names for a change, unless a flush has failed. An event loop waits only for a fast log, and for
+    /// no other holder.
     fn hold_by<'o>(
         &'o self,
         cx: &Context<'_>,
@@ -191,7 +192,7 @@ impl Export {
         self.is_detached.load(Ordering::SeqCst)
     }
 
-    /// Appends a record of a change that was just made; its file or directory is held.
+    /// Appends the record of a change that was just made; the caller holds the file or directory.
     fn append(&self, cx: &Context<'_>, change: Change<'_>, payload: &[u8]) -> Pending {
         if self.is_detached() {
             return Pending::Unlogged;
@@ -200,7 +201,7 @@ impl Export {
         self.log.append(record.head().as_slice(), payload)
     }
 
-    /// Appends a record of a change that is not made yet; its file or name is held.
+    /// Appends the record of a change that is not made yet; the caller holds the file or name.
     fn append_ahead(&self, cx: &Context<'_>, change: Change<'_>) -> Option<Ahead<'_>> {
         if self.is_detached() {
             return None;
@@ -215,7 +216,7 @@ impl Export {
     }
 }
 
-/// What is kept of the request.
+/// The ticket of the request, by which the server knows it after a restart.
 fn ticket<'t>(cx: &Context<'t>) -> &'t [u8] {
     if cx.ticket.len() <= Context::MAX_TICKET_BYTES { cx.ticket } else { &[] }
 }

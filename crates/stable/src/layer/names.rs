@@ -15,7 +15,7 @@ impl Export {
         Ok(Place { dir: self.inner_of(&place.dir)?, ..place })
     }
 
-    /// Makes a regular file, or finds it there.
+    /// Creates a regular file, or opens an existing one.
     pub(super) fn create(
         &self,
         cx: &Context<'_>,
@@ -24,7 +24,7 @@ impl Export {
         set: &SetAttributes,
     ) -> Result<Entry> {
         let held = self.hold_name(cx, &place)?;
-        // The size of a file that is there already is set as every other one.
+        // The size of an existing file is set in the same way as any other.
         let (made_with, size_bytes) = match mode {
             CreateMode::Unchecked => (SetAttributes { size_bytes: None, ..*set }, set.size_bytes),
             CreateMode::Guarded | CreateMode::Exclusive(_) => (*set, None),
@@ -36,7 +36,7 @@ impl Export {
         if size_bytes.is_none_or(|size_bytes| size_bytes == entry.attributes.size_bytes) {
             return Ok(entry);
         }
-        // An event loop that may not wait here comes again, and finds the file.
+        // An event loop that may not wait here retries on another thread, and finds the file.
         let set = SetAttributes { size_bytes, ..SetAttributes::default() };
         Ok(Entry { attributes: self.set_attributes(cx, &entry.handle, &set)?, ..entry })
     }
@@ -97,7 +97,7 @@ impl Export {
         Ok(attributes)
     }
 
-    /// Removes a name with `remove`, which gets the place and the file as the file system inside knows them.
+    /// Removes a name with `remove`, which gets the place and the file with handles of the file system inside.
     pub(super) fn remove_by(
         &self,
         cx: &Context<'_>,
@@ -118,7 +118,7 @@ impl Export {
         let moved = self.known_at(cx, inner_from)?.ok_or(Error::NoEntry)?;
         let replaced = self.known_at(cx, inner_to)?;
         if replaced.is_some_and(|replaced| replaced.handle == moved.handle) {
-            // Both names are of one file: nothing is to be done (POSIX, rename).
+            // Both names lead to one file: POSIX rename does nothing.
             return self.inner.rename(cx, inner_from, inner_to);
         }
         self.check_rename(cx, (&moved, inner_from), (replaced.as_ref(), inner_to))?;
@@ -129,8 +129,8 @@ impl Export {
         self.log_ahead(cx, Change::Move(change), || self.inner.rename(cx, inner_from, inner_to))
     }
 
-    /// Makes a change whose record is durable before: once storage has lost a file or bytes of it, nothing but the log
-    /// could tell whether they were removed, or not made yet.
+    /// Makes a change after its record is durable. When storage has lost a file or bytes, only the log can tell whether
+    /// the change had been made.
     fn log_ahead<T>(&self, cx: &Context<'_>, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
         let ahead = self.append_ahead(cx, change);
         let end = ahead.as_ref().map(Ahead::end);
@@ -138,7 +138,7 @@ impl Export {
         let made = make();
         drop(ahead);
         match end {
-            // The log's device may have failed since the record was durable.
+            // The log's device may have failed after the record was durable.
             Some(_) if made.is_ok() && !self.log.has_failed() => made,
             Some(end) if made.is_err() => {
                 let cancelled = self.append(cx, Change::Cancelled(end.bytes()), &[]);
@@ -148,7 +148,7 @@ impl Export {
         }
     }
 
-    /// The file that a name leads to inside.
+    /// Returns the file inside that a name leads to.
     fn known_at(&self, cx: &Context<'_>, inside: Place<'_>) -> Result<Option<Entry>> {
         match self.inner.find(cx, inside) {
             Ok(found) => Ok(Some(found.entry)),

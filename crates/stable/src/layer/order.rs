@@ -1,11 +1,11 @@
-//! Changes of one file or name reach the file system and the log in the same order.
+//! Keeps changes of one file or name in the same order in the file system and the log.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use vfs::{Handle, Name, Place};
 
-/// How many locks there are: files and names that share one wait for each other.
+/// The number of locks; files and names that share one wait for each other.
 const STRIPES: usize = 1024;
 
 pub(crate) struct Order {
@@ -13,7 +13,7 @@ pub(crate) struct Order {
     hasher: RandomState,
 }
 
-/// While it is held, nobody else changes what it is for.
+/// While it exists, nobody else changes the file or names.
 pub(crate) type Held<'o> = [Option<MutexGuard<'o, ()>>; 2];
 
 impl Order {
@@ -21,7 +21,7 @@ impl Order {
         Order { stripes: (0..STRIPES).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
     }
 
-    /// Holds a file: its data and its attributes. `None` when somebody else does and the caller may not wait.
+    /// Holds the data and attributes of a file. `None` when another caller holds it and this one may not wait.
     pub(crate) fn hold(&self, file: &Handle, may_wait: bool) -> Option<Held<'_>> {
         self.lock(self.index((file, None)), may_wait).map(|guard| [Some(guard), None])
     }
@@ -31,7 +31,7 @@ impl Order {
         self.lock(self.index((&place.dir, Some(place.name))), may_wait).map(|guard| [Some(guard), None])
     }
 
-    /// Holds two names; locks are taken in one order, so that no two callers wait for each other.
+    /// Holds two names. Locks are taken in a fixed order, which avoids deadlocks.
     pub(crate) fn hold_names(&self, names: [&Place<'_>; 2], may_wait: bool) -> Option<Held<'_>> {
         let [one, other] = names.map(|place| self.index((&place.dir, Some(place.name))));
         let first = self.lock(one.min(other), may_wait)?;
@@ -41,7 +41,7 @@ impl Order {
         Some([Some(first), Some(self.lock(one.max(other), may_wait)?)])
     }
 
-    /// Waits for everybody who holds something now.
+    /// Waits for all current holders.
     pub(crate) fn wait_for_holders(&self) {
         (0..STRIPES).for_each(|index| drop(self.lock(index, true)));
     }

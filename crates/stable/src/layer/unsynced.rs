@@ -1,4 +1,4 @@
-//! What files have that is neither in storage nor in the log, and which have data in the log.
+//! Tracks which data of files are neither in storage nor in the log, and which files have data in the log.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use vfs::Handle;
 
 use crate::log::Position;
 
-/// The most bytes of one file that COMMIT reads back and puts into the log; more are brought to storage.
+/// COMMIT logs at most this many bytes of a file, and flushes more to storage.
 const MAX_LOGGED_BYTES: u64 = 128 << 10;
 
-/// The most ranges of one file that are known apart.
+/// The maximum number of separate ranges per file.
 const MAX_RANGES: usize = 16;
 
 /// The files of one export.
@@ -21,23 +21,23 @@ pub(crate) struct Unsynced(Mutex<Files>);
 #[derive(Default)]
 struct Files {
     current: HashMap<Handle, FileState>,
-    /// Those that a flush of the whole file system is bringing to storage now.
+    /// Files that a flush of the whole file system is writing now.
     flushing: HashMap<Handle, FileState>,
 }
 
 #[derive(Default, Clone)]
 struct FileState {
     dirty: Dirty,
-    /// Where the last record with data of this file ends.
+    /// The end of the last record with data of this file.
     logged: Option<Position>,
 }
 
-/// Bytes of a file that may be lost with the machine.
+/// Bytes of a file that a power failure may lose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Dirty {
     /// Those in these ranges.
     Ranges(Vec<Range<u64>>),
-    /// More than is worth knowing.
+    /// Too much to log.
     Much,
 }
 
@@ -53,17 +53,17 @@ impl Unsynced {
         self.lock().current.entry(*file).or_default().dirty.add(range_bytes);
     }
 
-    /// Bytes were changed in a way that only storage keeps.
+    /// Bytes were changed without being logged.
     pub(crate) fn changed(&self, file: &Handle) {
         self.lock().current.entry(*file).or_default().dirty = Dirty::Much;
     }
 
-    /// Data of the file went into the log.
+    /// Data of the file were logged.
     pub(crate) fn logged(&self, file: &Handle, end: Position) {
         self.lock().current.entry(*file).or_default().logged = Some(end);
     }
 
-    /// Takes what is dirty of a file: whoever does so brings it to safety, or puts it back.
+    /// Takes the dirty ranges of a file. The caller logs or flushes them, or puts them back.
     pub(crate) fn take(&self, file: &Handle) -> Dirty {
         let mut files = self.lock();
         let is_flushing = files.flushing.get(file).is_some_and(|state| state.dirty != Dirty::default());
@@ -74,7 +74,7 @@ impl Unsynced {
         if is_flushing { Dirty::Much } else { dirty }
     }
 
-    /// Puts back what was taken and not brought to safety.
+    /// Puts back ranges that were neither logged nor flushed.
     pub(crate) fn put_back(&self, file: &Handle) {
         self.changed(file);
     }
@@ -114,7 +114,7 @@ impl Unsynced {
         }
     }
 
-    /// Records before `end` are never read again, also after a crash.
+    /// Records before `end` will not be read again, even after a crash.
     pub(crate) fn trimmed(&self, end: Position) {
         self.lock().current.retain(|_, state| {
             state.logged = state.logged.filter(|logged| *logged > end);

@@ -3,7 +3,7 @@ use std::sync::{MutexGuard, PoisonError};
 use super::state::{Room, State};
 use super::{Log, LogError, Position};
 
-/// A record whose change is being made. Drop it when the change is made, or refused.
+/// A record whose change is in progress. Drop it when the change is made, or has failed.
 pub(crate) struct Ahead<'l> {
     log: &'l Log,
     begin: u64,
@@ -24,15 +24,15 @@ impl Drop for Ahead<'_> {
 }
 
 impl Log {
-    /// Puts a record, the bytes of all `parts`, into the next batch, and returns the position behind it. The record is
+    /// Adds a record with the bytes of all `parts` to the next batch, and returns the position behind it. The record is
     /// durable when [`wait`](Log::wait) has returned for this position.
     ///
-    /// While the log is full, this waits until something is [trimmed](Log::trim). Others that find room may overtake an
-    /// append that waits, but a limited number of them.
+    /// While the log is full, this waits for a [trim](Log::trim). A limited number of other appends that find room
+    /// may overtake it.
     ///
     /// # Errors
-    /// When the record is larger than [`max_record_bytes`](Log::max_record_bytes), when the log has failed, and when it is
-    /// full and trims have ended.
+    /// When the record is larger than [`max_record_bytes`](Log::max_record_bytes), when the log has failed, and when it
+    /// is full and trims have ended.
     pub fn append(&self, parts: &[&[u8]]) -> Result<Position, LogError> {
         let bytes = parts.iter().map(|part| part.len()).sum();
         self.check_record(bytes)?;
@@ -40,8 +40,8 @@ impl Log {
         Ok(Position::new(state.put(parts, bytes)))
     }
 
-    /// Puts a record of a change that is not made yet into the next batch. [`made_end`](Log::made_end) stays in front of
-    /// the record until the [`Ahead`] is dropped.
+    /// Adds the record of a change that is not made yet to the next batch. [`made_end`](Log::made_end) stays in front
+    /// of the record until the [`Ahead`] is dropped.
     ///
     /// # Errors
     /// As [`append`](Log::append).
@@ -50,7 +50,7 @@ impl Log {
         self.check_record(bytes)?;
         let mut state = self.make_room(bytes)?;
         let begin = state.end();
-        // In one step with the record: a trim sees both or neither.
+        // Atomic with the record: a trim sees both or neither.
         state.pin(begin);
         Ok(Ahead { log: self, begin, end: Position::new(state.put(parts, bytes)) })
     }
@@ -63,7 +63,7 @@ impl Log {
         Ok(())
     }
 
-    /// Waits for room, and returns the state in which there is some.
+    /// Waits for room, and returns the locked state.
     fn make_room(&self, bytes: usize) -> Result<MutexGuard<'_, State>, LogError> {
         let mut state = self.state();
         let mut number = None;
@@ -85,7 +85,7 @@ impl Log {
                 is_counted = true;
             }
             number.get_or_insert_with(|| state.queue().push());
-            // What gathers becomes durable even if nobody waits for it: whoever trims may need that.
+            // The current batch must become durable even if nobody waits for it: a trim may require it.
             state = if room != Room::Free && !state.is_writing() && !state.is_empty() {
                 self.write_batch(state)?;
                 self.state()

@@ -19,18 +19,18 @@ use crate::device::AlignedBuffer;
 
 const MAGIC: &[u8; 8] = b"WHARFbat";
 
-/// The bytes in front of a batch's records.
+/// The length of a batch's head.
 pub(crate) const HEAD_BYTES: usize = 56;
 
-/// The bytes in front of a record.
+/// The length of a record's head.
 pub(crate) const RECORD_HEAD_BYTES: usize = 12;
 
 const CHECKSUM_AT: usize = 48;
 
-/// What the head of a batch says.
+/// The head of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// How many batches were written before, ever.
+    /// The number of earlier batches.
     pub(crate) number: u64,
     /// Where the batch begins.
     pub(crate) position: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Reads the head at the start of `block`, if there is one of this log.
+    /// Reads the head at the start of `block`, if it belongs to this log.
     pub(crate) fn parse(block: &[u8], id: &LogId) -> Option<Head> {
         if !block.starts_with(MAGIC) || block[8..24] != id.0 {
             return None;
@@ -62,14 +62,14 @@ impl Head {
         blocks(self.length)
     }
 
-    /// Whether `batch` is what was written under this head; the place of the checksum becomes zeros.
+    /// Whether `batch` is complete under this head; zeroes the place of the checksum.
     pub(crate) fn is_whole(&self, batch: &mut [u8], id: &LogId) -> bool {
         batch[CHECKSUM_AT..HEAD_BYTES].fill(0);
         checksum(batch, id) == self.checksum && Records::new(batch).count() == self.records as usize
     }
 }
 
-/// The next record at `at` of a batch, and where the one after it begins.
+/// The record at `at` of a batch, and where the next one begins.
 pub(crate) fn record_at(batch: &[u8], at: usize) -> Option<(Stored<'_>, usize)> {
     let head = batch.get(at..at + RECORD_HEAD_BYTES)?;
     let start = at + RECORD_HEAD_BYTES;
@@ -85,7 +85,7 @@ pub(crate) struct Stored<'b> {
     pub(crate) bytes: &'b [u8],
 }
 
-/// The records of a batch up to the first that is none, each with where it ends in the batch.
+/// The valid records of a batch, each with its end in the batch.
 pub(crate) struct Records<'b> {
     batch: &'b [u8],
     at: usize,
@@ -107,7 +107,7 @@ impl<'b> Iterator for Records<'b> {
     }
 }
 
-/// A batch that still takes records, in memory that is used again and again.
+/// The batch that takes records, in reused memory.
 #[derive(Debug)]
 pub(crate) struct Gathering {
     buffer: AlignedBuffer,
@@ -117,7 +117,7 @@ pub(crate) struct Gathering {
 }
 
 impl Gathering {
-    /// An empty batch that takes at most `bytes` in the device.
+    /// An empty batch that takes at most `bytes` of the device.
     pub(crate) fn new(bytes: usize) -> Gathering {
         Gathering { buffer: AlignedBuffer::new(bytes), length: HEAD_BYTES, records: 0, oldest_ms: 0 }
     }
@@ -159,7 +159,7 @@ impl Gathering {
         self.length += bytes.len();
     }
 
-    /// Completes the batch, and returns what is written.
+    /// Completes the batch, and returns the bytes to write.
     pub(crate) fn seal(&mut self, id: &LogId, number: u64, position: u64) -> &[u8] {
         let stored = blocks(self.length);
         self.buffer[self.length..stored].fill(0);
@@ -181,7 +181,7 @@ impl Gathering {
     }
 }
 
-/// XXH3 under a seed that only this log has.
+/// XXH3 with a seed from the log's id.
 pub(crate) fn checksum(bytes: &[u8], id: &LogId) -> u64 {
     XxHash3_64::oneshot_with_seed(u64_at(&id.0, 0) ^ u64_at(&id.0, 8), bytes)
 }

@@ -7,16 +7,16 @@ use super::survey::{Damage, Survey};
 use super::{Log, LogError};
 use crate::device::Device;
 
-/// What a device holds of a log, damaged or not.
+/// The contents of a log's device, damaged or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// How many bytes of the device the log uses, headers included.
     pub size_bytes: u64,
     /// How many of them hold kept batches.
     pub used_bytes: u64,
-    /// What the owner wrote about itself.
+    /// The owner's description of itself.
     pub owner: Vec<u8>,
-    /// Kept batches, with those behind damage.
+    /// Kept batches, including those behind damage.
     pub batches: u64,
     /// Their records that are needed.
     pub records: u64,
@@ -24,12 +24,11 @@ pub struct Check {
     pub record_bytes: u64,
     /// The age of the oldest of these records.
     pub oldest_age: Option<Duration>,
-    /// Whether one of the two headers is not whole. A crash during a trim leaves it so, and the next trim repairs it.
+    /// Whether one of the two headers is incomplete, as after a crash during a trim. The next trim repairs it.
     pub has_damaged_header: bool,
-    /// Whether an incomplete batch is behind the last one. A crash leaves it so, and nobody was told that its records
-    /// are durable.
+    /// Whether an incomplete batch follows the last one, as after a crash. Its records were never reported durable.
     pub has_torn_end: bool,
-    /// Where durable records were lost.
+    /// Damage that lost durable records.
     pub damages: Vec<Damage>,
 }
 
@@ -41,7 +40,7 @@ impl Check {
 }
 
 impl Log {
-    /// Reads all that a device holds of a log, and changes nothing.
+    /// Reads the whole log in a device, and changes nothing.
     ///
     /// # Errors
     /// When there is no log, or the device fails. Damaged batches are no error here.

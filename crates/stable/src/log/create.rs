@@ -7,15 +7,15 @@ use super::ring::{BLOCK_BYTES, Ring};
 use super::{Log, LogError, LogId, MAX_OWNER_BYTES};
 use crate::device::{AlignedBuffer, Device};
 
-/// How much of a device is looked at for something else before a log is made: the first blocks of every file system are
-/// in it.
+/// How much of a device is checked for other data before a log is created: the first blocks of every file system are in
+/// it.
 const LOOKED_AT_BYTES: u64 = 128 << 10;
 
 impl Log {
-    /// Makes a log in a device of zeros. `owner` describes for whom it is.
+    /// Creates a log in a device of zeros. `owner` describes its user.
     ///
     /// # Errors
-    /// When the device holds something already, is too small or fails, or `owner` is longer than [`MAX_OWNER_BYTES`].
+    /// When the device has other data, is too small or fails, or `owner` is longer than [`MAX_OWNER_BYTES`].
     pub fn create(device: Arc<dyn Device>, owner: &[u8]) -> Result<Log, LogError> {
         check_owner(owner)?;
         let size_bytes = device.size_bytes();

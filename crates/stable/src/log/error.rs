@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{MAX_OWNER_BYTES, Position};
 
-/// Why a log does not do what it was asked.
+/// Why an operation on a log fails.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LogError {
-    /// The device failed. After a failed write the log takes no more records; what was durable stays.
+    /// The device failed. After a failed write the log takes no more records; durable ones stay.
     #[error("log {}: cannot {action}: {source}", path.display())]
     Device {
         /// The log.
@@ -17,12 +17,12 @@ pub enum LogError {
         /// What the system said.
         source: Arc<io::Error>,
     },
-    /// Another process uses the log, or it is a block device that is mounted.
+    /// Another process uses the log, or it is a mounted block device.
     #[error("log {} is in use by {}; stop it first, or choose another log", path.display(), holder(*.process))]
     InUse {
         /// The log.
         path: PathBuf,
-        /// The process, where the system tells it.
+        /// The process, if known.
         process: Option<u32>,
     },
     /// There is a file already.
@@ -37,7 +37,7 @@ pub enum LogError {
         /// The log.
         path: PathBuf,
     },
-    /// Something else is stored there, or a log whose two headers are both damaged.
+    /// It holds other data, or a log with two damaged headers.
     #[error(
         "log {} is no log of Wharf's, or both of its headers are damaged; restore it from a copy, or choose another \
          path",
@@ -47,7 +47,7 @@ pub enum LogError {
         /// The log.
         path: PathBuf,
     },
-    /// A log is made only where nothing is.
+    /// A new log requires an empty device.
     #[error(
         "log {} holds data already; remove the file, or wipe the device (blkdiscard -z), if nobody needs them",
         path.display()
@@ -69,15 +69,15 @@ pub enum LogError {
         /// The format of this program.
         known: u32,
     },
-    /// The device is not the size that the log's header says, or writes in blocks that the log cannot use.
+    /// The device does not have the size in the log's header, or has blocks that the log cannot use.
     #[error("log {}: {reason}", path.display())]
     Size {
         /// The log.
         path: PathBuf,
-        /// What does not fit, and what to do.
+        /// The problem, and the remedy.
         reason: String,
     },
-    /// Records that were durable are lost: later ones are whole.
+    /// Durable records are lost, while later ones are complete.
     #[error(
         "log {} is damaged from byte {from_bytes} to byte {to_bytes}, and whole behind that: changes that clients were \
          told are stable may be lost; wharf log check names all damage; restore the log from a copy, or \
@@ -92,13 +92,13 @@ pub enum LogError {
         /// Where in the device whole batches begin again.
         to_bytes: u64,
     },
-    /// There is no room, and there will be none.
+    /// There is no room, and trims have ended.
     #[error("log {} is full, and what it has is needed until the server is started again", path.display())]
     Full {
         /// The log.
         path: PathBuf,
     },
-    /// No log of this size takes such a record.
+    /// The record is too large for a log of this size.
     #[error("a record of {bytes} bytes is larger than the {max_bytes} that log {} takes", path.display())]
     RecordTooLarge {
         /// The log.
@@ -114,7 +114,7 @@ pub enum LogError {
         /// The description's size.
         bytes: usize,
     },
-    /// The log never returned this position.
+    /// The log did not return this position.
     #[error("position {position} is behind the end of log {}, which is at {end}", path.display())]
     NoSuchPosition {
         /// The log.

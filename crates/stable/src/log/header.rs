@@ -5,8 +5,8 @@
 //! tail (8)  position of the first batch (8)  its number (8)  owner (≤ 3072)  …  checksum (8, at the end of the block)
 //! ```
 //!
-//! A header of an odd generation is the second block. Whatever happens to the block that is being written, the other
-//! one is whole, and describes the log before this write.
+//! A header with an odd generation is in the second block. If a write of one block fails, the other one is complete,
+//! and describes the log before this write.
 
 use twox_hash::XxHash3_64;
 
@@ -26,12 +26,12 @@ const CHECKSUM_AT: usize = BLOCK_BYTES - 8;
 
 const _: () = assert!(OWNER_AT + MAX_OWNER_BYTES <= CHECKSUM_AT);
 
-/// What a log's header says.
+/// The header of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// Tells the log from every other one.
+    /// Distinguishes the log from all others.
     pub(crate) id: LogId,
-    /// How many headers were written before.
+    /// The number of earlier headers.
     pub(crate) generation: u64,
     /// How many bytes of the device the log uses.
     pub(crate) size_bytes: u64,
@@ -41,18 +41,18 @@ pub(crate) struct Header {
     pub(crate) first_position: u64,
     /// The number of that batch.
     pub(crate) first_number: u64,
-    /// What the owner wrote about itself.
+    /// The owner's description of itself.
     pub(crate) owner: Vec<u8>,
 }
 
-/// What a header block holds.
+/// The contents of a header block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// Zeros: no header was written yet.
     Blank,
-    /// No whole header: a write of it was interrupted, or it was damaged later.
+    /// An incomplete header: a write was interrupted, or the block was damaged later.
     Damaged,
-    /// Something that never was a header.
+    /// Other data.
     Foreign,
     /// A header of another format.
     Version(u32),

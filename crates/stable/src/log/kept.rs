@@ -1,4 +1,4 @@
-//! Which batches are durable and kept, without their records: 24 bytes for each.
+//! The durable batches that are kept, with 24 bytes for each.
 
 use std::collections::VecDeque;
 
@@ -22,11 +22,11 @@ impl KeptBatch {
     }
 }
 
-/// The durable batches from the oldest needed one to the end. There are none between two of them.
+/// The durable batches from the oldest needed one on, without gaps.
 #[derive(Debug)]
 pub(crate) struct Kept {
     batches: VecDeque<KeptBatch>,
-    /// Where the first batch begins, or will begin when there is none.
+    /// The position of the first batch, or of the next one if there is none.
     first_position: u64,
     first_number: u64,
     /// Records up to here are not needed.
@@ -34,7 +34,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// No batches yet; the first will begin at this position and have this number.
+    /// No batches yet; the first will have this position and number.
     pub(crate) fn new(tail: u64, first_position: u64, first_number: u64) -> Kept {
         Kept { batches: VecDeque::new(), first_position, first_number, tail }
     }
@@ -44,7 +44,7 @@ impl Kept {
         self.first_position
     }
 
-    /// Up to where records are not needed.
+    /// The position up to which records are not needed.
     pub(crate) fn tail(&self) -> u64 {
         self.tail
     }
@@ -64,12 +64,12 @@ impl Kept {
         self.batches.back().map_or(self.tail, KeptBatch::end)
     }
 
-    /// When the oldest kept record was appended, in ms since 1970; that of the first in its batch.
+    /// The time of the first record in the oldest kept batch, in ms since 1970.
     pub(crate) fn oldest_ms(&self) -> Option<u64> {
         self.batches.front().map(|batch| batch.oldest_ms)
     }
 
-    /// The first batch that begins at `position` or behind it, with its number.
+    /// The first batch at `position` or behind it, with its number.
     pub(crate) fn from(&self, position: u64) -> Option<(u64, KeptBatch)> {
         let at = self.batches.partition_point(|batch| batch.position < position);
         self.batches.get(at).map(|batch| (self.first_number + at as u64, *batch))
@@ -80,14 +80,14 @@ impl Kept {
         self.batches.push_back(batch);
     }
 
-    /// What is left when the records up to `tail` are not needed: the first batch's position and number.
+    /// The position and number of the first batch that remains after a trim up to `tail`.
     pub(crate) fn first_from(&self, tail: u64) -> (u64, u64) {
         let gone = self.batches.partition_point(|batch| batch.end() <= tail);
         let position = self.batches.get(gone).map_or(self.next_position(), |batch| batch.position);
         (position, self.first_number + gone as u64)
     }
 
-    /// Drops the batches of which all records are up to `tail`.
+    /// Drops the batches whose records all end at `tail` or before.
     pub(crate) fn trim(&mut self, tail: u64) {
         let (position, number) = self.first_from(tail);
         self.batches.drain(..(number - self.first_number) as usize);

@@ -1,19 +1,20 @@
 //! A log of records in a [`Device`](crate::Device).
 //!
 //! # The file
-//! Two header blocks, which are written in turn, are followed by a ring of batches. Each batch is what one write
-//! stored: whole blocks with a number, a position, the log's random id, and a checksum over all of it. Positions count
-//! the bytes of the ring and never come back, so that what an earlier round has left is not taken for something new.
-//! Only who knows the id could write data that look like a batch.
+//!
+//! Two header blocks, written in turn, are followed by a ring of batches. Each batch is the result of one write: whole
+//! blocks with a number, a position, the log's random id, and a checksum over all of it. Positions count the bytes
+//! written to the ring and never repeat, so that data of an earlier round is not mistaken for new data. Without the id,
+//! nobody can write data that look like a batch.
 //!
 //! # What always holds
-//! - One write of a batch runs at a time, and the next one begins when it has ended: a batch is durable only if all
-//!   batches before it are.
-//! - A batch goes only where nothing is needed. A trim frees room when the header that says so is durable.
+//!
+//! - Writes of batches do not overlap: a batch is durable only if all batches before it are.
+//! - A batch never overwrites needed records. A trim frees room only after its header is durable.
 //! - Opening a log changes nothing in it.
 //!
-//! So a write that a crash interrupts leaves at most one incomplete batch, and whole ones never follow it. When one
-//! does, the log was damaged later, and opening it fails.
+//! So a crash leaves at most one incomplete batch, and no complete one follows it. If one does, the log was damaged
+//! later, and opening it fails.
 
 mod append;
 mod batch;
@@ -51,33 +52,33 @@ use pace::Pace;
 use ring::Ring;
 use state::State;
 
-/// The largest record that a log takes if it is not too small for it, in bytes.
+/// The largest record, in bytes; a small log has a lower limit.
 pub const MAX_RECORD_BYTES: usize = (1 << 20) + 4096;
 
 /// The longest description of an owner, in bytes.
 pub const MAX_OWNER_BYTES: usize = 3 << 10;
 
-/// The most bytes of a batch; two such pieces of memory belong to each log.
+/// The maximum size of a batch in bytes; each log has memory for two.
 const MAX_BATCH_BYTES: usize = 4 << 20;
 
-/// Random bytes that tell a log from every other one.
+/// Random bytes that distinguish a log from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LogId([u8; 16]);
 
-/// A log: records in, durable in groups, and out again after a crash.
+/// A log: appends records, makes them durable in groups, and returns them after a crash.
 ///
-/// All methods may be called by many threads at a time. There is no thread behind a log: a thread that
-/// [waits](Log::wait) and finds no write running writes what all threads have appended so far. Records that nobody has
-/// waited for may be lost when the log is dropped.
+/// Threads may call all methods concurrently. The log has no thread of its own: a thread that [waits](Log::wait) and
+/// finds no write in progress writes all appended records. Records that nobody has waited for may be lost when the log
+/// is dropped.
 pub struct Log {
     ring: Ring,
     id: LogId,
-    /// What the newest header says. Held while a header is written.
+    /// The newest header; locked while a header is written.
     header: Mutex<Header>,
     state: Mutex<State>,
-    /// Where threads wait for a batch: those of even numbers and those of odd ones.
+    /// Wake threads that wait for batches with even and odd numbers.
     written: [Condvar; 2],
-    /// Where appends wait for room.
+    /// Wakes appends that wait for room.
     room: Condvar,
     pace: Pace,
 }
@@ -96,7 +97,7 @@ impl Log {
         }
     }
 
-    /// What the owner wrote about itself.
+    /// The owner's description of itself.
     pub fn owner(&self) -> Vec<u8> {
         self.header().owner.clone()
     }
@@ -111,7 +112,7 @@ impl Log {
         Position::new(self.state().end())
     }
 
-    /// Whether writes of the device take so little time lately that an event loop may wait for one.
+    /// Whether recent writes of the device were so fast that an event loop may wait for one.
     pub(crate) fn is_quick(&self) -> bool {
         self.pace.is_quick()
     }
@@ -121,12 +122,12 @@ impl Log {
         self.state().check().is_err()
     }
 
-    /// The position up to which every record's change is made.
+    /// The position up to which all recorded changes are made.
     pub(crate) fn made_end(&self) -> Position {
         Position::new(self.state().made_end())
     }
 
-    /// The position up to which records are not needed any more.
+    /// The position up to which records are no longer needed.
     pub fn tail(&self) -> Position {
         Position::new(self.state().kept().tail())
     }
@@ -136,7 +137,7 @@ impl Log {
         MAX_RECORD_BYTES.min(batch_bytes(&self.ring) - HEAD_BYTES - RECORD_HEAD_BYTES)
     }
 
-    /// How many bytes of records the log can keep at a time, with what is stored beside them.
+    /// The capacity for records and their heads, in bytes.
     pub(crate) fn room_bytes(&self) -> u64 {
         self.ring.bytes()
     }
@@ -150,7 +151,7 @@ impl Log {
     }
 }
 
-/// The most bytes of a batch in this ring.
+/// The maximum size of a batch in this ring.
 fn batch_bytes(ring: &Ring) -> usize {
     usize::try_from(ring.bytes()).unwrap_or(usize::MAX).min(MAX_BATCH_BYTES)
 }

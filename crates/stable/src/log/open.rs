@@ -5,14 +5,15 @@ use super::{Log, LogError};
 use crate::device::Device;
 
 impl Log {
-    /// Opens the log in a device, with all records that were durable. A write that a crash interrupted ends the log.
+    /// Opens the log in a device, with all durable records. An interrupted write marks the end of the log.
     ///
-    /// This reads all of the device, to tell such a write from later damage.
+    /// This reads the whole device, to distinguish an interrupted write from later damage.
     ///
     /// # Errors
-    /// - [`LogError::Blank`] when there is no log, and [`Log::create`] may make one.
+    ///
+    /// - [`LogError::Blank`] when there is no log, and [`Log::create`] may create one.
     /// - [`LogError::Damaged`] when durable records are lost.
-    /// - Others when there is something else, or the device fails.
+    /// - Others when there is other data, or the device fails.
     pub fn open(device: Arc<dyn Device>) -> Result<Log, LogError> {
         let survey = Survey::make(device)?;
         if let Some(&Damage { from_bytes, to_bytes }) = survey.damages.first() {

@@ -1,18 +1,18 @@
-//! How long writes of the device take.
+//! Measures how long writes of the device take.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Below this average an event loop may wait for a write itself: to hand the call to another thread takes longer.
+/// Below this average an event loop may wait for a write itself: passing the request to another thread takes longer.
 const QUICK: Duration = Duration::from_micros(30);
 
-/// Before the first write: a device counts as slow until some twenty writes were quick.
+/// The initial average: a device counts as slow until some twenty writes were fast.
 const UNKNOWN: Duration = Duration::from_millis(1);
 
-/// A write changes the average by one part in so many of the difference.
+/// Each write moves the average by one part in this many of the difference.
 const WEIGHT: u64 = 8;
 
-/// A moving average of what writes took.
+/// A moving average of the time of writes.
 #[derive(Debug)]
 pub(super) struct Pace {
     average_ns: AtomicU64,
@@ -23,7 +23,7 @@ impl Pace {
         Pace { average_ns: AtomicU64::new(nanoseconds(UNKNOWN)) }
     }
 
-    /// Notes a write; one runs at a time.
+    /// Records the time of a write; writes do not overlap.
     pub(super) fn note(&self, took: Duration) {
         let average_ns = self.average_ns.load(Ordering::Relaxed);
         let next_ns = average_ns - average_ns / WEIGHT + nanoseconds(took) / WEIGHT;

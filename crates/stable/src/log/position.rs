@@ -1,9 +1,9 @@
 use std::fmt;
 
-/// No log gets so far: it would take centuries. Sums of positions and sizes below it do not overflow.
+/// An upper bound: reaching it would take centuries. Sums of positions and sizes below it do not overflow.
 pub(crate) const MAX_POSITION: u64 = 1 << 62;
 
-/// A place in a log: how many bytes were stored in front of it, ever. It only grows for the life of the log.
+/// A position in a log: the number of bytes stored before it. It only grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position(u64);
 

@@ -3,14 +3,14 @@ use super::ring::{BLOCK_BYTES, blocks};
 use super::{Log, LogError, Position, batch_bytes};
 use crate::device::AlignedBuffer;
 
-/// The kept records of a log, oldest first, each with the position behind it. A record that is trimmed meanwhile may be
-/// left out. After an error there are no more.
+/// The kept records of a log, oldest first, each with the position behind it. Records trimmed meanwhile may be missing.
+/// The iterator ends after an error.
 #[derive(Debug)]
 pub struct Records<'l> {
     log: &'l Log,
-    /// Where the next batch begins, or a later one.
+    /// The position of the next batch, or before it.
     next: u64,
-    /// Batches from here on did not exist yet.
+    /// Batches from here on are newer than this iterator.
     until: u64,
     buffer: AlignedBuffer,
     current: Option<Current>,
@@ -61,7 +61,7 @@ impl Records<'_> {
                 self.current = Some(Current { position: kept.position, length, at: HEAD_BYTES });
                 return Ok(true);
             }
-            // It may have been trimmed, and another one written in its place, while it was read.
+            // The batch may have been trimmed and overwritten while it was read.
             if self.log.state().kept().first_position() <= kept.position {
                 return Err(self.damaged(kept.position, length));
             }

@@ -1,4 +1,4 @@
-//! The part of the device behind the headers, in which positions go round and round.
+//! The part of the device behind the headers, used as a ring.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::LogError;
 use crate::device::Device;
 
-/// What batches and headers are multiples of.
+/// The block size of batches and headers.
 pub(crate) const BLOCK_BYTES: usize = 4096;
 
 /// Where the ring begins: behind the two headers.
@@ -26,7 +26,7 @@ pub(crate) const fn next_block(position: u64) -> u64 {
     position.next_multiple_of(BLOCK_BYTES as u64)
 }
 
-/// A device whose bytes behind the headers are used round and round.
+/// A device whose bytes behind the headers form a ring.
 pub(crate) struct Ring {
     device: Arc<dyn Device>,
     bytes: u64,
@@ -57,17 +57,17 @@ impl Ring {
         LogError::Size { path: self.path(), reason }
     }
 
-    /// How many bytes it holds at a time.
+    /// The capacity of the ring in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What users call the log.
+    /// The name of the log in messages.
     pub(crate) fn path(&self) -> PathBuf {
         self.device.path().to_owned()
     }
 
-    /// Where in the device a position is.
+    /// The offset of a position in the device.
     pub(crate) fn offset_bytes(&self, position: u64) -> u64 {
         RING_START + position % self.bytes
     }
@@ -102,7 +102,7 @@ impl Ring {
         self.device.write_at(offset_bytes, block).map_err(self.failed("write the header"))
     }
 
-    /// How many of `length` bytes from `position` on are in front of the ring's end.
+    /// How many of `length` bytes from `position` on lie before the ring's end.
     fn before_wrap(&self, position: u64, length: usize) -> usize {
         let left = self.bytes - position % self.bytes;
         length.min(usize::try_from(left).unwrap_or(usize::MAX))

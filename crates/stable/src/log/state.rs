@@ -1,4 +1,4 @@
-//! What a log has in memory: the batch that gathers, the batches that are kept, and counters.
+//! The state of a log in memory: the current batch, the kept batches, and counters.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -8,7 +8,7 @@ use super::batch::{Gathering, RECORD_HEAD_BYTES};
 use super::kept::{Kept, KeptBatch};
 use super::ring::{blocks, next_block};
 
-/// How many appends may overtake one that waits for room.
+/// The maximum number of appends that overtake a waiting one.
 const MAX_OVERTAKEN: u32 = 256;
 
 /// What a log counts since it was opened.
@@ -24,7 +24,7 @@ pub(crate) struct Counts {
     pub(crate) stalls: u64,
 }
 
-/// A batch on its way to the device.
+/// A batch that is being written.
 pub(crate) struct Outgoing {
     pub(crate) gathering: Gathering,
     pub(crate) number: u64,
@@ -36,26 +36,26 @@ pub(crate) struct Outgoing {
 pub(crate) enum Room {
     /// There is.
     Free,
-    /// Not in this batch, but in the next one.
+    /// The current batch is full, but the next one has room.
     BatchFull,
-    /// Not before something is trimmed.
+    /// There is no room before a trim.
     LogFull,
 }
 
 pub(crate) struct State {
     gathering: Gathering,
-    /// The other batch's memory; `None` while that batch is written.
+    /// The memory for the next batch; `None` while it is written.
     spare: Option<Gathering>,
     kept: Kept,
-    /// Where the gathering batch begins, and its number.
+    /// The position and number of the current batch.
     position: u64,
     number: u64,
     /// The position behind the last record.
     end: u64,
-    /// Where the records begin whose changes are not made yet; no two begin at the same position.
+    /// The positions of records whose changes are not made yet; all differ.
     ahead: BTreeSet<u64>,
     failure: Option<LogError>,
-    /// Whether nothing is trimmed any more, so that nobody may wait for that.
+    /// Whether trims have ended, so that nobody may wait for one.
     is_never_trimmed: bool,
     queue: Queue,
     counts: Counts,
@@ -99,7 +99,7 @@ impl State {
         self.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Ends the log's writes. The first failure is the one that is told.
+    /// Ends the log's writes, and keeps the first failure.
     pub(crate) fn fail(&mut self, failure: LogError) {
         self.failure.get_or_insert(failure);
     }
@@ -121,12 +121,12 @@ impl State {
         self.gathering.records() == 0
     }
 
-    /// The number of the batch that has the record in front of `position`, if that is not durable.
+    /// The number of the batch with the record in front of `position`, if it is not durable.
     pub(crate) fn batch_of(&self, position: u64) -> u64 {
         if position > self.position { self.number } else { self.number - 1 }
     }
 
-    /// Whether a record fits, if the log keeps at most `ring_bytes`.
+    /// Whether there is room for a record in a log of `ring_bytes`.
     pub(crate) fn room(&self, bytes: usize, ring_bytes: u64) -> Room {
         let batch_bytes = blocks(self.gathering.length() + RECORD_HEAD_BYTES + bytes) as u64;
         if self.position + batch_bytes > self.kept.first_position() + ring_bytes {
@@ -149,14 +149,14 @@ impl State {
         self.kept.oldest_ms().or_else(|| (!self.is_empty()).then(|| self.gathering.oldest_ms()))
     }
 
-    /// Adds a record for which there is room, and returns the position behind it.
+    /// Adds a record that has room, and returns the position behind it.
     pub(crate) fn put(&mut self, parts: &[&[u8]], bytes: usize) -> u64 {
         self.gathering.put(parts, bytes, now());
         self.end = self.position + self.gathering.length() as u64;
         self.end
     }
 
-    /// Keeps the records from `position` on from being trimmed.
+    /// Prevents trims of the records from `position` on.
     pub(crate) fn pin(&mut self, position: u64) {
         self.ahead.insert(position);
     }
@@ -171,7 +171,7 @@ impl State {
         self.ahead.first().copied().unwrap_or(self.end)
     }
 
-    /// Takes the batch that gathered, to write it; the next one gathers now. `None` while another one is written.
+    /// Takes the current batch to write it, and starts the next one. `None` while another one is written.
     pub(crate) fn take(&mut self) -> Option<Outgoing> {
         let gathering = std::mem::replace(&mut self.gathering, self.spare.take()?);
         let outgoing = Outgoing { number: self.number, position: self.position, gathering };
@@ -180,7 +180,7 @@ impl State {
         Some(outgoing)
     }
 
-    /// Takes note that a batch is durable, or that its write failed.
+    /// Records that a batch is durable, or that its write failed.
     pub(crate) fn finish(&mut self, mut outgoing: Outgoing, outcome: Result<(), LogError>) {
         match outcome {
             Ok(()) => self.keep(&outgoing),
@@ -214,15 +214,15 @@ impl State {
     }
 }
 
-/// Appends that wait for room. Others may overtake them, so that nobody waits for a thread that is only about to run;
-/// but not for ever, so that small records do not keep a large one waiting.
+/// Appends that wait for room. Others may overtake them, so that nobody waits for a thread that is not running yet. A
+/// limit prevents small records from delaying a large one for ever.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    /// The numbers of those that wait, in the order in which they came.
+    /// The numbers of the waiting appends, in order.
     waiting: VecDeque<u64>,
-    /// How many have come, ever.
+    /// The number of appends that ever waited.
     count: u64,
-    /// How many appends have overtaken the first one.
+    /// The number of appends that overtook the first one.
     overtaken: u32,
 }
 
@@ -234,13 +234,13 @@ impl Queue {
         self.count
     }
 
-    /// Whether an append may take room that is there: one of this number, or one that does not wait yet.
+    /// Whether an append may take free room: the one with this number, or one that is not waiting yet.
     pub(crate) fn may_go(&self, number: Option<u64>) -> bool {
         let first = self.waiting.front().copied();
         first.is_none() || first == number || self.overtaken < MAX_OVERTAKEN
     }
 
-    /// Takes note that an append got room. Returns whether others may go now that might not before.
+    /// Records that an append got room. Returns whether others may continue now.
     pub(crate) fn went(&mut self, number: Option<u64>) -> bool {
         let was_full = self.overtaken >= MAX_OVERTAKEN;
         if let Some(number) = number {

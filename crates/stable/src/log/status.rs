@@ -4,16 +4,16 @@ use super::Log;
 use super::ring::RING_START;
 use super::state::now;
 
-/// How a log is doing. Counters are of the time since it was opened.
+/// The state of a log. Counters begin when it is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     /// How many bytes of the device the log uses, headers included.
     pub size_bytes: u64,
-    /// How many bytes of records it can keep at a time, with what is stored beside them.
+    /// The capacity for records and their heads, in bytes.
     pub room_bytes: u64,
     /// How many of these are taken.
     pub used_bytes: u64,
-    /// The age of the oldest record that is needed, or of an older one in its batch.
+    /// The age of the oldest needed record, or of an older one in its batch.
     pub oldest_age: Option<Duration>,
     /// Batches that were written.
     pub batches: u64,

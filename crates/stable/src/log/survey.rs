@@ -1,4 +1,4 @@
-//! What is stored in a log's device: the headers, the kept batches, and damage between them.
+//! Reads the contents of a log's device: headers, kept batches, and damage between them.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use super::ring::{BLOCK_BYTES, RING_START, Ring};
 use super::{LogError, LogId, batch, batch_bytes};
 use crate::device::{AlignedBuffer, Device};
 
-/// How much of the ring is read at a time where batches are looked for.
+/// How much of the ring is read at a time in a search for batches.
 const SEARCH_BYTES: usize = 1 << 20;
 
-/// A part of a device in which durable records were.
+/// A part of a device that held durable records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
     /// Where in the device it begins.
     pub from_bytes: u64,
-    /// Where in the device whole batches begin again. If that is not behind the beginning, the damage goes on from the
-    /// device's end to behind the headers.
+    /// Where complete batches begin again. If this is not behind the beginning, the damage wraps around at the device's
+    /// end.
     pub to_bytes: u64,
 }
 
-/// What the whole batches hold, with those behind damage.
+/// Sums over the complete batches, including those behind damage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Totals {
     pub(crate) batches: u64,
@@ -52,19 +52,19 @@ impl Totals {
 pub(crate) struct Survey {
     pub(crate) ring: Ring,
     pub(crate) header: Header,
-    /// Whether the other header is not whole.
+    /// Whether the other header is incomplete.
     pub(crate) has_damaged_header: bool,
-    /// The batches in front of the first damage.
+    /// The batches before the first damage.
     pub(crate) kept: Kept,
     pub(crate) totals: Totals,
-    /// Damaged parts, in front of whole batches.
+    /// Damaged parts, followed by complete batches.
     pub(crate) damages: Vec<Damage>,
     /// Whether the write of a batch behind the last one was interrupted.
     pub(crate) has_torn_end: bool,
 }
 
 impl Survey {
-    /// Reads all that a device holds.
+    /// Reads the whole device.
     pub(crate) fn make(device: Arc<dyn Device>) -> Result<Survey, LogError> {
         let (header, has_damaged_header) = newest_header(&*device)?;
         let ring = Ring::new(device, header.size_bytes)?;
@@ -95,10 +95,10 @@ fn newest_header(device: &dyn Device) -> Result<(Header, bool), LogError> {
     }
 }
 
-/// A way through the ring, from the first kept batch on and once around.
+/// A walk through the ring, from the first kept batch once around.
 ///
-/// A place is where in the ring something lies, counted on from the first kept batch. It equals the position of what
-/// was written there, unless that was written in a later round.
+/// A place counts ring bytes from the first kept batch on. It equals the position of the data there, unless a later
+/// round overwrote them.
 struct Walk<'w> {
     ring: &'w Ring,
     header: &'w Header,
@@ -141,7 +141,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// The batch of the tail was durable when the header was written.
+    /// The batch at the tail was durable when the header was written.
     fn check_first(&mut self) {
         if self.header.tail > self.header.first_position && self.place == self.header.first_position {
             self.note_damage(self.place + BLOCK_BYTES as u64);
@@ -158,7 +158,7 @@ impl<'w> Walk<'w> {
         self.header.first_position + self.ring.bytes()
     }
 
-    /// Goes from batch to batch up to the first that is not the next one.
+    /// Follows batches up to the first that is not the next one.
     fn follow(&mut self) -> Result<(), LogError> {
         while self.place < self.limit() {
             self.ring.read(self.place, &mut self.buffer[..BLOCK_BYTES])?;
@@ -188,7 +188,7 @@ impl<'w> Walk<'w> {
         self.number += 1;
     }
 
-    /// Looks for a whole batch that was written after the one that should be here.
+    /// Searches for a complete batch that was written after the expected one.
     fn search(&self) -> Result<Option<(u64, Head)>, LogError> {
         let mut chunk = AlignedBuffer::new(SEARCH_BYTES);
         let mut place = self.place;
@@ -205,7 +205,7 @@ impl<'w> Walk<'w> {
         Ok(None)
     }
 
-    /// The head of the batch at a place, if that is whole, in its own place, and not of an earlier round.
+    /// The head of the batch at a place, if it is valid, belongs there, and is not of an earlier round.
     fn later_batch(&self, place: u64, block: &[u8]) -> Result<Option<Head>, LogError> {
         let Some(head) = Head::parse(block, &self.header.id) else { return Ok(None) };
         let is_own_place = self.ring.offset_bytes(head.position) == self.ring.offset_bytes(place);
@@ -226,7 +226,7 @@ struct Room<'r> {
 }
 
 impl Room<'_> {
-    /// Reads what a head at `place` announces, and returns whether all of it is what was written.
+    /// Reads the batch of a head at `place`, and returns whether it is complete.
     fn has_whole(&self, place: u64, head: &Head, buffer: &mut AlignedBuffer) -> Result<bool, LogError> {
         let length = head.length;
         if length < HEAD_BYTES || head.stored_bytes() > buffer.len() || place + head.stored_bytes() as u64 > self.limit

@@ -3,9 +3,9 @@ use super::header::Header;
 use super::{Log, LogError, Position};
 
 impl Log {
-    /// Frees the room of all records in front of `to`, a position that [`append`](Log::append) or
-    /// [`records`](Log::records) returned. When this has returned, they are not read again after a crash. A batch is
-    /// freed when none of its records is needed.
+    /// Frees the room of all records in front of `to`, a position from [`append`](Log::append) or
+    /// [`records`](Log::records). Afterwards they are not read again, even after a crash. A batch is freed when none of
+    /// its records is needed.
     ///
     /// # Errors
     /// When the log has failed, or there is no such position.
@@ -28,7 +28,7 @@ impl Log {
         Ok(())
     }
 
-    /// Promises that nothing is trimmed any more: nobody waits for room from now on.
+    /// Ends trims: appends no longer wait for room.
     pub(crate) fn end_trims(&self) {
         self.state().end_trims();
         self.wake_all();

@@ -1,5 +1,5 @@
-//! Group commit. The thread that finds no write running writes the batch that gathered, and the others wait for it.
-//! When a write ends, the threads of its batch return, and one thread of the next batch is woken to write that.
+//! Group commit. A thread that finds no write in progress writes the current batch, and the others wait for it. When a
+//! write ends, the threads of its batch return, and one thread of the next batch wakes up to write that.
 
 use std::sync::{Condvar, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -8,11 +8,11 @@ use super::state::State;
 use super::{Log, LogError, Position};
 
 impl Log {
-    /// Waits until all records in front of `position` are durable. That takes at most two writes: the one that runs,
-    /// and the next one.
+    /// Waits until all records in front of `position` are durable. That takes at most two writes: the current one and
+    /// the next.
     ///
     /// # Errors
-    /// When a write failed before these records were durable: then they may be lost or not. Also when there is no such
+    /// When a write failed before these records were durable; they may be lost or not. Also when there is no such
     /// position yet.
     pub fn wait(&self, position: Position) -> Result<(), LogError> {
         let mut state = self.state();
@@ -26,7 +26,7 @@ impl Log {
                 return Err(LogError::NoSuchPosition { path: self.ring.path(), position, end });
             }
             if !state.is_writing() {
-                // No other batch has a record that is not durable.
+                // All records that are not durable are in this batch.
                 return self.write_batch(state);
             }
             let batch = state.batch_of(position.bytes());
@@ -34,7 +34,7 @@ impl Log {
         }
     }
 
-    /// Writes the batch that gathered. No other one is being written.
+    /// Writes the current batch. No other one is being written.
     pub(super) fn write_batch(&self, mut state: MutexGuard<'_, State>) -> Result<(), LogError> {
         let Some(mut batch) = state.take() else { return Ok(()) };
         if state.has_queue() {
@@ -48,13 +48,13 @@ impl Log {
         let mut state = self.state();
         state.finish(batch, written.clone());
         let has_queue = state.has_queue();
-        // Woken threads need the state at once.
+        // Woken threads require the state at once.
         drop(state);
         self.wake(number, has_queue, written.is_err());
         written
     }
 
-    /// Wakes one thread that writes the next batch, and all that wait for the one that was written.
+    /// Wakes one thread to write the next batch, and all that wait for the completed one.
     fn wake(&self, number: u64, has_queue: bool, has_failed: bool) {
         if has_failed {
             return self.wake_all();
@@ -66,7 +66,7 @@ impl Log {
         }
     }
 
-    /// Wakes everybody, since the log has failed.
+    /// Wakes everybody after a failure.
     pub(super) fn wake_all(&self) {
         self.written.iter().for_each(Condvar::notify_all);
         self.room.notify_all();

@@ -4,7 +4,7 @@ use buffer::Buffer;
 use vfs::{Access, AclEntry, AclTag, Acls, PosixAcl};
 use xdr::{Decoder, Encoder};
 
-/// More entries than any list has.
+/// An upper bound of the entries of a list.
 const MAX_ENTRIES: usize = 1 << 13;
 
 /// The bytes of both lists.
@@ -17,7 +17,7 @@ pub(crate) fn acls_bytes(acls: &Acls) -> Buffer {
     bytes
 }
 
-/// The lists that [`acls_bytes`] wrote; `None` for other bytes.
+/// Reads lists from [`acls_bytes`]; `None` for other bytes.
 pub(crate) fn read_acls(bytes: &[u8]) -> Option<Acls> {
     let mut from = Decoder::new(bytes);
     let access = take_list(&mut from)?;

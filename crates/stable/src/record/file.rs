@@ -3,7 +3,7 @@
 use vfs::Handle;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-/// A file, by the handle that clients have of it.
+/// A file, by its outer handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FileId(pub(crate) Handle);
 

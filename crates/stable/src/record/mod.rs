@@ -1,7 +1,7 @@
-//! What the log keeps of a change: enough to make it again after a power failure.
+//! Log records: each has what is necessary to replay a change after a power failure.
 //!
-//! Records name files by the handles that clients have, so that a file that is lost and made again keeps its handle.
-//! A record is in XDR (RFC 4506); bytes of the user's are its rest, without a length.
+//! Records name files by the handles that clients have, so that a recreated file keeps its handle. A record is in XDR
+//! (RFC 4506); user data follow without a length.
 
 mod acls;
 mod file;
@@ -13,14 +13,14 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 pub(crate) use acls::{acls_bytes, read_acls};
 pub(crate) use file::FileId;
 
-/// A record: a change, when it was made, in which export, and the bytes that go with it.
+/// A record: a change, its time and export, and its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record<'r> {
     /// The export's number in this log.
     pub(crate) export: u32,
     /// When the change was made, in nanoseconds since 1970.
     pub(crate) at_ns: u64,
-    /// What the server knows the request by that asked for the change; empty if it does not care.
+    /// The ticket by which the server recognizes the request of the change; empty if it has none.
     pub(crate) ticket: &'r [u8],
     pub(crate) change: Change<'r>,
     /// The data of a WRITE, the target of a symbolic link, the value of an extended attribute, or access lists.
@@ -35,7 +35,7 @@ pub(crate) enum Change<'r> {
     /// Attributes were set; a size has a record of its own.
     #[xdr(case = 2)]
     Set(Set),
-    /// Something new got a name, or was found under it (CREATE of a file that exists).
+    /// A new file got a name, or CREATE found an existing file.
     #[xdr(case = 3)]
     Make(Make<'r>),
     /// A file got one more name.
@@ -56,13 +56,13 @@ pub(crate) enum Change<'r> {
     /// Access lists were set.
     #[xdr(case = 9)]
     SetAcls(FileId),
-    /// The file was brought to storage: its earlier records before this position are of no use.
+    /// The file was flushed to storage: its earlier records before this position are obsolete.
     #[xdr(case = 10)]
     Synced(Synced),
-    /// The change whose record ends at this position was not made after all.
+    /// The change whose record ends at this position was not made.
     #[xdr(case = 11)]
     Cancelled(u64),
-    /// The size is about to be set.
+    /// The size will be set.
     #[xdr(case = 12)]
     Resize(Resize),
 }
@@ -71,7 +71,7 @@ pub(crate) enum Change<'r> {
 pub(crate) struct Write {
     pub(crate) file: FileId,
     pub(crate) offset_bytes: u64,
-    /// Whether the superuser wrote, who leaves set-id bits alone.
+    /// Whether root wrote, which keeps set-id bits.
     pub(crate) by_root: bool,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Resize {
 pub(crate) struct Make<'r> {
     pub(crate) named: NamedFile<'r>,
     pub(crate) node: Node,
-    /// The file's number and time of birth (zero: unknown), which tell it where its handle was lost.
+    /// The file's number and time of birth (zero: unknown), which identify it when its handle is lost.
     pub(crate) fileid: u64,
     pub(crate) born: Time,
     pub(crate) after: Kept,
@@ -131,7 +131,7 @@ pub(crate) struct Move<'r> {
     pub(crate) to_dir: FileId,
     #[xdr(max = Name::MAX_BYTES)]
     pub(crate) to_name: &'r [u8],
-    /// The file that had the new name; without bytes if there was none.
+    /// The file that had the new name; empty if there was none.
     pub(crate) replaced: FileId,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct Synced {
     pub(crate) before: u64,
 }
 
-/// The attributes that a file keeps after a change.
+/// The attributes of a file after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Kept {
     pub(crate) mode: u32,
@@ -165,7 +165,7 @@ pub(crate) struct Time {
 }
 
 impl Change<'_> {
-    /// The file that has a name by the change.
+    /// The file that gets a name by the change.
     pub(crate) fn named(&self) -> Option<Handle> {
         match self {
             Change::Make(Make { named, .. }) | Change::Link(named) | Change::Move(Move { from: named, .. }) => {

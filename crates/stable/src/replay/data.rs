@@ -1,4 +1,4 @@
-//! Brings data and attributes to what the log says.
+//! Restores data and attributes from the log.
 
 use vfs::{Caller, Context, Error, Handle, OpenFile, SetAttributes, SetXattr, Stability, XattrMode, XattrName};
 
@@ -7,10 +7,10 @@ use super::site::Site;
 use crate::error::WriteLogError;
 use crate::record::{Change, Kept, Record, Resize, Write, Xattr, read_acls};
 
-/// Somebody who is not the superuser: the set-id bits of what he writes go.
+/// A user other than root, whose writes clear set-id bits.
 const NOBODY: Context<'static> = Context { caller: Caller { uid: 65_534, gid: 65_534, groups: &[] }, ..Context::ROOT };
 
-/// Makes a change of data or of attributes beside the files' own again.
+/// Replays a change of data, or of extended attributes or access lists.
 pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Result<(), WriteLogError> {
     match &record.change {
         Change::Write(change) if is_needed(site, &change.file.0, end) => write(site, change, record.payload),
@@ -24,7 +24,7 @@ pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Resul
     }
 }
 
-/// Whether data of a record that ends here may be missing in storage.
+/// Whether storage may lack data of a record that ends here.
 fn is_needed(site: &Site<'_>, file: &Handle, end: u64) -> bool {
     let synced_before = site.plan.files.get(file).map_or(0, |planned| planned.synced_before);
     end > synced_before || site.made.contains(file)
@@ -76,7 +76,7 @@ fn set_acls(site: &Site<'_>, file: &Handle, lists: &[u8]) -> Result<(), WriteLog
     site.fs().set_acls(&CX, &inner, &acls).map_err(|source| site.error("set an access list", source))
 }
 
-/// Sets the attributes that files have in the end.
+/// Sets the final attributes of files.
 pub(super) fn finish(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     for (file, planned) in &site.plan.files {
         if let (Some(inner), Some(kept)) = (site.found(file), &planned.kept) {
@@ -86,7 +86,7 @@ pub(super) fn finish(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     Ok(())
 }
 
-/// Sets what differs: an owner cannot be set without privileges, and need not be where it is right.
+/// Sets only attributes that differ: setting an owner requires privileges, even if it is correct.
 fn set_attributes(site: &Site<'_>, inner: &Handle, kept: &Kept) -> Result<(), WriteLogError> {
     let now = site.fs().attributes(&CX, inner).map_err(|source| site.error("look at a file", source))?;
     let is = Kept::of(&now);

@@ -1,4 +1,4 @@
-//! Makes files again that were lost.
+//! Recreates lost files.
 
 use vfs::{CreateMode, Entry, FileKind, Handle, Name, NewNode, Place, SetAttributes};
 
@@ -10,8 +10,8 @@ use crate::aliases;
 use crate::error::WriteLogError;
 use crate::record::Node;
 
-/// Makes those of `files` again that were lost, under temporary names, which `made` is told. Their handles are kept when this
-/// returns.
+/// Recreates those of `files` that were lost, under temporary names, and adds them to `made`. Their handles are stored
+/// when this returns.
 pub(super) fn make_again(
     site: &mut Site<'_>,
     files: &[Handle],
@@ -19,7 +19,7 @@ pub(super) fn make_again(
 ) -> Result<(), WriteLogError> {
     let spots = site.plan.spots_of();
     let mut new: Vec<(Handle, Handle)> = Vec::new();
-    // Each needs its directory: what cannot be made yet is tried again when others were.
+    // Each requires its directory: a file that cannot be created yet is retried after others.
     let mut left: Vec<Handle> = files.iter().filter(|file| site.found(file).is_none()).copied().collect();
     loop {
         let before = left.len();
@@ -35,7 +35,7 @@ pub(super) fn make_again(
                     made(file, (dir, name));
                 }
                 (None, Some(_)) => still.push(file),
-                // The log does not have its beginning: it was lost by a file system that broke its word.
+                // The log has no record of its creation: the file system lost a file that it had reported durable.
                 (_, None) => site.replayed.conflicts += 1,
             }
         }
@@ -49,7 +49,7 @@ pub(super) fn make_again(
     site.adopt(&new)
 }
 
-/// Keeps the handles of files that were made and that there are no more, so that no later file gets one of them.
+/// Reserves the handles of created files that no longer exist, so that no later file gets them.
 pub(super) fn reserve(site: &Site<'_>) -> Result<(), WriteLogError> {
     let is_gone = |file: &Handle, born: bool| born && site.found(file).is_none();
     let gone = site.plan.files.iter().filter(|(file, planned)| is_gone(file, planned.born.is_some()));
@@ -77,7 +77,7 @@ fn make(site: &Site<'_>, (dir, name): (&Handle, &[u8]), born: &Born) -> Result<H
     made.map(|entry| entry.handle).map_err(|source| site.error("make a file again", source))
 }
 
-/// Removes what an interrupted replay was making: a file, or a directory with other such files.
+/// Removes what an interrupted replay was creating: a file, or a directory with other such files.
 pub(super) fn remove_tree(
     site: &mut Site<'_>,
     dir: &Handle,
@@ -91,7 +91,7 @@ pub(super) fn remove_tree(
     }
     let place = Place { dir: *dir, name: Name::new(name).map_err(|_| WriteLogError::NotAWriteLog)? };
     let removed = if is_dir { site.fs().remove_dir(&CX, place) } else { site.fs().remove(&CX, place) };
-    // It may have the handle of another file that was lost.
+    // It may have the handle of another lost file.
     site.forget(&entry.handle);
     removed.map_err(|source| site.error("remove what an interrupted replay has left", source))
 }

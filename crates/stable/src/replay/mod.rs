@@ -1,13 +1,14 @@
-//! Makes the changes of the log again after a power failure.
+//! Replays the log after a power failure.
 //!
-//! The file system may have kept any of them: names up to some moment, and any of the data. So nothing is simply done
-//! once more. The log tells what has to be in the end (`plan.rs`): which file has which name, what files have for data
-//! and attributes. Names are brought to that state by moving files that are known by their handles (`names.rs`), files that were
-//! lost are made again (`lost.rs`), and then data and attributes are set in the order of the log (`data.rs`).
+//! The file system may have kept any of the changes: names up to some moment, and any of the data. So nothing is simply
+//! repeated. Instead, the log tells the final state (`plan.rs`): the names of each file, its data and attributes.
 //!
-//! It may be interrupted anywhere and begin again: what it makes has temporary names until the handles are kept, and the
-//! log is trimmed when everything is in storage. What others have changed, and the log knows nothing of, is left
-//! alone.
+//! - Files that are known by their handles are moved to their names (`names.rs`).
+//! - Lost files are recreated (`lost.rs`).
+//! - Data and attributes are set in the order of the log (`data.rs`).
+//!
+//! A replay may be interrupted anywhere and repeated: recreated files have temporary names until their handles are
+//! stored, and the log is trimmed when everything is in storage. Changes by others that the log does not know stay.
 
 mod data;
 mod lost;
@@ -31,7 +32,7 @@ use site::Site;
 pub use tickets::MadeChange;
 pub(crate) use tickets::Tickets;
 
-/// Whoever makes changes again may do anything.
+/// Replay acts as root.
 const CX: Context<'static> = Context::ROOT;
 
 /// What was made again.
@@ -39,13 +40,13 @@ const CX: Context<'static> = Context::ROOT;
 pub struct Replayed {
     /// How many records the log had of the export.
     pub records: u64,
-    /// Whether the file system was compared with them: not where the machine's memory still has the changes.
+    /// Whether the file system was compared with them. This is skipped if the machine's memory still has the changes.
     pub compared: bool,
-    /// Files that were lost and made again.
+    /// Recreated files.
     pub made: u64,
-    /// Names that were put right.
+    /// Corrected names.
     pub names: u64,
-    /// Bytes of data that were written again.
+    /// Rewritten bytes of data.
     pub data_bytes: u64,
     /// Names that were left alone because others have changed them.
     pub conflicts: u64,
@@ -61,10 +62,10 @@ pub(crate) fn count(log: &Log, export: u32) -> Result<u64, WriteLogError> {
     Ok(count)
 }
 
-/// How long to wait before a replay is tried again that lacked something for a moment, such as the kernel's memory.
+/// Pauses before a replay is retried that lacked something temporarily, such as memory of the kernel.
 const PAUSES_MS: [u64; 4] = [10, 50, 250, 1000];
 
-/// Makes the changes of an export again.
+/// Replays the changes of an export.
 pub(crate) fn run(
     log: &Log,
     export: (u32, &Export),
@@ -108,7 +109,7 @@ fn run_once(
     each_record(log, number, |record, end| data::apply(&mut site, record, end))?;
     data::finish(&mut site)?;
     site.fs().sync_all(&CX).map_err(|source| site.error("bring everything to storage", source))?;
-    // Only now are removed files gone for good.
+    // Only now are the removed files gone for good.
     lost::reserve(&site)?;
     Ok(site.replayed)
 }

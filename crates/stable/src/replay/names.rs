@@ -1,7 +1,8 @@
-//! Brings names to what the log says.
+//! Restores names from the log.
 //!
-//! Files that have names which are not theirs in the end are moved aside, each within its directory; then every name gets its file,
-//! directories before what is in them; then what is left aside has lost its name and is removed.
+//! 1. Files with wrong names are moved aside, each within its directory.
+//! 2. Every name gets its file, directories before their contents.
+//! 3. The remaining files aside have lost their names, and are removed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,25 +14,25 @@ use super::plan::Spot;
 use super::site::Site;
 use crate::error::WriteLogError;
 
-/// What names begin with that files have while a replay runs: those that are moved, and those that are made again.
+/// The prefixes of temporary names: of moved files and of recreated ones.
 const ASIDE: &str = ".wharf-replay-old-";
 pub(super) const NEW: &str = ".wharf-replay-new-";
 
-/// What is to be done with names.
+/// Pending work on names.
 #[derive(Default)]
 struct Work {
-    /// Where files are that have to go elsewhere.
+    /// Places of files that must move.
     spare: HashMap<Handle, Vec<Spare>>,
     /// Names that have no file yet.
     empty: HashMap<Handle, Vec<Spot>>,
-    /// Files with a name that somebody else has taken: they stay aside.
+    /// Files whose name another file has taken: they stay aside.
     displaced: HashSet<Handle>,
 }
 
 /// A file under a temporary name.
 struct Spare {
     at: Spot,
-    /// The name that it had, if this replay has moved it.
+    /// Its earlier name, if this replay moved it.
     was: Option<Spot>,
 }
 
@@ -50,8 +51,7 @@ pub(super) fn put_right(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     remove_spare(site, work)
 }
 
-/// Takes up what an interrupted replay has left under temporary names. Files that it was making, and whose handles were
-/// not kept, are removed.
+/// Adopts the temporary names of an interrupted replay. Removes recreated files whose handles were not stored.
 fn take_up_temporaries(site: &mut Site<'_>, work: &mut Work) -> Result<(), WriteLogError> {
     let dirs: HashSet<Handle> = site.plan.names.keys().map(|(dir, _)| *dir).collect();
     for dir in dirs {
@@ -75,13 +75,13 @@ fn is_temporary(name: &[u8]) -> bool {
     name.starts_with(ASIDE.as_bytes()) || name.starts_with(NEW.as_bytes())
 }
 
-/// Whether a file was made by a replay that was interrupted before its handle was kept: it may have the handle of
-/// another file that was lost.
+/// Whether a replay was interrupted before it stored the handle of this recreated file, which may have the handle of
+/// another lost file.
 fn is_unkept(site: &Site<'_>, name: &[u8], entry: &Entry) -> bool {
     name.starts_with(NEW.as_bytes()) && !site.export.aliases.all().iter().any(|(_, inner)| *inner == entry.handle)
 }
 
-/// Takes a file that has lost its handle, though not itself, by its number and time of birth.
+/// Finds a file whose handle was lost by its number and time of birth.
 fn take_up_by_number(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     let mut adopted = Vec::new();
     let lost = |file: &Handle| site.found(file).is_none();
@@ -99,14 +99,14 @@ fn take_up_by_number(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     if adopted.is_empty() { Ok(()) } else { site.adopt(&adopted) }
 }
 
-/// Compares names with the plan, and moves files aside that have names which are not theirs.
+/// Compares names with the plan, and moves files with wrong names aside.
 fn survey(site: &mut Site<'_>, work: &mut Work) -> Result<(), WriteLogError> {
     let planned: Vec<_> = site.plan.names.iter().map(|(spot, file)| (spot.clone(), *file)).collect();
     for (spot, planned) in planned {
         let entry = site.look_up(&spot)?;
         let has = entry.as_ref().and_then(|entry| site.known(entry));
         if entry.is_some() && has.is_none() {
-            // Somebody else has changed this name since.
+            // Another program has changed this name since.
             if let Some(file) = planned {
                 site.replayed.conflicts += 1;
                 work.displaced.insert(file);
@@ -129,14 +129,14 @@ fn survey(site: &mut Site<'_>, work: &mut Work) -> Result<(), WriteLogError> {
     Ok(())
 }
 
-/// Gives a file its names, after the directories that they are in got theirs.
+/// Gives a file its names, after the names of their directories.
 fn give_names(site: &mut Site<'_>, work: &mut Work, file: Handle) -> Result<(), WriteLogError> {
     for spot in work.empty.remove(&file).unwrap_or_default() {
         if work.empty.contains_key(&spot.0) {
             give_names(site, work, spot.0)?;
         }
         if site.found(&spot.0).is_none() {
-            // The directory itself could not be had any more.
+            // The directory could not be restored.
             site.replayed.conflicts += 1;
             work.displaced.insert(file);
             continue;
@@ -154,7 +154,7 @@ fn give_names(site: &mut Site<'_>, work: &mut Work, file: Handle) -> Result<(), 
                 let linked = site.fs().link(&CX, &inner, site.place(&spot)?);
                 linked.map_err(|source| site.error(&format!("link {}", spot.1.escape_ascii()), source))?;
             }
-            // It is somewhere else: others have moved it.
+            // It is elsewhere: another program has moved it.
             _ => {
                 site.replayed.conflicts += 1;
                 continue;
@@ -165,8 +165,8 @@ fn give_names(site: &mut Site<'_>, work: &mut Work, file: Handle) -> Result<(), 
     Ok(())
 }
 
-/// Removes what has lost its name: files, and directories as soon as they are empty. A directory in which others have put
-/// something gets its name back.
+/// Removes files that lost their names, and directories once they are empty. A directory with files of other programs
+/// gets its name back.
 fn remove_spare(site: &mut Site<'_>, mut work: Work) -> Result<(), WriteLogError> {
     let displaced = std::mem::take(&mut work.displaced);
     let mut left: Vec<Spare> =
@@ -209,7 +209,7 @@ fn remove(site: &mut Site<'_>, spot: &Spot) -> Result<bool, WriteLogError> {
     };
     match removed {
         Ok(()) | Err(Error::NoEntry) => {
-            // It may have had its last name.
+            // This may have been its last name.
             if site.fs().attributes(&CX, &entry.handle).is_err() {
                 site.forget(&entry.handle);
             }

@@ -1,4 +1,4 @@
-//! What has to be when all changes of the log were made.
+//! The final state after all changes of the log.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,26 +6,26 @@ use vfs::{Attributes, Handle};
 
 use crate::record::{Change, Kept, Make, NamedFile, Node, Record, Time};
 
-/// A name in a directory, which clients know by this handle.
+/// A name in a directory, which is given by its outer handle.
 pub(super) type Spot = (Handle, Vec<u8>);
 
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// Which file has which of the names that were changed; `None`: none has.
+    /// The file of each changed name; `None`: no file.
     pub(super) names: BTreeMap<Spot, Option<Handle>>,
     /// Every file that records speak of.
     pub(super) files: HashMap<Handle, Planned>,
     records: u64,
-    /// Where the records end of changes that were not made.
+    /// The ends of cancelled records.
     cancelled: HashSet<u64>,
 }
 
 /// A file of the plan.
 #[derive(Debug, Default)]
 pub(super) struct Planned {
-    /// What was made, if the log has that.
+    /// How it was created, if the log has that.
     pub(super) born: Option<Born>,
-    /// Records of data in front of this position are in storage already.
+    /// Records of data before this position are already in storage.
     pub(super) synced_before: u64,
     /// The attributes in the end.
     pub(super) kept: Option<Kept>,
@@ -39,14 +39,13 @@ pub(super) struct Born {
     pub(super) at: Time,
 }
 
-/// Set-user-id; and set-group-id of a file that its group may execute. A write of anybody but the superuser takes them
-/// away.
+/// Set-user-id, and set-group-id of a file that its group may execute. Writes of users other than root clear them.
 const SET_UID: u32 = 0o4000;
 const SET_GID: u32 = 0o2000;
 const GROUP_EXECUTES: u32 = 0o010;
 
 impl Planned {
-    /// Whether a file with these attributes may be this one. One that was made again was born anew.
+    /// Whether a file with these attributes may be this one. A recreated file has another time of birth.
     pub(super) fn may_be(&self, attributes: &Attributes, was_made_again: bool) -> bool {
         let Some(born) = &self.born else { return true };
         let is_of_its_time = attributes.created.is_none_or(|at| born.at == Time::default() || born.at == at.into());
@@ -59,14 +58,14 @@ impl Plan {
         self.records
     }
 
-    /// Notes a record that says of another one that its change was not made. All of these come first.
+    /// Notes a record that cancels another one. All of these come first.
     pub(super) fn note_cancelled(&mut self, record: &Record<'_>) {
         if let Change::Cancelled(end) = record.change {
             self.cancelled.insert(end);
         }
     }
 
-    /// Whether the change whose record ends here was not made.
+    /// Whether the change whose record ends here was cancelled.
     pub(super) fn is_cancelled(&self, end: u64) -> bool {
         self.cancelled.contains(&end)
     }
@@ -100,7 +99,7 @@ impl Plan {
         }
     }
 
-    /// The names that a file has in the end, as far as they were changed.
+    /// The final names of each file, as far as they changed.
     pub(super) fn spots_of(&self) -> HashMap<Handle, Vec<Spot>> {
         let mut spots: HashMap<Handle, Vec<Spot>> = HashMap::new();
         for (spot, file) in &self.names {

@@ -1,4 +1,4 @@
-//! What a replay works on, and what it has found out.
+//! The export and the intermediate results of a replay.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -15,19 +15,19 @@ use crate::error::WriteLogError;
 use crate::layer::{Export, now_ns};
 use crate::state_file::{Line, StateFile};
 
-/// How many files are kept open.
+/// The maximum number of open files.
 const MAX_OPEN_FILES: usize = 64;
 
 pub(super) struct Site<'s> {
     pub(super) export: &'s Export,
     state_file: &'s StateFile,
     pub(super) plan: Plan,
-    /// What the file system calls the files of the plan; files that it has not are missing.
+    /// The inner handles of the plan's files; missing files have none.
     found: HashMap<Handle, Handle>,
     open: HashMap<Handle, Arc<dyn OpenFile>>,
     /// Files that were made again.
     pub(super) made: Vec<Handle>,
-    /// What tells temporary names from those of an interrupted replay.
+    /// Distinguishes temporary names from those of an interrupted replay.
     nonce: u64,
     next_number: u64,
     pub(super) replayed: Replayed,
@@ -45,8 +45,8 @@ impl<'s> Site<'s> {
         &*self.export.inner
     }
 
-    /// Finds out which files of the plan there are. It is done before any is made, because a new file may get the handle
-    /// of one that was lost.
+    /// Finds the existing files of the plan. This comes before recreating any, because a new file may get the handle of
+    /// a lost one.
     pub(super) fn find_files(&mut self) -> Result<(), WriteLogError> {
         for (file, planned) in &self.plan.files {
             let Ok(inner) = self.export.aliases.inner_of(file) else { continue };
@@ -63,24 +63,24 @@ impl<'s> Site<'s> {
         Ok(())
     }
 
-    /// What the file system calls a file, if it has it.
+    /// Returns the inner handle of a file, if it exists.
     pub(super) fn found(&self, file: &Handle) -> Option<Handle> {
         self.found.get(file).copied()
     }
 
-    /// A file is gone that the file system knew by this handle.
+    /// Records that the file with this inner handle is gone.
     pub(super) fn forget(&mut self, inner: &Handle) {
         self.found.retain(|_, found| found != inner);
     }
 
-    /// A file of the plan is known to the file system by this handle from now on, and after a crash too.
+    /// Gives files of the plan these inner handles, also after a crash.
     pub(super) fn adopt(&mut self, files: &[(Handle, Handle)]) -> Result<(), WriteLogError> {
         self.reserve(files)?;
         self.found.extend(files.iter().copied());
         Ok(())
     }
 
-    /// Handles are not what the file system says, from now on and after a crash too.
+    /// Stores aliases, also for after a crash.
     pub(super) fn reserve(&self, files: &[(Handle, Handle)]) -> Result<(), WriteLogError> {
         if files.is_empty() {
             return Ok(());
@@ -99,7 +99,7 @@ impl<'s> Site<'s> {
         Ok(())
     }
 
-    /// The file of the plan that the file system knows as `entry`.
+    /// Returns the file of the plan that `entry` is.
     pub(super) fn known(&self, entry: &Entry) -> Option<Handle> {
         match self.export.aliases.outer_of(&entry.handle) {
             Outer::Known(outer) => self.plan.files.contains_key(&outer).then_some(outer),
@@ -107,12 +107,12 @@ impl<'s> Site<'s> {
         }
     }
 
-    /// What the file system has under a name of this directory.
+    /// Looks up a name in a directory of the plan.
     pub(super) fn look_up(&self, spot: &Spot) -> Result<Option<Entry>, WriteLogError> {
         self.found(&spot.0).map_or(Ok(None), |dir| self.look_up_in(&dir, &spot.1))
     }
 
-    /// What the file system has under a name of a directory that it knows by this handle.
+    /// Looks up a name in a directory with this inner handle.
     fn look_up_in(&self, dir: &Handle, name: &[u8]) -> Result<Option<Entry>, WriteLogError> {
         match self.fs().lookup(&CX, Place { dir: *dir, name: name_of(name)? }) {
             Ok(entry) => Ok(Some(entry)),
@@ -121,7 +121,7 @@ impl<'s> Site<'s> {
         }
     }
 
-    /// The files in a directory that the file system knows by this handle, as far as their names are `wanted`.
+    /// Returns the files in a directory with this inner handle whose names are `wanted`.
     pub(super) fn entries(
         &self,
         dir: &Handle,
@@ -150,13 +150,13 @@ impl<'s> Site<'s> {
         entries.filter_map(found).collect()
     }
 
-    /// A place whose directory there is.
+    /// A place in an existing directory.
     pub(super) fn place<'p>(&self, spot: &'p Spot) -> Result<Place<'p>, WriteLogError> {
         let dir = self.found(&spot.0).ok_or_else(|| self.error("find a directory", Error::Stale))?;
         Ok(Place { dir, name: name_of(&spot.1)? })
     }
 
-    /// Renames; `false` where the file system does not let that be.
+    /// Renames; `false` if the file system refuses.
     pub(super) fn rename(&self, from: &Spot, to: &Spot) -> Result<bool, WriteLogError> {
         match self.fs().rename(&CX, self.place(from)?, self.place(to)?) {
             Ok(()) => Ok(true),
@@ -170,12 +170,12 @@ impl<'s> Site<'s> {
         }
     }
 
-    /// The kind of a file that the file system knows by this handle.
+    /// The kind of the file with this inner handle.
     pub(super) fn kind(&self, inner: &Handle) -> Option<FileKind> {
         self.fs().attributes(&CX, inner).ok().map(|attributes| attributes.kind)
     }
 
-    /// A file that is there, opened for writing.
+    /// Opens an existing file for writing.
     pub(super) fn open(&mut self, file: &Handle) -> Result<Option<Arc<dyn OpenFile>>, WriteLogError> {
         let Some(inner) = self.found(file) else { return Ok(None) };
         if let Some(open) = self.open.get(file) {
@@ -189,7 +189,7 @@ impl<'s> Site<'s> {
         Ok(Some(open))
     }
 
-    /// A name that nothing has, for a while.
+    /// Returns an unused temporary name.
     pub(super) fn temporary(&mut self, prefix: &str) -> Vec<u8> {
         self.next_number += 1;
         format!("{prefix}{:016x}-{}", self.nonce, self.next_number).into_bytes()
@@ -201,6 +201,6 @@ impl<'s> Site<'s> {
 }
 
 fn name_of(bytes: &[u8]) -> Result<Name<'_>, WriteLogError> {
-    // Names in records were names when they were put there.
+    // Names in records were valid when they were recorded.
     Name::new(bytes).map_err(|_| WriteLogError::NotAWriteLog)
 }

@@ -1,4 +1,4 @@
-//! Which requests have made the changes of names that the log has.
+//! The requests that made the name changes in the log.
 
 use std::collections::VecDeque;
 
@@ -6,15 +6,15 @@ use vfs::Handle;
 
 use crate::record::{Change, Record};
 
-/// How many are given back at the most: the last ones, which clients may send again.
+/// The maximum number returned: the last ones, which clients may retransmit.
 const MAX_TICKETS: usize = 1 << 14;
 
-/// A change of names that a request had made before a power failure.
+/// A name change that a request made before a power failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeChange {
-    /// What came with the request ([`vfs::Context::ticket`]).
+    /// The ticket of the request ([`vfs::Context::ticket`]).
     pub ticket: Vec<u8>,
-    /// The file that got a name by it.
+    /// The file that got a name.
     pub file: Option<Handle>,
 }
 
