@@ -1,4 +1,4 @@
-/// Ways to use a file, as a set.
+/// A set of ways to use a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Access(u8);
 

@@ -1,12 +1,13 @@
-//! Access lists of POSIX 1003.1e draft 17: an entry for the owner, the owning group and everybody else, further users and
-//! groups, and a mask that bounds all but the owner and everybody else. A [`PosixAcl`] is always whole and in order.
+//! Access lists of POSIX 1003.1e draft 17: entries for the owner, the owning group and everybody else, for further
+//! users and groups, and a mask that limits all but the owner and everybody else. A [`PosixAcl`] is always complete and
+//! in order.
 
 use crate::{Access, Attributes, Caller};
 
-/// The most entries of one list: what fits in the longest extended attribute that Linux has, 64 KiB.
+/// The maximum number of entries: they must fit in the longest extended attribute of Linux, 64 KiB.
 const MAX_ENTRIES: usize = 8191;
 
-/// Whom an entry is about, in the order in which entries stand.
+/// The subject of an entry, in the order of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AclTag {
     /// The owner of the file.
@@ -17,7 +18,7 @@ pub enum AclTag {
     OwningGroup,
     /// Another group.
     Group(u32),
-    /// The most that other users, the owning group and other groups get.
+    /// The maximum rights of other users, the owning group and other groups.
     Mask,
     /// Everybody else.
     Other,
@@ -32,13 +33,13 @@ pub struct AclEntry {
     pub allowed: Access,
 }
 
-/// Why entries are not a list.
+/// Why entries do not form a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AclError {
     /// The entry for the owner, the owning group or everybody else is missing.
     #[error("an access list needs entries for the owner, the owning group and everybody else")]
     Incomplete,
-    /// Two entries are about the same.
+    /// Two entries have the same subject.
     #[error("two entries of an access list are about the same user or group")]
     Twice,
     /// Other users or groups are named, and there is no mask.
@@ -49,18 +50,18 @@ pub enum AclError {
     TooLong,
 }
 
-/// A list that is whole, without two entries about the same, and in order.
+/// A list that is complete, without duplicates, and in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PosixAcl {
     entries: Vec<AclEntry>,
 }
 
-/// What guards a file: its access list and, for a directory, the list that new files in it get.
+/// The access list of a file and, for a directory, the default list of new files in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Acls {
-    /// Who may use the file; where none is kept it says what the permission bits do.
+    /// Who may use the file. Without a stored list, it follows from the permission bits.
     pub access: PosixAcl,
-    /// What new files in the directory get.
+    /// The list that new files in the directory inherit.
     pub default: Option<PosixAcl>,
 }
 
@@ -68,7 +69,7 @@ impl PosixAcl {
     /// Makes a list.
     ///
     /// # Errors
-    /// An [`AclError`] when the entries are not one.
+    /// An [`AclError`] when the entries do not form one.
     pub fn new(mut entries: Vec<AclEntry>) -> Result<PosixAcl, AclError> {
         if entries.len() > MAX_ENTRIES {
             return Err(AclError::TooLong);
@@ -94,7 +95,7 @@ impl PosixAcl {
         self.entries.iter().any(|entry| matches!(entry.tag, AclTag::User(_) | AclTag::Group(_)))
     }
 
-    /// The list that says what the nine permission bits of `mode` say.
+    /// The list that is equal to the nine permission bits of `mode`.
     pub fn from_mode(mode: u32) -> PosixAcl {
         let entry = |tag, bits| AclEntry { tag, allowed: Access::from_mode_bits(bits) };
         let entries =
@@ -107,29 +108,29 @@ impl PosixAcl {
         &self.entries
     }
 
-    /// What the entry of `tag` says, if there is one.
+    /// The rights of the entry of `tag`, if there is one.
     pub fn get(&self, tag: AclTag) -> Option<Access> {
         self.entries.iter().find(|entry| entry.tag == tag).map(|entry| entry.allowed)
     }
 
-    /// The most that named users, the owning group and named groups get.
+    /// The maximum rights of named users, the owning group and named groups.
     pub fn mask(&self) -> Access {
         self.get(AclTag::Mask).unwrap_or(Access::ALL)
     }
 
-    /// Whether nine permission bits say all that the list says.
+    /// Whether nine permission bits can express the list.
     pub fn is_minimal(&self) -> bool {
         self.entries.len() == 3
     }
 
-    /// The nine permission bits of a file with this list: the group's are the mask, where there is one.
+    /// The nine permission bits of a file with this list. The group's bits are the mask, if there is one.
     pub fn mode(&self) -> u32 {
         let bits = |tag| self.get(tag).unwrap_or(Access::NONE).mode_bits();
         let group = if self.get(AclTag::Mask).is_some() { AclTag::Mask } else { AclTag::OwningGroup };
         bits(AclTag::Owner) << 6 | bits(group) << 3 | bits(AclTag::Other)
     }
 
-    /// Puts the nine bits of `mode` into the entries that [`PosixAcl::mode`] takes them from, as `chmod` does.
+    /// Stores the nine bits of `mode` in the entries that [`PosixAcl::mode`] takes them from, as `chmod` does.
     pub fn set_mode(&mut self, mode: u32) {
         let has_mask = self.get(AclTag::Mask).is_some();
         for entry in &mut self.entries {
@@ -144,8 +145,7 @@ impl PosixAcl {
         }
     }
 
-    /// The list that a new file made with `mode` gets from this one, its directory's default list: nobody gets more than
-    /// both say.
+    /// The list that a new file with `mode` inherits from this default list: only rights that both grant.
     #[must_use]
     pub fn inherited(&self, mode: u32) -> PosixAcl {
         let mut inherited = self.clone();
@@ -153,10 +153,10 @@ impl PosixAcl {
         inherited
     }
 
-    /// The ways to use a file that the list gives to `caller`, who is not the superuser.
+    /// The rights of `caller`, who is not root.
     ///
-    /// A caller in several groups of the list gets what any of them gives. (The kernel wants one group that gives
-    /// everything an open asks for; here each use is asked for by itself.)
+    /// A caller in several groups of the list gets the rights of all of them. (The kernel requires one group with all
+    /// rights of an open. Here each right is checked on its own.)
     pub fn evaluate(&self, attributes: &Attributes, caller: &Caller<'_>) -> Access {
         if caller.uid == attributes.uid {
             return self.get(AclTag::Owner).unwrap_or(Access::NONE);

@@ -56,7 +56,7 @@ impl Timestamp {
     }
 }
 
-/// What is known of a file besides its bytes.
+/// The attributes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
     /// The kind of file.
@@ -81,19 +81,19 @@ pub struct Attributes {
     pub fileid: u64,
     /// When it was last read.
     pub accessed: Timestamp,
-    /// When its bytes last changed.
+    /// When its data last changed.
     pub modified: Timestamp,
-    /// When its bytes or attributes last changed.
+    /// When its data or attributes last changed.
     pub changed: Timestamp,
-    /// When it was made, where the file system keeps that.
+    /// When it was created, if the file system stores that.
     pub created: Option<Timestamp>,
-    /// A number that is another one after every change to the file's bytes, names or attributes.
+    /// A number that changes with every change of the file's data, names or attributes.
     pub change: u64,
 }
 
 impl Attributes {
-    /// Attributes of a file that belongs to the superuser, that everybody may read and nobody may change, with one name, no
-    /// bytes and all times at 1970.
+    /// Attributes of an empty file that belongs to root, is readable by everybody, writable by nobody, has one name and
+    /// all times at 1970.
     pub fn new(kind: FileKind, fileid: u64) -> Attributes {
         let mode = if kind == FileKind::Directory { 0o555 } else { 0o444 };
         let epoch = Timestamp::default();
@@ -117,16 +117,16 @@ impl Attributes {
     }
 }
 
-/// What to set a time to.
+/// The new value of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetTime {
-    /// To the time of the file system.
+    /// The current time of the file system.
     Now,
-    /// To the time that the caller names.
+    /// This time.
     To(Timestamp),
 }
 
-/// Which attributes to set, each one left alone when `None`.
+/// Attributes to set; `None` leaves one unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SetAttributes {
     /// The twelve permission bits.
@@ -135,7 +135,7 @@ pub struct SetAttributes {
     pub uid: Option<u32>,
     /// The owning group.
     pub gid: Option<u32>,
-    /// The length in bytes: cuts the file or extends it with zeros.
+    /// The size in bytes: truncates the file, or extends it with zeros.
     pub size_bytes: Option<u64>,
     /// The access time.
     pub accessed: Option<SetTime>,

@@ -10,7 +10,7 @@ pub struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    /// The user whom no permission bit stops.
+    /// Root, whom no permission bit restricts.
     pub const ROOT: Caller<'static> = Caller { uid: 0, gid: 0, groups: &[] };
 
     /// Whether the caller is in `group`.
@@ -24,19 +24,20 @@ impl Caller<'_> {
     }
 }
 
-/// What goes with every call of a [`FileSystem`](crate::FileSystem).
+/// The context of each call to a [`FileSystem`](crate::FileSystem).
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     /// Who asks.
     pub caller: Caller<'a>,
-    /// Which worker asks: event loops and blocking threads are numbered from 0 without gaps, so that a file system can
-    /// keep one cache for each. No other thread has the number of an event loop; a few blocking threads may share one.
+    /// The number of the calling worker. Event loops and blocking threads are numbered from 0 without gaps, so that a
+    /// file system can keep a cache per worker. The number of an event loop is unique; a few blocking threads may share
+    /// one.
     pub worker: usize,
-    /// Whether this thread may wait. When it may not, a call that would wait answers
-    /// [`Error::WouldBlock`](crate::Error::WouldBlock) and has changed nothing.
+    /// Whether this thread may wait. If not, a call that would have to wait returns
+    /// [`Error::WouldBlock`](crate::Error::WouldBlock) and changes nothing.
     pub may_block: bool,
-    /// What tells the server which request asked for a change of names, at most [`Context::MAX_TICKET_BYTES`]; empty
-    /// for all else. A file system that makes changes again after a power failure gives it back with the change.
+    /// Identifies the request of a name change to the server, with at most [`Context::MAX_TICKET_BYTES`]; empty for all
+    /// other requests. A file system that replays changes after a power failure returns it with the change.
     pub ticket: &'a [u8],
 }
 
@@ -46,6 +47,6 @@ impl Context<'_> {
 }
 
 impl Context<'static> {
-    /// The superuser on worker 0, allowed to wait: for start-up work and for tests.
+    /// Root on worker 0, allowed to wait: for start-up and tests.
     pub const ROOT: Context<'static> = Context { caller: Caller::ROOT, worker: 0, may_block: true, ticket: &[] };
 }

@@ -2,12 +2,12 @@ use std::ops::ControlFlow;
 
 use crate::{Entry, FileKind, Handle};
 
-/// How much to say of each entry of a directory.
+/// How much to return for each entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Names, file numbers and cookies.
     Names,
-    /// Kinds too: most file systems keep them beside the names.
+    /// Also kinds, which most file systems store with the names.
     Kinds,
     /// Handles and attributes too.
     Entries,
@@ -20,26 +20,26 @@ pub struct DirEntry<'a> {
     pub name: &'a [u8],
     /// The number of the file within its file system.
     pub fileid: u64,
-    /// Where the listing goes on after this entry: at least 1 and at most `u64::MAX - 2`, and good as long as the
-    /// directory exists, whatever is added to it or removed from it meanwhile.
+    /// Where the listing continues after this entry: at least 1 and at most `u64::MAX - 2`. It stays valid as long as
+    /// the directory exists, whatever is added or removed.
     pub cookie: u64,
-    /// The kind of file, when [`Detail::Kinds`] or more was asked for and the file still existed when it was looked at.
+    /// The kind of file, with [`Detail::Kinds`] or more, if the file still existed.
     pub kind: Option<FileKind>,
-    /// The file itself, when [`Detail::Entries`] was asked for and it still existed when it was looked at.
+    /// The file itself, with [`Detail::Entries`], if it still existed.
     pub entry: Option<Entry>,
 }
 
 /// How a listing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// There may be more: the consumer wanted no more, or the file system thought that enough for one call. At least one entry
-    /// was given.
+    /// There may be more entries: the consumer stopped, or the file system has a limit per call. At least one entry was
+    /// returned.
     Stopped,
     /// Every entry was given.
     Complete,
 }
 
-/// What takes the entries of a listing, one by one.
+/// Receives the entries of a listing, one by one.
 pub type EachEntry<'a> = &'a mut dyn FnMut(DirEntry<'_>) -> ControlFlow<()>;
 
 /// Which part of which directory to list.
@@ -47,8 +47,8 @@ pub type EachEntry<'a> = &'a mut dyn FnMut(DirEntry<'_>) -> ControlFlow<()>;
 pub struct ReadDir<'a> {
     /// The directory.
     pub dir: &'a Handle,
-    /// The cookie of the last entry that is not wanted again, or 0.
+    /// The cookie of the entry before the first wanted one, or 0.
     pub after: u64,
-    /// How much to say of each entry.
+    /// How much to return for each entry.
     pub detail: Detail,
 }

@@ -14,11 +14,11 @@ pub struct Entry {
 pub struct Found {
     /// The file. Its kind and number never change.
     pub entry: Entry,
-    /// Whether the attributes are those that the file has now.
+    /// Whether the attributes are current.
     pub is_current: bool,
 }
 
-/// A name in a directory: where something is, or shall be.
+/// A name in a directory, used or free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place<'a> {
     /// The directory.

@@ -2,26 +2,25 @@ use std::io;
 
 use crate::Origin;
 
-/// What every call of a [`FileSystem`](crate::FileSystem) returns.
+/// The result of calls to a [`FileSystem`](crate::FileSystem).
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a file system did not do what it was asked.
+/// Why a call to a file system failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Only the owner or the superuser may do this (EPERM).
+    /// Only the owner or root may do this (EPERM).
     #[error("operation not permitted")]
     NotPermitted,
     /// The permissions refuse it (EACCES).
     #[error("permission denied")]
     AccessDenied,
-    /// Another file system begins at this name, as [`FileSystem::set_borders`](crate::FileSystem::set_borders) says,
-    /// and this one ends there.
+    /// Another file system begins at this name, see [`FileSystem::set_borders`](crate::FileSystem::set_borders).
     #[error("another export begins here")]
     Elsewhere(Box<Origin>),
-    /// There is no such name (ENOENT).
+    /// The name does not exist (ENOENT).
     #[error("no such file or directory")]
     NoEntry,
-    /// There is such a name already (EEXIST).
+    /// The name exists already (EEXIST).
     #[error("file exists")]
     Exists,
     /// The two places are on different file systems (EXDEV).
@@ -30,19 +29,19 @@ pub enum Error {
     /// There is no such device (ENXIO, ENODEV).
     #[error("no such device")]
     NoDevice,
-    /// The file is not a directory, and only a directory will do (ENOTDIR).
+    /// The file is not a directory, but must be one (ENOTDIR).
     #[error("not a directory")]
     NotDirectory,
-    /// The file is a directory, and a directory will not do (EISDIR).
+    /// The file is a directory, but must not be one (EISDIR).
     #[error("is a directory")]
     IsDirectory,
-    /// The file is of a kind that cannot do this, such as reading a FIFO or reading the target of a regular file.
+    /// The file is of the wrong kind, for example a FIFO for a read, or a regular file for reading a link.
     #[error("wrong kind of file")]
     WrongKind,
-    /// An argument makes no sense here (EINVAL).
+    /// An argument is invalid (EINVAL).
     #[error("invalid argument")]
     Invalid,
-    /// The file would get larger than the file system can hold (EFBIG).
+    /// The file would exceed the maximum size (EFBIG).
     #[error("file too large")]
     FileTooBig,
     /// The file system is full (ENOSPC).
@@ -54,7 +53,7 @@ pub enum Error {
     /// The file system is read-only (EROFS).
     #[error("read-only file system")]
     ReadOnly,
-    /// The file has as many names as it can have (EMLINK).
+    /// The file has the maximum number of names (EMLINK).
     #[error("too many links")]
     TooManyLinks,
     /// The name is longer than the file system allows (ENAMETOOLONG).
@@ -63,16 +62,16 @@ pub enum Error {
     /// The directory still has entries (ENOTEMPTY).
     #[error("directory not empty")]
     NotEmpty,
-    /// The file is in use in a way that forbids this (EBUSY, ETXTBSY).
+    /// The file is busy (EBUSY, ETXTBSY).
     #[error("file is busy")]
     Busy,
-    /// The file that the handle named is gone (ESTALE).
+    /// The file of the handle was removed (ESTALE).
     #[error("stale file handle")]
     Stale,
-    /// The handle was never one of this file system's.
+    /// The handle does not belong to this file system.
     #[error("not a handle of this file system")]
     BadHandle,
-    /// The cookie was never one of this directory's.
+    /// The cookie does not belong to this directory.
     #[error("not a cookie of this directory")]
     BadCookie,
     /// The file system cannot do this at all (EOPNOTSUPP, ENOSYS).
@@ -81,20 +80,20 @@ pub enum Error {
     /// There is no room for another lock (ENOLCK).
     #[error("no locks available")]
     NoLocks,
-    /// The call would have to wait and was told not to; nothing has changed.
+    /// The call would have to wait, but must not; nothing has changed.
     #[error("the call would block")]
     WouldBlock,
-    /// Not now, but later: the process is out of descriptors or memory, or the file is being brought from slow storage.
+    /// A temporary failure: the process is out of descriptors or memory, or the file is being fetched from slow
+    /// storage.
     #[error("temporarily unavailable: {0}")]
     TryLater(#[source] io::Error),
-    /// The storage failed, or said something that has no name above.
+    /// The storage failed, or returned another error.
     #[error("input/output error: {0}")]
     Io(#[source] io::Error),
 }
 
 impl Error {
-    /// Whether the process, or the whole system, has as many files open as it may have (EMFILE, ENFILE): closing some
-    /// helps.
+    /// Whether the process or the system has too many open files (EMFILE, ENFILE): closing some helps.
     #[must_use]
     pub fn lacks_descriptors(&self) -> bool {
         matches!(self, Error::TryLater(source) if matches!(source.raw_os_error(), Some(23 | 24)))
@@ -102,8 +101,8 @@ impl Error {
 }
 
 impl From<io::Error> for Error {
-    /// Names the operating system's errors; the numbers are Linux's, which are the same on every architecture that
-    /// Rust's standard library supports there for all but a few names, and those few are not among them.
+    /// Translates the errors of the operating system. The numbers are Linux's; those used here are equal on all
+    /// architectures that Rust's standard library supports.
     fn from(error: io::Error) -> Self {
         match error.raw_os_error() {
             Some(1) => Error::NotPermitted,

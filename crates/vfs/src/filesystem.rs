@@ -10,25 +10,25 @@ use crate::{
 ///
 /// A read-only file system implements [`root`](FileSystem::root), [`attributes`](FileSystem::attributes),
 /// [`lookup`](FileSystem::lookup), [`parent`](FileSystem::parent), [`open`](FileSystem::open) and
-/// [`read_dir`](FileSystem::read_dir); everything else has an answer already.
+/// [`read_dir`](FileSystem::read_dir). All other methods have defaults.
 pub trait FileSystem: Send + Sync {
-    /// The directory at the top. There is no way out of it upwards: it is its own parent.
+    /// The top directory, which is its own parent.
     fn root(&self) -> Handle;
 
-    /// The number of the storage that this is a view of, for the lifetime of the process: two views with one number, such as a
-    /// directory and one below it, name a file that is in both by one handle. `None` for what no other view shows.
+    /// The number of the storage behind this view, for the lifetime of the process. Two views with one number, such as
+    /// a directory and one below it, have the same handle for a file in both. `None` for storage without other views.
     fn storage(&self) -> Option<u64> {
         None
     }
 
-    /// Where this file system begins, as long as it is a view of storage that other file systems may show too.
+    /// The place of this file system's root, if other file systems may show the same storage.
     fn origin(&self) -> Option<Origin> {
         None
     }
 
-    /// Ends this file system at these directories, wherever they are below its root, as if others were mounted there:
-    /// looking one of them up is [`Error::Elsewhere`], it cannot be removed or moved, and handles of it and of
-    /// directories below it are [`Error::Stale`]. Earlier borders are lifted. The root itself is no border.
+    /// Ends this file system at these directories below its root, as if others were mounted there. A lookup of one
+    /// returns [`Error::Elsewhere`]; it cannot be removed or renamed; handles of it and of directories below it are
+    /// [`Error::Stale`]. This replaces earlier borders. The root itself cannot be one.
     fn set_borders(&self, origins: &[Origin]) {
         let _ = origins;
     }
@@ -38,36 +38,36 @@ pub trait FileSystem: Send + Sync {
         Blocking::Always
     }
 
-    /// Whether every change of names and every stable write waits for storage now, so that on a thread that may not wait it is
-    /// answered with [`Error::WouldBlock`](crate::Error::WouldBlock).
+    /// Whether every name change and every stable write currently waits for storage, and so returns
+    /// [`Error::WouldBlock`](crate::Error::WouldBlock) on a thread that may not wait.
     fn changes_wait(&self) -> bool {
         false
     }
 
-    /// What the file system can do.
+    /// The features and limits of the file system.
     fn properties(&self) -> Properties {
         Properties::default()
     }
 
-    /// The attributes of `node` as they are now.
+    /// The current attributes of `node`.
     ///
     /// # Errors
-    /// [`Error::Stale`] when the file is gone, [`Error::BadHandle`] when there never was one.
+    /// [`Error::Stale`] when the file was removed, [`Error::BadHandle`] when the handle is not valid.
     fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes>;
 
-    /// Which of the `wanted` ways to use `node` the caller has, given its `attributes`.
+    /// Returns which of the `wanted` rights the caller has on `node` with these `attributes`.
     ///
-    /// The answer without an override is that of the permission bits; a file system with access lists overrides it.
+    /// The default uses the permission bits; a file system with access lists overrides it.
     ///
     /// # Errors
-    /// Whatever the storage says.
+    /// Those of the storage.
     fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
         let _ = node;
         Ok(permission::by_mode(attributes, &cx.caller) & wanted)
     }
 
-    /// Sets attributes, all or none, and returns them all as they are afterwards. A caller who is not the superuser and
-    /// changes owner, group or size clears the set-id bits, as POSIX asks.
+    /// Sets all of the attributes or none, and returns the resulting attributes. A change of owner, group or size by a
+    /// caller other than root clears the set-id bits, as in POSIX.
     ///
     /// # Errors
     /// [`Error::ReadOnly`] without an override.
@@ -76,22 +76,22 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
-    /// The file that `place` names.
+    /// Looks up a name.
     ///
     /// # Errors
     /// [`Error::NoEntry`], [`Error::NotDirectory`].
     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry>;
 
-    /// The file that `place` names, for one who may not want to know what it is like: a file system that would have to ask somebody else
-    /// for that may tell what it was like before.
+    /// Looks up a name for a caller who may not need current attributes. A file system that would have to fetch them
+    /// may return earlier ones.
     ///
     /// # Errors
-    /// As those of [`FileSystem::lookup`].
+    /// Those of [`FileSystem::lookup`].
     fn find(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Found> {
         self.lookup(cx, place).map(|entry| Found { entry, is_current: true })
     }
 
-    /// The directory above `dir`; the root's is the root itself.
+    /// The parent of `dir`; the root is its own parent.
     ///
     /// # Errors
     /// [`Error::NotDirectory`].
@@ -100,24 +100,24 @@ pub trait FileSystem: Send + Sync {
     /// The target of a symbolic link.
     ///
     /// # Errors
-    /// [`Error::WrongKind`] when `node` is none.
+    /// [`Error::WrongKind`] when `node` is not a symbolic link.
     fn read_link(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {
         let _ = (cx, node);
         Err(Error::WrongKind)
     }
 
-    /// Opens a regular file. Permissions were checked by the caller, once for each use and not only now.
+    /// Opens a regular file. The caller checks permissions for each use, not only now.
     ///
     /// # Errors
-    /// [`Error::IsDirectory`] or [`Error::WrongKind`] for anything but a regular file.
+    /// [`Error::IsDirectory`] or [`Error::WrongKind`] for other files.
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>>;
 
-    /// Whether local processes may lock files, so that clients' locks and theirs must meet.
+    /// Whether local processes may lock files, so that clients' locks must respect theirs.
     fn has_local_locks(&self) -> bool {
         false
     }
 
-    /// Opens a regular file to lock ranges of it against local processes. It is called only where there may be some.
+    /// Opens a regular file to lock ranges against local processes. Only called if [`FileSystem::has_local_locks`].
     ///
     /// # Errors
     /// [`Error::NotSupported`] without an override.
@@ -126,14 +126,14 @@ pub trait FileSystem: Send + Sync {
         Err(Error::NotSupported)
     }
 
-    /// Gives the entries of `dir` that come after `cookie` (0: from the start) to `each`, until it breaks.
+    /// Passes the entries of `dir` after `cookie` (0: from the start) to `each`, until it breaks.
     ///
     /// # Errors
-    /// [`Error::BadCookie`] for a cookie that this directory never gave.
+    /// [`Error::BadCookie`] for a cookie that does not belong to this directory.
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing>;
 
-    /// Makes a regular file, or finds it there as `mode` says. The new file's attributes are those of `set` where it
-    /// names them; else the caller owns it and its mode is 0o644 less nothing.
+    /// Creates a regular file, or opens an existing one as `mode` says. Attributes missing in `set` have defaults: the
+    /// caller owns the file, and its mode is 0o644, without a umask.
     ///
     /// # Errors
     /// [`Error::Exists`] as `mode` says; [`Error::ReadOnly`] without an override.
@@ -142,7 +142,7 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
-    /// Makes anything but a regular file.
+    /// Creates any file other than a regular one.
     ///
     /// # Errors
     /// [`Error::Exists`]; [`Error::ReadOnly`] without an override.
@@ -151,7 +151,7 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
-    /// Gives `node`, which is not a directory, a further name, and returns its attributes.
+    /// Adds a hard link to `node`, which is not a directory, and returns its attributes.
     ///
     /// # Errors
     /// [`Error::Exists`]; [`Error::ReadOnly`] without an override.
@@ -160,7 +160,7 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
-    /// Removes a name that is not a directory's.
+    /// Removes a name of a file other than a directory.
     ///
     /// # Errors
     /// [`Error::IsDirectory`]; [`Error::ReadOnly`] without an override.
@@ -169,8 +169,8 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
-    /// Removes a name like [`FileSystem::remove`], which was seen to be that of `seen` just now: so it need not be found out again
-    /// which file loses it. If the name has passed to another file meanwhile, that one loses it.
+    /// Removes a name like [`FileSystem::remove`]. The caller has just looked it up and found `seen`, which saves
+    /// another lookup. If the name has passed to another file meanwhile, that one loses it.
     ///
     /// # Errors
     /// Those of [`FileSystem::remove`].
@@ -188,7 +188,7 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
-    /// Moves `from` to `to` in one step, over what is there if that is of the same kind (and, if a directory, empty).
+    /// Renames `from` to `to` atomically, over any file there of the same kind (a directory must be empty).
     ///
     /// # Errors
     /// [`Error::CrossDevice`]; [`Error::Invalid`] for a directory into itself; [`Error::ReadOnly`] without an override.
@@ -197,8 +197,7 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
-    /// The value of an extended attribute of a regular file or a directory, if it has that one. Permissions were checked by
-    /// the caller.
+    /// The value of an extended attribute of a regular file or directory, if it exists. The caller checks permissions.
     ///
     /// # Errors
     /// [`Error::NotSupported`] without an override.
@@ -210,14 +209,14 @@ pub trait FileSystem: Send + Sync {
     /// Sets an extended attribute.
     ///
     /// # Errors
-    /// [`Error::Exists`] and [`Error::NoEntry`] as its mode says; [`Error::FileTooBig`] for a value that is larger than any
-    /// can be, [`Error::NoSpace`] when there is no room for it; [`Error::NotSupported`] without an override.
+    /// [`Error::Exists`] and [`Error::NoEntry`] as its mode says; [`Error::FileTooBig`] for a value above the limit;
+    /// [`Error::NoSpace`] when there is no room; [`Error::NotSupported`] without an override.
     fn set_xattr(&self, cx: &Context<'_>, node: &Handle, set: &SetXattr<'_>) -> Result<()> {
         let _ = (cx, node, set);
         Err(Error::NotSupported)
     }
 
-    /// The names of all extended attributes, in the order of their bytes.
+    /// The names of all extended attributes, in byte order.
     ///
     /// # Errors
     /// [`Error::NotSupported`] without an override.
@@ -229,13 +228,13 @@ pub trait FileSystem: Send + Sync {
     /// Removes an extended attribute.
     ///
     /// # Errors
-    /// [`Error::NoEntry`] when there is none of that name; [`Error::NotSupported`] without an override.
+    /// [`Error::NoEntry`] when it does not exist; [`Error::NotSupported`] without an override.
     fn remove_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
         let _ = (cx, node, name);
         Err(Error::NotSupported)
     }
 
-    /// The access lists of `node`. Everybody who sees the file may know them.
+    /// The access lists of `node`, which require no permission on the file.
     ///
     /// # Errors
     /// [`Error::NotSupported`] without an override.
@@ -244,23 +243,23 @@ pub trait FileSystem: Send + Sync {
         Err(Error::NotSupported)
     }
 
-    /// Sets both access lists of `node`, and the nine permission bits that go with the one for the file itself. That the
-    /// caller is its owner was checked. A caller outside the owning group who is not the superuser clears the set-group-id bit.
+    /// Sets both access lists of `node`, and the nine permission bits that match its own list. The caller checks
+    /// ownership. A caller outside the owning group other than root clears the set-group-id bit.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a default list of anything but a directory; [`Error::NoSpace`] when there is no room;
-    /// [`Error::NotSupported`] without an override, and for a symbolic link.
+    /// [`Error::Invalid`] for a default list of a file other than a directory; [`Error::NoSpace`] when there is no
+    /// room; [`Error::NotSupported`] without an override, and for a symbolic link.
     fn set_acls(&self, cx: &Context<'_>, node: &Handle, acls: &Acls) -> Result<()> {
         let _ = (cx, node, acls);
         Err(Error::NotSupported)
     }
 
-    /// Tidies up: called every few seconds from a thread that may wait. A file system that keeps files open lets go here of
-    /// those that were removed behind its back.
+    /// Periodic clean-up, called every few seconds from a thread that may wait. A file system with cached open files
+    /// closes those that were removed by other programs.
     fn maintain(&self) {}
 
-    /// Brings all changes of data and names, by whomever, to stable storage. Nothing is done without an override, as
-    /// for storage that is always as stable as it gets.
+    /// Flushes all changes of data and names to stable storage, whoever made them. Does nothing without an override,
+    /// which is for storage that needs no flush.
     ///
     /// # Errors
     /// An error means that changes since the last success may be lost, unless another call reported them stable. It is
@@ -270,17 +269,16 @@ pub trait FileSystem: Send + Sync {
         Ok(())
     }
 
-    /// Names the memory that holds changes which are not on stable storage yet. The number stays the same, also after
-    /// a restart of the process, as long as none of these changes can have been lost. `None`, as without an override,
-    /// where that is not known.
+    /// Identifies the memory that holds changes that are not on stable storage yet. The number stays the same, even
+    /// after a restart of the process, as long as none of these changes can be lost. `None`, the default, if unknown.
     fn memory(&self) -> Option<u64> {
         None
     }
 
-    /// How full the file system around `node` is.
+    /// The space of the file system around `node`.
     ///
     /// # Errors
-    /// Whatever the storage says.
+    /// Those of the storage.
     fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {
         let _ = (cx, node);
         Ok(Space::default())

@@ -1,4 +1,4 @@
-//! How a wrapper hands calls to what it wraps.
+//! Forwards calls from a wrapper to the wrapped file system.
 
 /// Writes the methods of a [`FileSystem`](crate::FileSystem) or an [`OpenFile`](crate::OpenFile) that a wrapper hands
 /// to the one it wraps.

@@ -15,21 +15,21 @@ impl Handle {
     /// The longest handle, in bytes.
     pub const MAX_BYTES: usize = 20;
 
-    /// Makes a handle of `bytes`, or `None` when there are more than [`Handle::MAX_BYTES`] of them.
+    /// Makes a handle of `bytes`, or `None` if there are more than [`Handle::MAX_BYTES`].
     pub fn new(bytes: &[u8]) -> Option<Handle> {
         let mut handle = Handle { length: u8::try_from(bytes.len()).ok()?, bytes: [0; Self::MAX_BYTES] };
         handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(handle)
     }
 
-    /// Makes a handle of a number, for file systems that count their files.
+    /// Makes a handle of a number, for file systems that number their files.
     pub fn from_u64(id: u64) -> Handle {
         let mut handle = Handle { length: 8, bytes: [0; Self::MAX_BYTES] };
         handle.bytes[..8].copy_from_slice(&id.to_be_bytes());
         handle
     }
 
-    /// The number that [`Handle::from_u64`] put in, or `None` for a handle of another length.
+    /// The number from [`Handle::from_u64`], or `None` for a handle of another length.
     pub fn to_u64(&self) -> Option<u64> {
         self.as_bytes().try_into().ok().map(u64::from_be_bytes)
     }
@@ -40,8 +40,8 @@ impl Handle {
     }
 }
 
-/// In whole words, since every call looks its file up by its handle: behind the length there are only zeros, so that equal handles
-/// have equal words.
+/// Hashes whole words, because every call looks up its file by handle. The bytes behind the length are zeros, so equal
+/// handles have equal words.
 impl Hash for Handle {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let (words, rest) = self.bytes.as_chunks::<8>();

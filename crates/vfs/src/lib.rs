@@ -1,15 +1,15 @@
-//! The [`FileSystem`] trait and the neutral types that go with it.
+//! The [`FileSystem`] trait and its types.
 //!
-//! A `FileSystem` is what Wharf serves and what its client offers. It knows handles, names, attributes and bytes, and
+//! Wharf serves a `FileSystem`, and its client offers one. The trait has handles, names, attributes and bytes, but
 //! nothing of NFS: no status codes, no XDR, no protocol version.
 //!
 //! Three rules hold everywhere:
 //!
-//! - A [`Handle`] names one file for as long as that file exists, through renames and through restarts of the server,
-//!   and never names another one afterwards.
-//! - The *server* decides permissions, with [`FileSystem::access`] and the attributes; a file system may refuse more.
-//! - A call that carries [`Context::may_block`]` == false` runs on an event loop: a file system that would have to wait
-//!   answers [`Error::WouldBlock`] and is asked again from a thread that may wait.
+//! - A [`Handle`] identifies one file for as long as that file exists, across renames and restarts of the server, and
+//!   never identifies another one afterwards.
+//! - The *server* checks permissions, with [`FileSystem::access`] and the attributes; a file system may refuse more.
+//! - A call with [`Context::may_block`]` == false` runs on an event loop. A file system that would have to wait returns
+//!   [`Error::WouldBlock`], and the call is repeated on a thread that may wait.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -7,48 +7,47 @@ use crate::Result;
 pub struct FileLock {
     /// The offset of the first byte.
     pub first_bytes: u64,
-    /// The offset of the last byte; `u64::MAX` for every byte that the file may ever have.
+    /// The offset of the last byte; `u64::MAX` for the rest of the file, however long.
     pub last_bytes: u64,
-    /// Whether nobody else may have a lock there, or only no exclusive one.
+    /// Whether the lock is exclusive, or shared.
     pub exclusive: bool,
 }
 
-/// Who holds a lock, by a number that whoever calls the file system gives: it tells the owners of one file apart,
-/// whichever of their open files they lock by.
+/// The owner of a lock, by a number from the caller. It distinguishes the owners within one file, whichever of their
+/// open files they use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LockOwner(pub u64);
 
-/// What became of a wish for a lock.
+/// The result of a lock request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockOutcome {
-    /// It is held, or could be.
+    /// The lock is held, or would be granted.
     Free,
-    /// This lock of somebody else stands in the way.
+    /// This conflicting lock is held by another owner.
     Taken(FileLock),
 }
 
-/// A file on which the server holds locks for all its clients together, so that local processes meet them. Dropping it
-/// gives up all of them.
+/// A file on which the server holds locks for all its clients together, against local processes. Dropping it releases
+/// all of them.
 ///
-/// It may hold more than it was asked for, a wider range or an exclusive lock instead of a shared one, where the exact
-/// locks would cost too much. Local processes then wait for longer than necessary, and never get a lock too early.
+/// It may hold more than requested, a wider range or an exclusive lock, where exact locks would cost too much. Local
+/// processes then wait longer than necessary, but never get a lock too early.
 pub trait LockFile: Send {
-    /// Makes `lock` the one that is held in its range, in place of what was held there. It does not wait. When another
-    /// one is in the way, or after an error, what was held before still is.
+    /// Sets `lock` in its range, replacing what was held there. Does not wait. On a conflict or error, nothing changes.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// Those of the system.
     fn take(&mut self, lock: FileLock) -> Result<LockOutcome>;
 
-    /// Gives up what is held in `ranges`: in order, without overlaps, both ends included.
+    /// Releases `ranges`: in order, without overlaps, both ends included.
     ///
     /// # Errors
-    /// Whatever the system says; what was not given up then stays held, until a later release or until this is dropped.
+    /// Those of the system. What was not released stays held, until a later release or until this is dropped.
     fn release(&mut self, ranges: &[RangeInclusive<u64>]) -> Result<()>;
 
-    /// Whether a lock could be had next to those of local processes.
+    /// Whether a lock would conflict with those of local processes.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// Those of the system.
     fn test(&self, wanted: FileLock) -> Result<LockOutcome>;
 }

@@ -1,9 +1,9 @@
 use std::fmt;
 
-/// One component of a path: what a directory maps to a file.
+/// One component of a path.
 ///
-/// A name is 1 to [`Name::MAX_BYTES`] bytes without `/` and NUL, need not be UTF-8, and is never `.` or `..`: a server
-/// answers those itself ([`FileSystem::parent`](crate::FileSystem::parent)), so that no name leads out of a directory.
+/// A name is 1 to [`Name::MAX_BYTES`] bytes without `/` and NUL, not necessarily UTF-8, and never `.` or `..`. A server
+/// handles those itself ([`FileSystem::parent`](crate::FileSystem::parent)), so that no name leads out of a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name<'a>(&'a [u8]);
 
@@ -31,7 +31,7 @@ impl<'a> Name<'a> {
     /// Checks `bytes` and makes a name of them.
     ///
     /// # Errors
-    /// One [`NameError`] for each rule above.
+    /// A [`NameError`] for each rule above.
     pub fn new(bytes: &'a [u8]) -> Result<Name<'a>, NameError> {
         match bytes {
             [] => Err(NameError::Empty),

@@ -1,23 +1,23 @@
 use crate::Device;
 
-/// What to do when the name of a file to create exists already (RFC 1813 §3.3.8).
+/// How CREATE treats an existing file (RFC 1813 §3.3.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateMode {
-    /// Take the file that is there, and set its size if one is asked for.
+    /// Open the existing file, and set its size if requested.
     Unchecked,
     /// Refuse with [`Error::Exists`](crate::Error::Exists).
     Guarded,
-    /// Refuse with [`Error::Exists`](crate::Error::Exists), unless that file was made with this same verifier: then it was this very call,
-    /// sent again. The verifier is on stable storage when the call returns, and survives a restart.
+    /// Refuse with [`Error::Exists`](crate::Error::Exists), unless the file was created with this same verifier: then
+    /// this is a retransmission. The verifier is on stable storage when the call returns, and survives a restart.
     Exclusive([u8; 8]),
 }
 
-/// What to make besides regular files.
+/// A file to create other than a regular one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewNode<'a> {
     /// A directory.
     Directory,
-    /// A symbolic link with this target, which is not looked at.
+    /// A symbolic link with this target, which is not resolved.
     Symlink(&'a [u8]),
     /// A block device.
     BlockDevice(Device),

@@ -1,12 +1,12 @@
-/// Where a file system begins in the storage that it is a view of. Two file systems with the same `device` and `fileid`
-/// show the same directory, by whatever path each was reached.
+/// The place of a file system's root in its storage. Two file systems with the same `device` and `fileid` show the same
+/// directory, whatever their paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// The number of the storage, which may be another one after a restart of the machine.
+    /// The number of the storage, which may change when the machine restarts.
     pub device: u64,
     /// The number of the root directory there.
     pub fileid: u64,
-    /// What tells this directory from a later one with the same number. It survives restarts.
+    /// Distinguishes this directory from a later one with the same number. It survives restarts.
     pub birth: u64,
 }
 

@@ -1,10 +1,10 @@
-//! What the permission bits of a file allow, in user space.
+//! Checks the permission bits of a file.
 
 use crate::{Access, Attributes, Caller, FileKind};
 
-/// The ways to use a file that its permission bits give to `caller` (POSIX.1-2017 §4.5).
+/// The rights that the permission bits of a file give to `caller` (POSIX.1-2017 §4.5).
 ///
-/// The superuser may do everything, but run only what has an execute bit.
+/// Root may do everything, but only execute a file with an execute bit.
 pub fn by_mode(attributes: &Attributes, caller: &Caller<'_>) -> Access {
     if caller.is_root() {
         return superuser(attributes);
@@ -27,12 +27,12 @@ fn superuser(attributes: &Attributes) -> Access {
     }
 }
 
-/// Whether `caller` may do what only a file's owner may: the owner or the superuser.
+/// Whether `caller` has the rights of the file's owner: the owner or root.
 pub fn is_owner(attributes: &Attributes, caller: &Caller<'_>) -> bool {
     caller.is_root() || caller.uid == attributes.uid
 }
 
-/// Whether the sticky bit of `dir` keeps `caller` from removing or renaming `victim` in it.
+/// Whether the sticky bit of `dir` prevents `caller` from removing or renaming `victim` in it.
 pub fn is_sticky_for(dir: &Attributes, victim: &Attributes, caller: &Caller<'_>) -> bool {
     dir.mode & 0o1000 != 0 && !is_owner(dir, caller) && !is_owner(victim, caller)
 }

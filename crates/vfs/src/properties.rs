@@ -1,30 +1,31 @@
-/// Whether calls of a file system wait.
+/// Whether calls to a file system wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocking {
     /// They never do: memory.
     Never,
-    /// Some do, and those answer [`Error::WouldBlock`](crate::Error::WouldBlock) when they may not.
+    /// Some do, and return [`Error::WouldBlock`](crate::Error::WouldBlock) when they may not.
     Sometimes,
-    /// Any may, and none asks: the server calls this file system only from threads that may wait.
+    /// Any may, without checking whether it is allowed: the server calls this file system only from threads that may
+    /// wait.
     Always,
 }
 
-/// What a file system can do and how large things may get.
+/// The features and limits of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Properties {
     /// The longest name, in bytes.
     pub max_name_bytes: u32,
-    /// The most names that one file can have.
+    /// The maximum number of names of a file.
     pub max_links: u32,
     /// The largest file, in bytes.
     pub max_file_bytes: u64,
-    /// The smallest step of a time stamp, in nanoseconds.
+    /// The resolution of time stamps, in nanoseconds.
     pub time_step_ns: u32,
     /// Whether a file can have several names.
     pub hard_links: bool,
     /// Whether there are symbolic links.
     pub symlinks: bool,
-    /// Whether every kind of file is handled alike, so that one answer holds for the whole file system.
+    /// Whether these properties are the same for all files.
     pub homogeneous: bool,
     /// Whether times can be set.
     pub times_can_be_set: bool,
@@ -34,15 +35,16 @@ pub struct Properties {
     pub case_preserving: bool,
     /// Whether files and directories can have extended attributes.
     pub xattrs: bool,
-    /// Whether nobody changes files but through this very object, as in memory: then clients may be promised to be told of every
-    /// change. Programs on the same machine change a host directory.
+    /// Whether files change only through this object, as in memory. Then clients can be promised a callback before
+    /// every change. In a host directory, local programs change files.
     pub exclusive: bool,
     /// Whether files can have access lists, and directories default ones.
     pub acls: bool,
-    /// Whether open files can be locked ([`OpenFile::lock`](crate::OpenFile::lock)). Where not, whoever has use for locks keeps them itself.
+    /// Whether open files can be locked ([`OpenFile::lock`](crate::OpenFile::lock)). If not, the caller must keep locks
+    /// itself.
     pub locks: bool,
-    /// What a directory's cookies belong to: cookies that were given under one number are not understood under another.
-    /// A file system whose cookies survive a restart always says the same.
+    /// The verifier of directory cookies: cookies of one verifier are invalid under another. A file system whose
+    /// cookies survive a restart always returns the same.
     pub cookie_verifier: u64,
 }
 

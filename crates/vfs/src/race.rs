@@ -1,21 +1,21 @@
-//! Names that others make and remove between two looks at them.
+//! Retries operations on names that other processes create and remove concurrently.
 
 use std::io;
 
 use crate::Error;
 
-/// How often a call looks at a name again before the caller is told to try later. Loops may be nested: more would hold up
-/// an event loop.
+/// How often an operation is retried before it fails temporarily. Loops may be nested: a higher limit would delay an
+/// event loop.
 const MAX_ATTEMPTS: u32 = 64;
 
-/// How much longer each attempt waits than the one before, in turns of an empty loop: some microseconds at the end. Two
-/// threads that wait for the lock of one directory by turns keep step without that, and one always comes too late.
+/// Each retry waits this many spins longer than the one before, at the end some microseconds. Otherwise two threads
+/// that take the lock of one directory in turn stay in step, and one always loses.
 const SPINS: u32 = 32;
 
-/// Repeats `attempt` while it returns `None`: then somebody else made or removed the name between two looks at it.
+/// Repeats `attempt` while it returns `None`, because another process created or removed the name between two lookups.
 ///
 /// # Errors
-/// Those of `attempt`; [`Error::TryLater`] when it never comes to an end.
+/// Those of `attempt`; [`Error::TryLater`] after too many attempts.
 pub fn until_won<T, E: From<Error>>(mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<T, E> {
     for number in 0..MAX_ATTEMPTS {
         if let Some(done) = attempt()? {
@@ -26,7 +26,7 @@ pub fn until_won<T, E: From<Error>>(mut attempt: impl FnMut() -> Result<Option<T
     Err(Error::TryLater(io::Error::other("others keep making and removing this name")).into())
 }
 
-/// What was done with a file that was found just before, or `None` when somebody else removed the file in between.
+/// The result of an operation on a file that was just looked up, or `None` if the file was removed in between.
 ///
 /// # Errors
 /// Those of `done`, but for [`Error::NoEntry`] and [`Error::Stale`].

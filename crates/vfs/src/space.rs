@@ -7,10 +7,10 @@ pub struct Space {
     pub free_bytes: u64,
     /// Free bytes that the caller may use.
     pub available_bytes: u64,
-    /// How many files there can be.
+    /// The maximum number of files.
     pub total_files: u64,
-    /// How many more there can be.
+    /// The number of files that can still be created.
     pub free_files: u64,
-    /// How many more the caller may make.
+    /// The number of files that the caller can still create.
     pub available_files: u64,
 }

@@ -1,5 +1,4 @@
-/// The name of an extended attribute of the user's, without the `user.` that operating systems put in front
-/// (RFC 8276 §5).
+/// The name of a user extended attribute, without the prefix `user.` of operating systems (RFC 8276 §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct XattrName<'a>(&'a [u8]);
 
@@ -18,7 +17,7 @@ pub enum XattrNameError {
 }
 
 impl<'a> XattrName<'a> {
-    /// The longest name, in bytes: Linux has 255 with `user.` in front.
+    /// The longest name, in bytes: Linux allows 255 including `user.`.
     pub const MAX_BYTES: usize = 250;
 
     /// Makes a name of `bytes`.
@@ -40,14 +39,14 @@ impl<'a> XattrName<'a> {
     }
 }
 
-/// What to do when an extended attribute exists already, or does not.
+/// How a set treats an existing or missing extended attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum XattrMode {
-    /// Make it or replace it.
+    /// Create or replace it.
     Either,
-    /// Refuse with [`Error::Exists`](crate::Error::Exists) when there is one.
+    /// Refuse with [`Error::Exists`](crate::Error::Exists) if it exists.
     Create,
-    /// Refuse with [`Error::NoEntry`](crate::Error::NoEntry) when there is none.
+    /// Refuse with [`Error::NoEntry`](crate::Error::NoEntry) if it does not exist.
     Replace,
 }
 
@@ -58,7 +57,7 @@ pub struct SetXattr<'a> {
     pub name: XattrName<'a>,
     /// Its value.
     pub value: &'a [u8],
-    /// What to do when there is one, or none.
+    /// How to treat an existing or missing attribute.
     pub mode: XattrMode,
 }
 
