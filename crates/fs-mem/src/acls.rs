@@ -1,14 +1,14 @@
-//! The access lists of one file: kept only where the permission bits do not say the same.
+//! The access lists of one file. They are stored only where the permission bits cannot express them.
 
 use vfs::{Access, Acls, Attributes, Caller, Error, FileKind, PosixAcl, Result};
 
 use crate::node::Node;
 use crate::set;
 
-/// What an entry takes: its tag, its number and what it allows.
+/// The size of an entry: its tag, its number and its rights.
 const ENTRY_BYTES: usize = 12;
 
-/// The lists of one file. Its owner gives [`Lists::used_bytes`] back to the supply that they were taken from.
+/// The lists of one file. Their owner returns [`Lists::used_bytes`] to the supply that they were taken from.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     /// Its nine permission bits are always those of the file's mode.
@@ -21,7 +21,7 @@ impl Lists {
         Lists { access: Some(access).filter(|acl| !acl.is_minimal()), default }
     }
 
-    /// The mode and the lists of a file that is made with `mode` in the directory whose lists these are.
+    /// The mode and lists of a new file with `mode` in the directory that has these lists.
     pub(crate) fn of_child(&self, kind: FileKind, mode: u32) -> (u32, Lists) {
         let Some(default) = self.default.as_ref().filter(|_| kind != FileKind::Symlink) else {
             return (mode, Lists::default());
@@ -40,14 +40,14 @@ impl Lists {
         self.access.is_none() && self.default.is_none()
     }
 
-    /// Follows a change of the file's mode.
+    /// Updates the list after a change of the file's mode.
     pub(crate) fn set_mode(&mut self, mode: u32) {
         if let Some(access) = &mut self.access {
             access.set_mode(mode);
         }
     }
 
-    /// What the list gives to a caller who is neither the superuser nor the owner; `None` when the mode decides.
+    /// The rights of a caller who is neither root nor the owner; `None` when the mode decides.
     pub(crate) fn evaluate(&self, attributes: &Attributes, caller: &Caller<'_>) -> Option<Access> {
         self.access.as_ref().map(|access| access.evaluate(attributes, caller))
     }

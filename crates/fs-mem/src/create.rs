@@ -1,4 +1,4 @@
-//! Making files of every kind, and giving them further names.
+//! Creates files of every kind and hard links.
 
 use std::sync::Arc;
 
@@ -16,20 +16,20 @@ use crate::xattrs::Xattrs;
 /// The longest target of a symbolic link, in bytes: Linux's PATH_MAX less its NUL.
 pub(crate) const MAX_TARGET_BYTES: usize = 4095;
 
-/// The most names of one file.
+/// The maximum number of names of a file.
 pub(crate) const MAX_LINKS: u32 = 65_000;
 
-/// What is to be made.
+/// A file to be created.
 struct Birth {
     kind: FileKind,
     device: Device,
     content: Content,
-    /// The mode when the caller names none.
+    /// The default mode.
     mode: u32,
     verifier: Option<[u8; 8]>,
 }
 
-/// Under which name something is to be made, for whom, and with which attributes.
+/// The name, owner and attributes of a file to be created.
 #[derive(Clone, Copy)]
 pub(crate) struct Wish<'a> {
     pub(crate) name: Name<'a>,
@@ -65,8 +65,8 @@ impl Birth {
 }
 
 impl Birth {
-    /// The attributes at birth: in a directory with the set-group-id bit, files get its group, and directories the bit. The
-    /// mode and the lists are what the directory's default list made of the mode that was asked for.
+    /// The initial attributes. In a directory with the set-group-id bit, files get its group, and directories the bit.
+    /// The directory's default list has already been applied to the mode and the lists.
     fn into_state(self, dir: &State, wish: Wish<'_>, now: Timestamp, (mode, lists): (u32, Lists)) -> State {
         let Wish { caller, set, .. } = wish;
         let inherits = dir.mode & SET_GID != 0;
@@ -101,7 +101,7 @@ fn symlink(target: &[u8]) -> Result<Content> {
 }
 
 impl Node {
-    /// Makes a regular file in this directory, or finds it there as `mode` says.
+    /// Creates a regular file in this directory, or opens an existing one as `mode` says.
     pub(crate) fn create(&self, wish: Wish<'_>, mode: CreateMode) -> Result<Entry> {
         let mut state = self.write();
         let existing = state.live_directory()?.get(wish.name.as_bytes()).cloned();
@@ -114,7 +114,7 @@ impl Node {
         Ok(self.volume().entry(&existing))
     }
 
-    /// What creating this file, which exists already, comes to.
+    /// Handles the creation of this file, which exists already.
     fn be_created_again(&self, wish: Wish<'_>, mode: CreateMode) -> Result<()> {
         match mode {
             CreateMode::Guarded => Err(Error::Exists),
@@ -129,7 +129,7 @@ impl Node {
         }
     }
 
-    /// Makes anything but a regular file in this directory.
+    /// Creates any file other than a regular one in this directory.
     pub(crate) fn make(&self, wish: Wish<'_>, node: NewNode<'_>) -> Result<Entry> {
         if wish.set.size_bytes.is_some() {
             return Err(Error::Invalid);
@@ -143,7 +143,7 @@ impl Node {
         Ok(self.volume().entry(&child))
     }
 
-    /// Gives `node` the further name `name` in this directory.
+    /// Adds the hard link `name` to `node` in this directory.
     pub(crate) fn link(&self, node: &Arc<Node>, name: Name<'_>) -> Result<Attributes> {
         let now = self.volume().now();
         let mut state = self.write();
@@ -174,7 +174,7 @@ impl Node {
         }
     }
 
-    /// Makes a node and puts its name, which is not there yet, into this directory, whose lock the caller holds.
+    /// Creates a node and adds its name to this directory, whose lock the caller holds. The name must be free.
     fn bear(&self, dir: &mut State, birth: Birth, wish: Wish<'_>) -> Result<Arc<Node>> {
         let volume = self.volume();
         let inherited = dir.lists.of_child(birth.kind, wish.set.mode.unwrap_or(birth.mode));

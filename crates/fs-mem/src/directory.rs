@@ -1,7 +1,7 @@
 //! The names in a directory.
 //!
-//! Every entry has a cookie that this directory gave to no other entry before and gives to none after, so that a listing
-//! that goes on after a cookie is right whatever was added or removed meanwhile.
+//! The cookie of an entry is unique for the life of the directory. So a listing that continues after a cookie is right,
+//! whatever was added or removed meanwhile.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use crate::node::Node;
 
-/// What a directory of `n` names is said to be large: `n` times this.
+/// The reported size of a directory is this times the number of names.
 const BYTES_PER_ENTRY: u64 = 32;
 
-/// The cookie before that of the first entry; no entry has it.
+/// The cookie before the first entry; no entry has it.
 const NO_COOKIE: u64 = 0;
 
 /// One entry.
@@ -37,7 +37,7 @@ impl Directory {
         self.entries.get(cookie).map(|child| &child.node)
     }
 
-    /// Adds a name; one that is there already keeps its cookie and leads to `node` from now on.
+    /// Adds a name. An existing name keeps its cookie and leads to `node` from now on.
     pub(crate) fn insert(&mut self, name: &[u8], node: Arc<Node>) -> Option<Arc<Node>> {
         if let Some(child) = self.cookies.get(name).and_then(|cookie| self.entries.get_mut(cookie)) {
             return Some(std::mem::replace(&mut child.node, node));
@@ -62,12 +62,12 @@ impl Directory {
         self.entries.len() as u64 * BYTES_PER_ENTRY
     }
 
-    /// Whether `cookie` was given by this directory, be its entry still there or not.
+    /// Whether this directory has ever used `cookie`, even if its entry was removed.
     pub(crate) fn gave(&self, cookie: u64) -> bool {
         (NO_COOKIE..=self.last_cookie).contains(&cookie)
     }
 
-    /// At most `limit` entries after the one that had `cookie`.
+    /// Returns at most `limit` entries after the one with `cookie`.
     pub(crate) fn after(&self, cookie: u64, limit: usize) -> Vec<Child> {
         let later = (Bound::Excluded(cookie), Bound::Unbounded);
         self.entries.range(later).take(limit).map(|(_, child)| child.clone()).collect()

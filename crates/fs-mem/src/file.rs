@@ -9,7 +9,7 @@ use crate::node::{Content, Node, State};
 use crate::pages::Pages;
 use crate::space::Supply;
 
-/// An open regular file: it keeps its node when the last name is removed.
+/// An open regular file. It keeps its node alive after the last name is removed.
 pub(crate) struct MemFile {
     node: Arc<Node>,
     mode: OpenMode,
@@ -25,7 +25,7 @@ impl MemFile {
         Ok(MemFile { node, mode })
     }
 
-    /// Changes the pages as `change` says, as a write does.
+    /// Changes the pages with `change`, and updates the attributes as for a write.
     fn change_pages(&self, cx: &Context<'_>, change: impl FnOnce(&mut Pages, &Supply) -> Result<()>) -> Result<()> {
         if self.mode == OpenMode::Read {
             return Err(Error::AccessDenied);
@@ -38,7 +38,8 @@ impl MemFile {
         Ok(())
     }
 
-    /// Notes the time of a read as Linux's `relatime` does: only the first after a change, so that reads share a lock.
+    /// Updates the access time as Linux's `relatime` does, only on the first read after a change, so that reads share a
+    /// lock.
     fn note_access(&self) {
         let now = self.node.volume().now();
         self.node.write().accessed = now;
@@ -72,7 +73,7 @@ impl OpenFile for MemFile {
         Ok(Written { count, stability })
     }
 
-    /// Memory is as stable as this file system gets.
+    /// There is no storage to flush to.
     fn sync(&self, _cx: &Context<'_>) -> Result<()> {
         Ok(())
     }

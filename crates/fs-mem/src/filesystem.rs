@@ -15,7 +15,7 @@ use crate::pages::MAX_FILE_BYTES;
 use crate::rename::{Spot, rename};
 use crate::volume::Volume;
 
-/// How many entries of a listing are taken out of a directory at once.
+/// The number of entries that a listing takes from a directory at once.
 const LISTING_BATCH: usize = 128;
 
 /// A file system in memory. Dropping it frees all files that are not open.
@@ -81,7 +81,7 @@ impl FileSystem for MemFs {
 
     fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
         let by_mode = permission::by_mode(attributes, &cx.caller);
-        // No list stops the superuser, and the owner's entry of a list is the owner's permission bits.
+        // No list restricts root, and the owner's entry of a list is equal to the owner's permission bits.
         if !self.volume.has_lists() || permission::is_owner(attributes, &cx.caller) {
             return Ok(by_mode & wanted);
         }
@@ -211,7 +211,7 @@ impl FileSystem for MemFs {
 }
 
 impl Drop for MemFs {
-    /// Takes the tree apart level by level: freeing it from the root down would take a stack as deep as the tree.
+    /// Frees the tree level by level: freeing it recursively would need a stack as deep as the tree.
     fn drop(&mut self) {
         let mut nodes = vec![Arc::clone(&self.root)];
         while let Some(node) = nodes.pop() {

@@ -1,24 +1,23 @@
-//! [`MemFs`]: a complete [`FileSystem`](vfs::FileSystem) that lives in memory.
+//! [`MemFs`]: a complete [`FileSystem`](vfs::FileSystem) in memory.
 //!
-//! Everything is gone when the last reference to it goes: a handle or a cookie from before a restart is refused as
-//! stale, and never names another file.
+//! Its files are lost with the last reference to it. A handle or cookie from before a restart is refused as stale, and
+//! never leads to another file.
 //!
 //! # Locks
 //!
-//! Every node has one read-write lock over its attributes and content; the table from numbers to nodes is split into
-//! shards. Nothing else is shared by reads, and reads of one open file take only that file's lock, for reading.
+//! Every node has one read-write lock for its attributes and content. The table of nodes is split into shards. Reads
+//! share nothing else, and reads of an open file take only that file's lock, for reading.
 //!
-//! Locks are taken in this order, which no operation departs from:
+//! Locks are taken in this order:
 //!
-//! 1. the volume's rename lock, by renames between two directories only: while it is held, no directory gets another
-//!    parent, so it is certain which directories are above which;
-//! 2. directories, the one above before the one below; of two where neither is above the other, any first, because only
-//!    the holder of the rename lock ever holds two such;
-//! 3. one node named in a directory that is held; further ones only after that lock was given back;
-//! 4. a shard of the table, for one look-up or change.
+//! 1. The volume's rename lock, for renames between two directories. It prevents changes of any directory's parent.
+//! 2. Directories, the parent before the child. Two unrelated ones may be taken in any order, because only the holder
+//! of the rename lock takes two.
+//! 3. One node with a name in a locked directory. A further one only after that lock was released.
+//! 4. A shard of the table, for one operation.
 //!
-//! No lock is held while a caller's code runs (the consumer of a listing), nor while the pages of a file are freed
-//! because it lost its last name.
+//! No lock is held while code of the caller runs (the consumer of a listing), or while the pages of a removed file are
+//! freed.
 #![forbid(unsafe_code)]
 
 mod acls;

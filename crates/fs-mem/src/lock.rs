@@ -1,6 +1,6 @@
-//! Locks that outlive a panic of their holder.
+//! Locks that ignore poisoning.
 //!
-//! No code of this crate can panic between two halves of a change, so what a poisoned lock guards is whole.
+//! No code of this crate can panic in the middle of a change, so the data of a poisoned lock is consistent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

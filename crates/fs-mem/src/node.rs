@@ -1,4 +1,4 @@
-//! One file of any kind: its attributes and its content under one lock.
+//! A file of any kind, with its attributes and content under one lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -25,12 +25,12 @@ pub(crate) enum Content {
     Special,
 }
 
-/// What of a node changes.
+/// The mutable part of a node.
 pub(crate) struct State {
     pub(crate) mode: u32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// How many names lead here; a directory's own `.` and its children's `..` count too. 0: removed.
+    /// The number of names, including a directory's own `.` and its children's `..`. 0: removed.
     pub(crate) links: u32,
     pub(crate) accessed: Timestamp,
     pub(crate) modified: Timestamp,
@@ -43,7 +43,7 @@ pub(crate) struct State {
     pub(crate) lists: Lists,
 }
 
-/// What of a node never changes.
+/// The immutable part of a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Identity {
     pub(crate) id: u64,
@@ -52,10 +52,10 @@ pub(crate) struct Identity {
     pub(crate) created: Timestamp,
 }
 
-/// One file of any kind. It counts as one file of its volume until it is dropped.
+/// A file of any kind. It counts as a file of its volume until it is dropped.
 pub(crate) struct Node {
     identity: Identity,
-    /// The number of the directory above; only a directory has one. Changed under the rename lock only.
+    /// The number of the parent; only directories have one. It changes only under the rename lock.
     parent: AtomicU64,
     volume: Arc<Volume>,
     state: RwLock<State>,
@@ -66,7 +66,7 @@ impl Node {
         Node { identity, parent: AtomicU64::new(parent), volume, state: RwLock::new(state) }
     }
 
-    /// The directory at the top of a new file system, which the volume has counted already.
+    /// The root of a new file system, which the volume has already counted.
     pub(crate) fn new_root(volume: &Arc<Volume>, options: &MemOptions) -> Arc<Node> {
         let (id, now) = (volume.new_id(), volume.now());
         let identity = Identity { id, kind: FileKind::Directory, device: Device::default(), created: now };
@@ -129,7 +129,7 @@ impl Node {
         self.attributes_of(&self.read())
     }
 
-    /// The attributes, for a caller who holds the lock already.
+    /// The attributes; the caller holds the lock.
     pub(crate) fn attributes_of(&self, state: &State) -> Attributes {
         Attributes {
             kind: self.identity.kind,
@@ -171,7 +171,7 @@ impl Content {
         }
     }
 
-    /// What was taken from the volume's bytes for this.
+    /// The bytes that this node uses of the volume.
     pub(crate) fn used_bytes(&self) -> u64 {
         match self {
             Content::Regular(pages) => pages.used_bytes(),
@@ -188,7 +188,7 @@ impl State {
         self.change += 1;
     }
 
-    /// Notes that bytes or names changed.
+    /// Updates times and change number after a change of data or names.
     pub(crate) fn modify(&mut self, now: Timestamp) {
         self.modified = now;
         self.touch(now);
@@ -202,7 +202,7 @@ impl State {
         }
     }
 
-    /// The names, of a directory that was not removed: names can be put into it.
+    /// The names of a directory that was not removed, so that names can be added.
     pub(crate) fn live_directory(&mut self) -> Result<&mut Directory> {
         match &mut self.content {
             Content::Directory(_) if self.links == 0 => Err(Error::Stale),

@@ -4,12 +4,12 @@ use std::time::SystemTime;
 
 use vfs::Timestamp;
 
-/// Where a [`MemFs`](crate::MemFs) gets the time from.
+/// The source of time for a [`MemFs`](crate::MemFs).
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 
 impl Clock {
-    /// Makes a clock of a function, which is called with locks held and so must not use the file system itself.
+    /// Makes a clock of a function. It is called with locks held, so it must not use the file system.
     pub fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Clock {
         Clock(Arc::new(now))
     }
@@ -32,13 +32,13 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// How large a [`MemFs`](crate::MemFs) may get, and what its root is like.
+/// The limits and the root of a [`MemFs`](crate::MemFs).
 #[derive(Debug, Clone)]
 pub struct MemOptions {
-    /// The most bytes that all pages of files, targets of symbolic links and extended attributes may take together.
+    /// The maximum size of all pages, targets of symbolic links and extended attributes together.
     pub capacity_bytes: u64,
-    /// The most files, where every further hard link counts as one too. Each takes about half a KiB of memory, which is
-    /// not counted in `capacity_bytes`.
+    /// The maximum number of files; each further hard link also counts. Each takes about half a KiB of memory, which is
+    /// not part of `capacity_bytes`.
     pub max_files: u64,
     /// The twelve permission bits of the root.
     pub root_mode: u32,
@@ -46,7 +46,7 @@ pub struct MemOptions {
     pub root_uid: u32,
     /// The group of the root.
     pub root_gid: u32,
-    /// Where time stamps come from.
+    /// The source of time stamps.
     pub clock: Clock,
 }
 

@@ -1,7 +1,7 @@
-//! The bytes of a regular file.
+//! The data of a regular file.
 //!
-//! Only pages that were written exist; everything else below the size reads as zeros. Bytes of a page past the size of
-//! the file are always zero, so that extending the file shows none of what was cut off.
+//! Only written pages exist; everything else below the size reads as zeros. The bytes of a page behind the size are
+//! always zero, so that extending the file reveals no truncated data.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,15 +10,15 @@ use vfs::{Error, Result, Seek};
 
 use crate::space::Supply;
 
-/// The unit of memory of a file.
+/// The size of a page.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// The largest file, in bytes: what a signed 64-bit offset reaches.
+/// The maximum size of a file: the largest signed 64-bit offset.
 pub(crate) const MAX_FILE_BYTES: u64 = i64::MAX.cast_unsigned();
 
 const PAGE: u64 = PAGE_BYTES as u64;
 
-/// A sparse file's content. Its owner gives [`Pages::used_bytes`] back to the supply that writes took from.
+/// The content of a sparse file. Its owner returns [`Pages::used_bytes`] to the supply that writes took from.
 #[derive(Default)]
 pub(crate) struct Pages {
     size_bytes: u64,
@@ -45,7 +45,7 @@ impl Pages {
         self.pages.len() as u64 * PAGE
     }
 
-    /// Copies what there is from `offset_bytes` on, and says how many bytes that was.
+    /// Copies data from `offset_bytes` on, and returns the number of bytes.
     pub(crate) fn read(&self, offset_bytes: u64, into: &mut [u8]) -> usize {
         let available = self.size_bytes.saturating_sub(offset_bytes);
         let count = usize::try_from(available).map_or(into.len(), |available| available.min(into.len()));
@@ -65,7 +65,7 @@ impl Pages {
         count
     }
 
-    /// Writes `data`, or as much of its beginning as `supply` has pages for, and says how many bytes that was.
+    /// Writes `data`, or as much of it as `supply` has pages for, and returns the number of bytes.
     ///
     /// # Errors
     /// [`Error::NoSpace`] and [`Error::FileTooBig`] when nothing was written.
@@ -87,7 +87,7 @@ impl Pages {
         Ok(written)
     }
 
-    /// Writes the part of `data` that falls into the page of `offset_bytes`.
+    /// Writes the part of `data` within the page of `offset_bytes`.
     fn write_page(&mut self, offset_bytes: u64, data: &[u8], supply: &Supply) -> Result<usize> {
         let start = (offset_bytes % PAGE) as usize;
         let part = &data[..data.len().min(PAGE_BYTES - start)];
@@ -101,7 +101,7 @@ impl Pages {
         Ok(part.len())
     }
 
-    /// Where the next data or hole begins at or after `offset_bytes`: pages are data, and there is a hole behind the end.
+    /// The start of the next data or hole at or after `offset_bytes`. Pages are data, and a hole follows the end.
     pub(crate) fn seek(&self, offset_bytes: u64, what: Seek) -> Option<u64> {
         if offset_bytes >= self.size_bytes {
             return None;
@@ -120,7 +120,7 @@ impl Pages {
         }
     }
 
-    /// Makes the pages of a range that are not there yet, all or none, and extends the file to its end.
+    /// Allocates the missing pages of a range, all or none, and extends the file to its end.
     ///
     /// # Errors
     /// [`Error::NoSpace`], [`Error::FileTooBig`].
@@ -138,7 +138,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Makes a range a hole: whole pages go, and parts of pages become zeros.
+    /// Makes a range a hole: frees whole pages, and zeroes parts of pages.
     pub(crate) fn deallocate(&mut self, range_bytes: &Range<u64>, supply: &Supply) {
         let end = range_bytes.end.min(self.size_bytes.next_multiple_of(PAGE));
         let first_whole = range_bytes.start.div_ceil(PAGE);
@@ -150,7 +150,7 @@ impl Pages {
         self.zero_in_page((end / PAGE * PAGE).max(range_bytes.start), end);
     }
 
-    /// Makes the bytes from `start` to `end`, or to the end of the page of `start`, zeros.
+    /// Zeroes the bytes from `start` to `end`, or to the end of the page of `start`.
     fn zero_in_page(&mut self, start: u64, end: u64) {
         let index = start / PAGE;
         let page_start = index * PAGE;
@@ -161,7 +161,7 @@ impl Pages {
         }
     }
 
-    /// Cuts the file or extends it with a hole.
+    /// Truncates the file, or extends it with a hole.
     ///
     /// # Errors
     /// [`Error::FileTooBig`].

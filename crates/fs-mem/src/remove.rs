@@ -7,7 +7,7 @@ use vfs::{Error, Name, Result, Timestamp};
 use crate::node::{Content, Node};
 
 impl Node {
-    /// Removes the name of anything but a directory.
+    /// Removes a name of a file other than a directory.
     pub(crate) fn remove(&self, name: Name<'_>) -> Result<()> {
         self.unlink(name, |child| if child.is_directory() { Err(Error::IsDirectory) } else { Ok(()) }).map(drop)
     }
@@ -17,8 +17,8 @@ impl Node {
         self.unlink(name, |child| if child.is_directory() { Ok(()) } else { Err(Error::NotDirectory) }).map(drop)
     }
 
-    /// Removes a name whose node `check` accepts. The node is returned so that it is freed when this directory's lock is
-    /// not held any more.
+    /// Removes a name whose node `check` accepts. Returns the node, so that the caller frees it without this
+    /// directory's lock.
     fn unlink(&self, name: Name<'_>, check: impl Fn(&Node) -> Result<()>) -> Result<Arc<Node>> {
         let now = self.volume().now();
         let mut state = self.write();
@@ -32,7 +32,7 @@ impl Node {
         Ok(child)
     }
 
-    /// Notes that one name less leads here; a directory has only one, and must be empty.
+    /// Decrements the number of names; a directory has only one, and must be empty.
     pub(crate) fn lose_name(&self, now: Timestamp) -> Result<()> {
         let mut state = self.write();
         match &state.content {

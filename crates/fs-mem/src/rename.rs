@@ -7,18 +7,18 @@ use vfs::{Error, Name, Result, Timestamp};
 use crate::node::{Node, State};
 use crate::volume::Volume;
 
-/// A name in a directory that was found.
+/// A name in a locked directory.
 #[derive(Clone, Copy)]
 pub(crate) struct Spot<'a> {
     pub(crate) dir: &'a Node,
     pub(crate) name: Name<'a>,
 }
 
-/// Moves `from` to `to` in one step.
+/// Renames `from` to `to` atomically.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a directory into itself or below; [`Error::NotDirectory`], [`Error::IsDirectory`],
-/// [`Error::NotEmpty`] when what is there cannot be replaced.
+/// [`Error::NotEmpty`] when the existing file cannot be replaced.
 pub(crate) fn rename(volume: &Volume, from: Spot<'_>, to: Spot<'_>) -> Result<()> {
     if !from.dir.is_directory() || !to.dir.is_directory() {
         return Err(Error::NotDirectory);
@@ -28,7 +28,7 @@ pub(crate) fn rename(volume: &Volume, from: Spot<'_>, to: Spot<'_>) -> Result<()
     } else {
         rename_across(volume, from, to)
     };
-    // What was replaced is freed here, with no lock held.
+    // Frees the replaced file without holding a lock.
     replaced.map(drop)
 }
 
@@ -38,7 +38,7 @@ fn rename_across(volume: &Volume, from: Spot<'_>, to: Spot<'_>) -> Result<Option
     lock_both(from.dir, to.dir, &lineages).move_name(from, to, &lineages)
 }
 
-/// The numbers of a directory and of all directories above it.
+/// The numbers of a directory and of all its ancestors.
 fn lineage(volume: &Volume, dir: &Node) -> Result<Vec<u64>> {
     let (mut id, mut parent) = (dir.id(), dir.parent());
     let mut lineage = vec![id];
@@ -50,20 +50,20 @@ fn lineage(volume: &Volume, dir: &Node) -> Result<Vec<u64>> {
     Ok(lineage)
 }
 
-/// Which directories are above the two of a rename, themselves included; empty where the two are one.
+/// The directories of a rename and their ancestors; empty if both directories are the same.
 #[derive(Default)]
 struct Lineages {
     from: Vec<u64>,
     to: Vec<u64>,
 }
 
-/// The locks of the two directories of a rename, or of the one.
+/// The locks of the two directories of a rename, or of the only one.
 struct Locked<'a> {
     from: RwLockWriteGuard<'a, State>,
     to: Option<RwLockWriteGuard<'a, State>>,
 }
 
-/// Locks the upper directory first.
+/// Locks the ancestor first.
 fn lock_both<'a>(from: &'a Node, to: &'a Node, lineages: &Lineages) -> Locked<'a> {
     if lineages.from.contains(&to.id()) {
         let upper = to.write();
@@ -79,7 +79,7 @@ impl Locked<'_> {
         self.to.as_mut().unwrap_or(&mut self.from)
     }
 
-    /// Moves the name and returns what it replaced.
+    /// Moves the name and returns the file that it replaced.
     fn move_name(mut self, from: Spot<'_>, to: Spot<'_>, lineages: &Lineages) -> Result<Option<Arc<Node>>> {
         let moved = self.from.live_directory()?.get(from.name.as_bytes()).cloned().ok_or(Error::NoEntry)?;
         let victim = self.to().live_directory()?.get(to.name.as_bytes()).cloned();
@@ -107,7 +107,7 @@ impl Locked<'_> {
         Ok(replaced)
     }
 
-    /// Counts the `..` that left one directory, the one that came to the other, and the one that was replaced.
+    /// Updates the link counts of the directories for a moved and a replaced `..`.
     fn count_links(&mut self, moved: &Node, replaces: bool) {
         if moved.is_directory() {
             self.from.links -= 1;
@@ -117,12 +117,12 @@ impl Locked<'_> {
     }
 }
 
-/// Takes the name of `victim` away, if `moved` can have it.
+/// Removes the name of `victim`, if `moved` may replace it.
 fn make_way(victim: &Node, moved: &Node, lineages: &Lineages, now: Timestamp) -> Result<()> {
     match (victim.is_directory(), moved.is_directory()) {
         (true, false) => Err(Error::IsDirectory),
         (false, true) => Err(Error::NotDirectory),
-        // A directory above the one that `moved` is in has an entry at least, and is not to be locked after it.
+        // An ancestor of the directory of `moved` is not empty, and must not be locked after it.
         _ if lineages.from.contains(&victim.id()) => Err(Error::NotEmpty),
         _ => victim.lose_name(now),
     }

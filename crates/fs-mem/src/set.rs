@@ -5,16 +5,16 @@ use vfs::{Attributes, Caller, Error, FileKind, Result, SetAttributes, SetTime, T
 use crate::node::{Content, MODE_BITS, Node, State};
 use crate::space::Supply;
 
-/// The bits that lend a file's owner and group to whoever runs it.
+/// The set-id bits.
 const SET_UID: u32 = 0o4000;
 pub(crate) const SET_GID: u32 = 0o2000;
 const GROUP_EXECUTE: u32 = 0o010;
 
 impl Node {
-    /// Sets what `set` names, all of it or nothing.
+    /// Sets all of the attributes in `set` or none.
     ///
     /// # Errors
-    /// [`Error::IsDirectory`] or [`Error::WrongKind`] for the size of anything but a regular file,
+    /// [`Error::IsDirectory`] or [`Error::WrongKind`] for the size of a file other than a regular one,
     /// [`Error::FileTooBig`].
     pub(crate) fn set(&self, caller: &Caller<'_>, set: &SetAttributes) -> Result<Attributes> {
         let mut state = self.write();
@@ -47,15 +47,16 @@ impl State {
         if set.uid.is_some() || set.gid.is_some() || set.size_bytes.is_some() {
             self.drop_set_ids(caller, kind);
         }
-        // The mode of a symbolic link counts for nothing and is ignored, as servers do with it.
+        // The mode of a symbolic link has no meaning and is ignored.
         if let Some(mode) = set.mode.filter(|_| kind != FileKind::Symlink) {
             self.mode = allowed_mode(mode, self.gid, caller);
             self.lists.set_mode(self.mode);
         }
     }
 
-    /// Clears the set-id bits as a change by anybody but the superuser does (POSIX.1-2017, `chown`, `write`). A
-    /// set-group-id bit without the group's execute bit is a directory's or a lock's mark, and stays.
+    /// Clears the set-id bits as after a change by a user other than root (POSIX.1-2017, `chown`, `write`). A
+    /// set-group-id bit without the group's execute bit has another meaning (a directory's group, mandatory locks), and
+    /// stays.
     pub(crate) fn drop_set_ids(&mut self, caller: &Caller<'_>, kind: FileKind) {
         if caller.is_root() || kind == FileKind::Directory {
             return;
@@ -76,7 +77,7 @@ impl State {
     }
 }
 
-/// `mode` without the set-group-id bit when the caller is not in that group (POSIX.1-2017, `chmod`).
+/// Returns `mode` without the set-group-id bit if the caller is not in that group (POSIX.1-2017, `chmod`).
 pub(crate) fn allowed_mode(mode: u32, gid: u32, caller: &Caller<'_>) -> u32 {
     let may_lend_group = caller.is_root() || caller.is_in_group(gid);
     mode & if may_lend_group { MODE_BITS } else { MODE_BITS & !SET_GID }

@@ -1,10 +1,10 @@
-//! What is in use of a limited supply.
+//! Accounting of a limited supply.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use vfs::{Error, Result};
 
-/// A supply with a limit: what is in use never exceeds it, whoever asks at the same time.
+/// A supply with a limit, which concurrent callers never exceed.
 #[derive(Debug)]
 pub(crate) struct Supply {
     limit: u64,
@@ -16,12 +16,12 @@ impl Supply {
         Supply { limit, used: AtomicU64::new(0) }
     }
 
-    /// A supply of which `used` is in use already, which the limit is raised to when it is lower.
+    /// A supply with `used` already in use; raises a lower limit to it.
     pub(crate) fn with_used(limit: u64, used: u64) -> Supply {
         Supply { limit: limit.max(used), used: AtomicU64::new(used) }
     }
 
-    /// Takes all of `amount`, or nothing and says that there is no space.
+    /// Takes all of `amount`, or nothing if there is no space.
     pub(crate) fn take(&self, amount: u64) -> Result<()> {
         let fits = |used: u64| used.checked_add(amount).filter(|&after| after <= self.limit);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|_| Error::NoSpace)

@@ -1,4 +1,4 @@
-//! From the number of a node to the node.
+//! Maps the numbers of nodes to nodes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock, Weak};
@@ -6,15 +6,15 @@ use std::sync::{Arc, RwLock, Weak};
 use crate::lock;
 use crate::node::Node;
 
-/// Into how many parts the table is split, so that look-ups of different files rarely meet in one lock.
+/// The number of shards, so that look-ups of different files rarely share a lock.
 const SHARDS: usize = 64;
 
-/// One part of the table, alone in its cache lines.
+/// A shard, alone in its cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Shard(RwLock<HashMap<u64, Weak<Node>>>);
 
-/// All nodes that exist, by number. The table keeps none of them alive: their names and their open files do.
+/// All existing nodes, by number. Only their names and open files keep them alive.
 pub(crate) struct Table {
     shards: Vec<Shard>,
 }

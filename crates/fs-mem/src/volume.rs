@@ -1,4 +1,4 @@
-//! What all nodes of one file system share.
+//! The state that all nodes of a file system share.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -22,7 +22,7 @@ const HANDLE_BYTES: usize = 16;
 const ROOT_FILES: u64 = 1;
 
 pub(crate) struct Volume {
-    /// Tells this file system from every other one and from itself before a restart.
+    /// Distinguishes this file system from all others, and from itself before a restart.
     instance: u64,
     next_id: AtomicU64,
     table: Table,
@@ -30,7 +30,7 @@ pub(crate) struct Volume {
     files: Supply,
     clock: Clock,
     renames: Mutex<()>,
-    /// Whether any file ever had an access list: before, nobody has to look for one.
+    /// Whether any file ever had an access list; otherwise checks skip lists.
     has_lists: AtomicBool,
 }
 
@@ -68,7 +68,7 @@ impl Volume {
         self.clock.now()
     }
 
-    /// A number that no node had before.
+    /// A number that no node has had.
     pub(crate) fn new_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
@@ -78,14 +78,14 @@ impl Volume {
         self.has_lists.load(Ordering::Acquire)
     }
 
-    /// To be called before a file gets these lists.
+    /// Must be called before a file gets these lists.
     pub(crate) fn note_lists(&self, lists: &Lists) {
         if !lists.are_empty() {
             self.has_lists.store(true, Ordering::Release);
         }
     }
 
-    /// Keeps every directory where it is.
+    /// Prevents renames of directories.
     pub(crate) fn hold_renames(&self) -> MutexGuard<'_, ()> {
         lock::hold(&self.renames)
     }
@@ -102,7 +102,7 @@ impl Volume {
         Entry { handle: self.handle(node.id()), attributes: node.attributes() }
     }
 
-    /// The node that `handle` names.
+    /// The node of `handle`.
     pub(crate) fn node(&self, handle: &Handle) -> Result<Arc<Node>> {
         let bytes: [u8; HANDLE_BYTES] = handle.as_bytes().try_into().map_err(|_| Error::BadHandle)?;
         let number = u128::from_be_bytes(bytes);
@@ -118,7 +118,7 @@ impl Volume {
     }
 }
 
-/// A number from the system's randomness and the time: either alone is enough to tell two instances apart.
+/// A number from the system's random numbers and the time. Either alone distinguishes two instances.
 fn new_instance() -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Extended attributes of one file, in the order of their names' bytes.
+//! The extended attributes of one file, in byte order of their names.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use vfs::{Error, FileKind, Result, SetXattr, XattrMode, XattrName};
 use crate::node::Node;
 use crate::space::Supply;
 
-/// The longest value, in bytes: that of Linux.
+/// The longest value, in bytes, as in Linux.
 const MAX_VALUE_BYTES: usize = 65_536;
 
-/// The most that all names and values of one file may take together, in bytes.
+/// The maximum size of all names and values of a file, in bytes.
 const MAX_BYTES: u64 = 128 << 10;
 
-/// The attributes of one file. Its owner gives [`Xattrs::used_bytes`] back to the supply that they were taken from.
+/// The attributes of one file. Their owner returns [`Xattrs::used_bytes`] to the supply that they were taken from.
 #[derive(Debug, Default)]
 pub(crate) struct Xattrs {
     values: BTreeMap<Box<[u8]>, Box<[u8]>>,
@@ -67,7 +67,7 @@ fn size_bytes(name: XattrName<'_>, value: &[u8]) -> u64 {
 }
 
 impl Node {
-    /// Refuses what cannot have extended attributes: only regular files and directories can.
+    /// Refuses files other than regular files and directories.
     pub(crate) fn check_xattrs(&self) -> Result<()> {
         match self.kind() {
             FileKind::Regular | FileKind::Directory => Ok(()),
