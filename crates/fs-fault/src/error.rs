@@ -23,7 +23,7 @@ pub enum InjectedError {
     Stale,
     /// `noentry`: the name is gone (ENOENT).
     NoEntry,
-    /// `exists`: somebody else has made the name meanwhile (EEXIST).
+    /// `exists`: another client has created the name meanwhile (EEXIST).
     Exists,
     /// `toobig`: the file would get too large (EFBIG).
     FileTooBig,
@@ -34,7 +34,7 @@ pub enum InjectedError {
 }
 
 impl InjectedError {
-    /// All of them, with their names in a plan's text and their numbers in Linux.
+    /// All errors, with their names in a plan and their numbers in Linux.
     pub const ALL: [(InjectedError, &'static str, i32); 13] = [
         (InjectedError::Io, "io", 5),
         (InjectedError::NoSpace, "nospace", 28),

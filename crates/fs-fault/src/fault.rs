@@ -3,15 +3,15 @@ use std::time::Duration;
 
 use crate::InjectedError;
 
-/// What a rule does to a call.
+/// The effect of a rule on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The call fails, and nothing was done.
+    /// The call fails without any effect.
     Error(InjectedError),
-    /// The call is done, but takes this much longer.
+    /// The call is delayed by this time.
     Delay(Duration),
-    /// A write takes only so many bytes.
+    /// A write writes at most this many bytes.
     Short(NonZeroUsize),
-    /// A call that may not wait is told that it would have to; one that may is not selected.
+    /// A call that may not wait is told to wait; calls that may wait are not selected.
     WouldBlock,
 }

@@ -9,14 +9,14 @@ use crate::rule::Site;
 use crate::unsynced::{Undo, Unsynced};
 use crate::{FaultPlan, Operation};
 
-/// An open file whose calls meet the rules of a plan.
+/// An open file whose calls are subject to the rules of a plan.
 pub(crate) struct FaultFile {
     inner: Arc<dyn OpenFile>,
     plan: FaultPlan,
     losing: Option<Losing>,
 }
 
-/// The file's handle, the file opened to undo writes, and where to note them.
+/// The file's handle, the file opened to undo writes, and the list of unsynced writes.
 pub(crate) type Losing = (Handle, Arc<dyn OpenFile>, Arc<Unsynced>);
 
 impl FaultFile {
@@ -24,7 +24,7 @@ impl FaultFile {
         FaultFile { inner, plan, losing }
     }
 
-    /// Makes a write as the rules say; `write` is told how many bytes it may write at most.
+    /// Performs a write under the rules; `write` gets its maximum number of bytes.
     fn writing(
         &self,
         cx: &Context<'_>,
@@ -39,7 +39,7 @@ impl FaultFile {
         })
     }
 
-    /// Makes a write of so many bytes from an offset on, and notes what a crash would undo of it.
+    /// Performs a write, and records how to undo it in a crash.
     fn noting(
         &self,
         (offset_bytes, length_bytes): (u64, usize),
@@ -64,7 +64,7 @@ impl OpenFile for FaultFile {
         self.plan.run(cx, Site::new(Operation::Read), |_| self.inner.read_at(cx, offset_bytes, into))
     }
 
-    /// The rules meet the bytes where there are some. Where there are none, they meet the `read_at` that follows.
+    /// The rules apply if there are bytes. Otherwise they apply to the `read_at` that follows.
     fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
         match self.inner.read_lent(cx, offset_bytes, count_bytes) {
             Ok(None) => Ok(None),
@@ -79,7 +79,7 @@ impl OpenFile for FaultFile {
         })
     }
 
-    /// One write as far as the rules are concerned.
+    /// The rules count this as one write.
     fn write_parts_at(
         &self,
         cx: &Context<'_>,
@@ -124,19 +124,19 @@ impl OpenFile for FaultFile {
         self.plan.run(cx, Site::new(Operation::Attributes), |_| self.inner.attributes(cx))
     }
 
-    /// None while there are rules for reads, which bytes that are sent from the host's file would not meet. Bytes sent
-    /// so at other times are not counted as reads.
+    /// None while there are rules for reads, because bytes sent from the host's file would bypass them. At other times
+    /// such bytes are not counted as reads.
     fn host_file(&self) -> Option<HostFile> {
         if self.plan.concerns(Operation::Read) { None } else { self.inner.host_file() }
     }
 
-    /// False while there are rules for reads, which may hold them up.
+    /// False while there are rules for reads, which may delay them.
     fn is_resident(&self, offset_bytes: u64, length: usize) -> bool {
         !self.plan.concerns(Operation::Read) && self.inner.is_resident(offset_bytes, length)
     }
 }
 
-/// The first `limit_bytes` of `parts`, and how many bytes that are.
+/// Returns the first `limit_bytes` of `parts`, and their number of bytes.
 fn first_bytes<'a>(parts: &[&'a [u8]], limit_bytes: usize) -> (Vec<&'a [u8]>, usize) {
     let mut length_bytes = 0;
     let first = parts.iter().map(|part| {

@@ -10,7 +10,7 @@ use crate::rule::Site;
 use crate::unsynced::Unsynced;
 use crate::{FaultPlan, Operation};
 
-/// A file system whose calls meet the rules of a plan before they reach the one inside.
+/// A file system whose calls are subject to the rules of a plan before they reach the one inside.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -28,23 +28,23 @@ use crate::{FaultPlan, Operation};
 pub struct FaultFs<F: ?Sized> {
     inner: Arc<F>,
     plan: FaultPlan,
-    /// What a crash would lose, if there may be one.
+    /// The unsynced writes that a crash would lose, if crashes are possible.
     unsynced: Option<Arc<Unsynced>>,
 }
 
 impl<F: FileSystem + ?Sized> FaultFs<F> {
-    /// Puts `plan` in front of `inner`; keep a clone of the plan to switch its rules later.
+    /// Puts `plan` in front of `inner`. Keep a clone of the plan to change its rules later.
     pub fn new(inner: Arc<F>, plan: FaultPlan) -> FaultFs<F> {
         FaultFs { inner, plan, unsynced: None }
     }
 
-    /// Like [`FaultFs::new`], and remembers what was written and not synced, for [`FaultFs::crash`].
+    /// Like [`FaultFs::new`], but tracks unsynced writes for [`FaultFs::crash`].
     pub fn losing(inner: Arc<F>, plan: FaultPlan) -> FaultFs<F> {
         FaultFs { inner, plan, unsynced: Some(Arc::default()) }
     }
 
-    /// Loses what was written unstably and not synced since, as a machine does that stops; how many writes were lost.
-    /// What copies and clones wrote, names and attributes are never lost. Nothing happens without [`FaultFs::losing`].
+    /// Loses unsynced writes, as a crash of the machine does, and returns their number. Data of copies and clones,
+    /// names and attributes are never lost. Without [`FaultFs::losing`] this does nothing.
     pub fn crash(&self) -> usize {
         self.unsynced.as_ref().map_or(0, |unsynced| unsynced.lose(&*self.inner))
     }
@@ -55,7 +55,7 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
     vfs::forward!(FileSystem for self.inner:
         root, storage, origin, set_borders, changes_wait, properties, has_local_locks, open_for_locks, maintain);
 
-    /// Never [`Blocking::Never`], as a rule with a delay may come at any time.
+    /// Never [`Blocking::Never`], because a rule with a delay may be added at any time.
     fn blocking(&self) -> Blocking {
         match self.inner.blocking() {
             Blocking::Never | Blocking::Sometimes => Blocking::Sometimes,
@@ -73,7 +73,7 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
 
     fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
         let done = self.plan.run(cx, Site::new(Operation::SetAttributes), |_| self.inner.set_attributes(cx, node, set));
-        // A size that is safe says nothing of bytes that are not; here they are safe with it.
+        // A durable size does not make data durable, but this file system treats it so.
         self.unsynced.iter().for_each(|unsynced| unsynced.synced(node));
         done
     }
@@ -166,7 +166,7 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
         Ok(())
     }
 
-    /// Another one after each [`FaultFs::crash`], which loses what the inner one holds.
+    /// Changes with each [`FaultFs::crash`], which loses what the memory of the inner one holds.
     fn memory(&self) -> Option<u64> {
         let crashes = self.unsynced.as_ref().map_or(0, |unsynced| unsynced.crashes());
         self.inner.memory().map(|memory| memory.wrapping_add(crashes))

@@ -1,25 +1,25 @@
-//! [`FaultFs`]: a [`FileSystem`](vfs::FileSystem) around another one that fails, waits and writes short by rule.
+//! [`FaultFs`]: wraps a [`FileSystem`](vfs::FileSystem) and makes it fail, wait and write short by rules.
 //!
-//! A [`FaultPlan`] holds the rules, and can be given others while the file system is in use. Rules are made in code or
-//! read from text; the text of a plan is a list of rules with commas between them:
+//! A [`FaultPlan`] holds the rules, and they can be replaced while the file system is in use. Rules are made in code or
+//! read from text. The text of a plan is a list of rules separated by commas:
 //!
 //! ```text
 //! read:delay=50ms,write:error=nospace@3,sync:error=io%0.01,lookup(core):error=stale,write:short=100@5+,seed=7
 //! ```
 //!
-//! - Before the colon: one of the [`Operation`]s or `any`, and in parentheses the name it is about, if one matters.
+//! - Before the colon: an [`Operation`] or `any`, and an optional name in parentheses.
 //! - After it: `error=` and an [`InjectedError`], `delay=` and a number with `ns`, `us`, `ms` or `s`, `short=` and the
-//!   most bytes that one write takes, or `wouldblock`.
-//! - Then when: `@3` for the third call only, `@3+` from the third on, `%0.01` for one call in a hundred by chance, or
-//!   nothing for every call. What counts as a call is one that the rule's operation and name select.
-//! - `seed=` and a number decides all chances: the same calls in the same order meet the same faults.
+//!   maximum bytes of a write, or `wouldblock`.
+//! - Then the calls: `@3` for the third call only, `@3+` from the third on, `%0.01` for one call in a hundred by
+//!   chance, or nothing for every call. Only calls that match the rule's operation and name are counted.
+//! - `seed=` and a number: the same calls in the same order get the same faults.
 //!
-//! Every rule that selects a call applies to it: delays add up, then the first error counts, then the smallest limit.
+//! All rules that match a call apply: delays add up, then the first error counts, then the smallest limit.
 //!
-//! [`FaultFs::losing`] makes one that can crash besides: [`FaultFs::crash`] loses what was written and not synced.
+//! [`FaultFs::losing`] returns a file system that can also crash: [`FaultFs::crash`] loses unsynced writes.
 //!
-//! A call that may not wait is never delayed: it answers [`Error::WouldBlock`](vfs::Error::WouldBlock), counts for
-//! nothing, and meets its delay when it comes back from a thread that may.
+//! A call that may not wait is never delayed: it returns [`Error::WouldBlock`](vfs::Error::WouldBlock) and is not
+//! counted. The delay applies when it is repeated on a thread that may wait.
 #![forbid(unsafe_code)]
 
 mod error;

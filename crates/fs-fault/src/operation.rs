@@ -1,6 +1,6 @@
-/// What a file system is asked to do: the methods of `FileSystem` and `OpenFile`.
+/// An operation of a file system: the methods of `FileSystem` and `OpenFile`.
 ///
-/// The attributes of an open file are [`Operation::Attributes`] too.
+/// The attributes of an open file are also [`Operation::Attributes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Operation {
@@ -34,11 +34,11 @@ pub enum Operation {
     Rename,
     /// `space`
     Space,
-    /// `read`: `read_at` of an open file, and `read_lent` where that gives bytes.
+    /// `read`: `read_at` of an open file, and `read_lent` if it returns bytes.
     Read,
     /// `write`: `write_at` of an open file, or `write_parts_at`.
     Write,
-    /// A write that is to be on stable storage when it returns; it is a [`Operation::Write`] too.
+    /// A write with stable storage requested; it is also a [`Operation::Write`].
     StableWrite,
     /// `sync` of an open file.
     Sync,
@@ -72,7 +72,7 @@ impl Operation {
     /// How many there are.
     pub const COUNT: usize = 31;
 
-    /// All of them, with their names in a plan's text.
+    /// All operations, with their names in a plan.
     pub const ALL: [(Operation, &'static str); Self::COUNT] = [
         (Operation::Attributes, "attributes"),
         (Operation::Access, "access"),
@@ -107,7 +107,7 @@ impl Operation {
         (Operation::SyncAll, "sync_all"),
     ];
 
-    /// Whether calls of this operation are about a name, so that a rule can select them by it.
+    /// Whether calls of this operation have a name that a rule can select.
     pub fn has_name(self) -> bool {
         use Operation::{Create, Link, Lookup, MakeNode, Remove, RemoveDir, Rename};
         matches!(self, Lookup | Create | MakeNode | Link | Remove | RemoveDir | Rename)

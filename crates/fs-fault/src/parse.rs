@@ -1,4 +1,4 @@
-//! Plans as text; the crate's page says how they look.
+//! Reads plans from text; the crate's page describes the syntax.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -8,48 +8,48 @@ use vfs::{Name, NameError};
 
 use crate::{Fault, InjectedError, Operation, Rule, Rules, When};
 
-/// Why a text is not a plan. Every message quotes the part of the text that is wrong.
+/// Why a text is not a plan. Every message quotes the wrong part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// There is no `:` in a rule.
+    /// A rule has no `:`.
     #[error("the rule \"{0}\" has no ':' between operation and fault, as in read:delay=50ms")]
     NoColon(String),
-    /// There is no such operation.
+    /// The operation is unknown.
     #[error("there is no operation \"{0}\"; there are any, {known}", known = operations())]
     Operation(String),
     /// A parenthesis is not closed at the end of the operation.
     #[error("the name in \"{0}\" does not end with ')' before the ':'")]
     Parenthesis(String),
-    /// What is in parentheses cannot be a file's name.
+    /// The text in parentheses is not a file name.
     #[error("\"{text}\" is not a file name: {source}")]
     Name {
         /// What was in the parentheses.
         text: String,
-        /// The rule that it breaks.
+        /// The violated rule for names.
         source: NameError,
     },
-    /// The operation is about no name.
+    /// The operation has no name.
     #[error("\"{0}\" cannot be selected by name: only lookups and changes of directories know one")]
     NoName(String),
-    /// There is no such fault.
+    /// The fault is unknown.
     #[error("there is no fault \"{0}\"; there are error=NAME, delay=TIME, short=BYTES and wouldblock")]
     Fault(String),
-    /// There is no such error.
+    /// The error is unknown.
     #[error("there is no error \"{0}\"; there are {known}", known = errors())]
     Error(String),
     /// The delay is not a time.
     #[error("\"{0}\" is not a time: a whole number and ns, us, ms or s, at most 600s")]
     Delay(String),
-    /// The length of a short write is not one.
+    /// The length of a short write is invalid.
     #[error("\"{0}\" is not a number of bytes from 1 on")]
     Short(String),
-    /// A short write was asked of something else than a write.
+    /// A short write is for another operation than a write.
     #[error("only writes can be short, and \"{0}\" is none")]
     ShortWithoutWrite(String),
-    /// What follows `@` is not the number of a call.
+    /// The text after `@` is not the number of a call.
     #[error("\"@{0}\" does not say which call: a whole number from 1 on, and '+' for that one and all after it")]
     Nth(String),
-    /// What follows `%` is not a probability.
+    /// The text after `%` is not a probability.
     #[error("\"%{0}\" is not a probability from 0 to 1")]
     Chance(String),
     /// The seed is not a number.

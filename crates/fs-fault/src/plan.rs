@@ -8,38 +8,37 @@ use vfs::{Context, Error, Result};
 use crate::rule::Site;
 use crate::{Fault, InjectedError, Operation, ParseError, Rule, Rules};
 
-/// The rules that are in force, and counts of what happened. All clones are the same plan, so that one kept aside
-/// switches the faults of a file system in use.
+/// The current rules, and counters. All clones share them, so a clone can change the faults of a file system in use.
 #[derive(Debug, Clone, Default)]
 pub struct FaultPlan(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// The operations that a rule may be for: calls of others take no lock.
+    /// The operations that any rule matches: calls of others take no lock.
     operations: AtomicU32,
     active: Mutex<Active>,
     calls: [AtomicU64; Operation::COUNT],
 }
 
-/// The rules in force, each with the number of calls that it selected.
+/// The current rules, each with the number of calls that matched it.
 #[derive(Debug, Default)]
 struct Active {
     seed: u64,
     rules: Vec<(Rule, u64)>,
-    /// Counts replacements, so that a call takes nothing back from rules that came after it.
+    /// Counts replacements, so that a call does not undo counts of newer rules.
     generation: u64,
     injected: u64,
 }
 
 impl FaultPlan {
-    /// A plan with these rules; a `Vec<Rule>` will do.
+    /// A plan with these rules, for example a `Vec<Rule>`.
     pub fn new(rules: impl Into<Rules>) -> FaultPlan {
         let plan = FaultPlan::default();
         plan.replace(rules);
         plan
     }
 
-    /// Puts other rules in force from the next call on, and counts their calls from 1; no rules end all faults.
+    /// Replaces the rules from the next call on, and counts calls from 1 again. Without rules there are no faults.
     pub fn replace(&self, rules: impl Into<Rules>) {
         let rules = rules.into();
         let mut active = self.lock();
@@ -50,8 +49,8 @@ impl FaultPlan {
         active.generation += 1;
     }
 
-    /// How many calls of `operation` there were, with faults and without. A call that would have waited and was sent
-    /// away is not among them.
+    /// The number of calls of `operation`, with and without faults. Calls that would have waited and were sent away are
+    /// not counted.
     pub fn calls(&self, operation: Operation) -> u64 {
         self.0.calls[operation.index()].load(Ordering::Relaxed)
     }
@@ -61,12 +60,12 @@ impl FaultPlan {
         self.lock().injected
     }
 
-    /// Whether a rule may be for `operation`.
+    /// Whether any rule matches `operation`.
     pub(crate) fn concerns(&self, operation: Operation) -> bool {
         self.0.operations.load(Ordering::Relaxed) & operation.bit() != 0
     }
 
-    /// Makes one call as the rules say; `call` is told how many bytes it may write at most.
+    /// Performs a call under the rules; `call` gets its maximum number of bytes to write.
     pub(crate) fn run<T>(&self, cx: &Context<'_>, site: Site<'_>, call: impl FnOnce(usize) -> Result<T>) -> Result<T> {
         let verdict = if self.concerns(site.operation) { self.lock().judge(cx, site)? } else { Verdict::default() };
         std::thread::sleep(verdict.delay);
@@ -95,7 +94,7 @@ impl FromStr for FaultPlan {
     }
 }
 
-/// What the rules do to one call.
+/// The effect of the rules on one call.
 #[derive(Debug)]
 struct Verdict {
     delay: Duration,
@@ -124,11 +123,11 @@ impl Verdict {
 }
 
 impl Active {
-    /// Says what happens to a call and counts it.
+    /// Decides about a call and counts it.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] for a call that would wait and may not. It counts only for the rules that ask for this
-    /// very answer: all others meet the call when it comes back.
+    /// [`Error::WouldBlock`] for a call that would wait and may not. Only rules with this effect count it; others count
+    /// the call when it is repeated.
     fn judge(&mut self, cx: &Context<'_>, site: Site<'_>) -> Result<Verdict> {
         let selected: Vec<usize> =
             (0..self.rules.len()).filter(|&index| self.rules[index].0.selects(site, cx.may_block)).collect();
@@ -157,7 +156,7 @@ impl Active {
         matches!(self.rules[index].0.fault, Fault::Delay(_)) && self.would_apply(index)
     }
 
-    /// Counts a call for these rules, and says of each whether it applies.
+    /// Counts a call for these rules, and returns whether each applies.
     fn count(&mut self, indexes: &[usize]) -> Vec<(usize, bool)> {
         let counted: Vec<_> = indexes.iter().map(|&index| (index, self.would_apply(index))).collect();
         for (index, applies) in &counted {
@@ -167,7 +166,7 @@ impl Active {
         counted
     }
 
-    /// Forgets a call that the file system itself sent away.
+    /// Undoes the count of a call that the file system itself sent away.
     fn take_back(&mut self, verdict: &Verdict) {
         if verdict.generation != self.generation {
             return;
@@ -179,7 +178,7 @@ impl Active {
     }
 }
 
-/// Keeps the chances of two rules apart.
+/// Makes the random numbers of two rules independent.
 fn salt(seed: u64, index: usize) -> u64 {
     seed.wrapping_add(index as u64).wrapping_mul(0xd134_2543_de82_ef95)
 }

@@ -4,21 +4,21 @@ use vfs::Name;
 
 use crate::{Fault, Operation};
 
-/// Which of the calls that a rule selects it applies to; they are counted from 1.
+/// The calls that a rule applies to, counted from 1 among those that match it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
     /// All of them.
     Always,
     /// That one only.
     Nth(u64),
-    /// That one and all after it.
+    /// This one and all after it.
     From(u64),
-    /// Each with this probability, from 0 to 1.
+    /// Each with this probability from 0 to 1.
     Chance(f64),
 }
 
 impl When {
-    /// Whether call `number` of the rule is meant; for chances, `salt` decides.
+    /// Whether the rule applies to call `number`; `salt` decides chances.
     pub(crate) fn applies(self, number: u64, salt: u64) -> bool {
         match self {
             When::Always => true,
@@ -29,7 +29,7 @@ impl When {
     }
 }
 
-/// A number from 0 to 1 that depends on nothing but its arguments (SplitMix64), so that it can be asked for twice.
+/// A number from 0 to 1 that depends only on its arguments (SplitMix64), so that it can be computed again.
 fn fraction(salt: u64, number: u64) -> f64 {
     let mut z = salt.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -37,21 +37,21 @@ fn fraction(salt: u64, number: u64) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// One fault, and the calls that it is for.
+/// A fault, and the calls that it applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// The operation, or `None` for all of them.
     pub operation: Option<Operation>,
-    /// The name that the call must be about (either name, of a rename), or `None` for all calls.
+    /// The name of the call (of a rename, either name), or `None` for all.
     pub name: Option<Vec<u8>>,
-    /// Which of the calls that the above select.
+    /// The matching calls that it applies to.
     pub when: When,
     /// What happens to them.
     pub fault: Fault,
 }
 
 impl Rule {
-    /// The longest delay, so that a slip of the unit does not look like a hanging server.
+    /// The longest delay, so that a wrong unit does not look like a hanging server.
     pub const MAX_DELAY: Duration = Duration::from_secs(600);
 
     /// A rule for every call of `operation`.
@@ -59,19 +59,19 @@ impl Rule {
         Rule { operation: Some(operation), name: None, when: When::Always, fault }
     }
 
-    /// The same rule for the calls that `when` names.
+    /// The same rule for the calls in `when`.
     pub fn when(self, when: When) -> Rule {
         Rule { when, ..self }
     }
 
-    /// The same rule for calls that are about `name`.
+    /// The same rule for calls with `name`.
     pub fn named(self, name: Name<'_>) -> Rule {
         Rule { name: Some(name.as_bytes().to_vec()), ..self }
     }
 
-    /// Whether the rule is for calls like this one.
+    /// Whether the rule matches this call.
     pub(crate) fn selects(&self, site: Site<'_>, may_block: bool) -> bool {
-        // A stable write has met the rules for all operations as a write.
+        // Rules for all operations have already seen a stable write as a write.
         let is_first = site.operation != Operation::StableWrite;
         let for_operation = self.operation.map_or(is_first, |operation| operation == site.operation);
         let for_name =
@@ -80,23 +80,23 @@ impl Rule {
         for_operation && for_name && for_thread
     }
 
-    /// The operations that the rule may be for, as a set of bits.
+    /// The operations that the rule matches, as a set of bits.
     pub(crate) fn operations(&self) -> u32 {
         self.operation.map_or(u32::MAX, Operation::bit)
     }
 }
 
-/// A list of rules, and the seed of their chances.
+/// A list of rules, and the seed of their random numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rules {
-    /// What all chances follow from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The rules, in the order in which they apply.
     pub list: Vec<Rule>,
 }
 
 impl Rules {
-    /// The most rules that a text may have: each call looks at all of them.
+    /// The maximum number of rules in a text: each call checks all of them.
     pub const MAX_RULES: usize = 64;
 }
 
@@ -106,7 +106,7 @@ impl From<Vec<Rule>> for Rules {
     }
 }
 
-/// What a call is about.
+/// The operation and names of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {
     pub(crate) operation: Operation,

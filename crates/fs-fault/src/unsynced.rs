@@ -1,11 +1,11 @@
-//! What was written and not synced, so that a crash can lose it.
+//! Tracks unsynced writes, so that a crash can lose them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vfs::{Context, FileSystem, Handle, OpenFile, OpenMode, Result, SetAttributes};
 
-/// The writes that are not on stable storage yet, and how often such were lost.
+/// The writes that are not on stable storage, and the number of crashes.
 #[derive(Default)]
 pub(crate) struct Unsynced {
     /// Oldest first.
@@ -13,18 +13,18 @@ pub(crate) struct Unsynced {
     crashes: AtomicU64,
 }
 
-/// How a file was before a write.
+/// The state of a file before a write.
 pub(crate) struct Undo {
     node: Handle,
     file: Arc<dyn OpenFile>,
     offset_bytes: u64,
-    /// What was where the write went, as far as the file had anything there.
+    /// The old data in the range of the write, up to the end of the file.
     bytes: Vec<u8>,
     size_bytes: u64,
 }
 
 impl Undo {
-    /// Notes what a write of `length_bytes` is about to replace.
+    /// Records what a write of `length_bytes` will replace.
     pub(crate) fn of(node: &Handle, file: &Arc<dyn OpenFile>, offset_bytes: u64, length_bytes: usize) -> Result<Undo> {
         let size_bytes = file.attributes(&Context::ROOT)?.size_bytes;
         let mut bytes = vec![0; length_bytes];
@@ -41,7 +41,7 @@ impl Undo {
 }
 
 impl Unsynced {
-    /// A file opened so that what a write replaces can be read and put back.
+    /// Opens a file so that replaced data can be read and restored.
     pub(crate) fn open<F: FileSystem + ?Sized>(inner: &F, node: &Handle) -> Result<Arc<dyn OpenFile>> {
         inner.open(&Context::ROOT, node, OpenMode::Write)
     }
@@ -50,12 +50,12 @@ impl Unsynced {
         self.lock().push(undo);
     }
 
-    /// Everything that was written to this file is safe.
+    /// A sync made all data of this file durable.
     pub(crate) fn synced(&self, node: &Handle) {
         self.lock().retain(|undo| undo.node != *node);
     }
 
-    /// Everything that was written to any file is safe.
+    /// A sync made all data of all files durable.
     pub(crate) fn all_synced(&self) {
         self.lock().clear();
     }
@@ -65,7 +65,7 @@ impl Unsynced {
         self.crashes.load(Ordering::Relaxed)
     }
 
-    /// Loses all of it. A file that is gone meanwhile has nothing left to lose.
+    /// Undoes all unsynced writes. Skips files that no longer exist.
     pub(crate) fn lose<F: FileSystem + ?Sized>(&self, inner: &F) -> usize {
         self.crashes.fetch_add(1, Ordering::Relaxed);
         let undone = std::mem::take(&mut *self.lock());
