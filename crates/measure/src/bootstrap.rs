@@ -3,12 +3,12 @@ use fastrand::Rng;
 use crate::comparison::{Estimate, check_pairs};
 use crate::{Error, Interval, Level, Samples, normal};
 
-/// How often pairs are drawn anew.
+/// The number of resamples.
 const DRAWS: usize = 2000;
 
-/// The mean of the candidate's figures divided by that of the baseline's, with the interval that drawing pairs anew gives
-/// (bootstrap, bias-corrected and accelerated; Efron 1987). It assumes no spread, but needs more pairs than Student's interval
-/// does to be as sure as it says: it is a second look, and no verdict follows from it.
+/// The ratio of the means of candidate and baseline, with a bootstrap interval over pairs (bias-corrected and
+/// accelerated; Efron 1987). It assumes no distribution, but requires more pairs than Student's interval to reach its
+/// level. It is a second opinion; no verdict is based on it.
 ///
 /// # Errors
 /// Those of [`Comparison::paired`](crate::Comparison::paired).
@@ -33,28 +33,28 @@ pub fn ratio_of_means(baseline: &[f64], candidate: &[f64], level: Level, seed: u
     Ok(Estimate { value, interval })
 }
 
-/// How the drawn ratios lie around the true one.
+/// The distribution of the resampled ratios around the true one.
 struct Shape {
     bias: f64,
     acceleration: f64,
 }
 
 impl Shape {
-    /// The share of drawn ratios below the end that `tail` of all true ones are below.
+    /// The corrected share of resampled ratios below the end that leaves `tail`.
     fn corrected(&self, tail: f64) -> f64 {
         let z = self.bias + normal::quantile(tail);
         normal::lower_tail(self.bias + z / (1.0 - self.acceleration * z))
     }
 }
 
-/// How many deviations the ratio is from the middle of the drawn ones.
+/// The distance of the ratio from the middle of the resampled ones, in standard deviations.
 fn bias(drawn: &Samples, value: f64) -> f64 {
     let below = drawn.sorted().partition_point(|ratio| *ratio < value);
     let up_to = drawn.sorted().partition_point(|ratio| *ratio <= value);
     normal::quantile((below + up_to) as f64 / (2 * drawn.count()) as f64)
 }
 
-/// How fast the deviation changes with the ratio, by leaving out each pair once.
+/// The change of the deviation with the ratio, estimated by leaving out each pair once.
 fn acceleration(without: Vec<f64>) -> Result<f64, Error> {
     let without = Samples::new(without)?;
     let distance =

@@ -3,28 +3,28 @@ use std::fmt;
 use crate::student::upper_tail;
 use crate::{Error, Interval, Level, Margin, Samples};
 
-/// The fewest pairs that say anything: with fewer, one odd run decides.
+/// The minimum number of pairs: with fewer, one odd run decides.
 const MIN_PAIRS: usize = 6;
 
-/// A figure and where its true value may be.
+/// A figure and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,
-    /// Where the true one may be.
+    /// The interval for the true value.
     pub interval: Interval,
 }
 
-/// What may be said of two ways to do something; [`judge`](crate::judge) says it.
+/// The verdict on two alternatives, from [`judge`](crate::judge).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The candidate's figures are higher.
     Higher,
     /// The candidate's figures are lower.
     Lower,
-    /// They differ by less than the margin, if at all.
+    /// They differ by less than the margin.
     Equal,
-    /// Neither a difference nor equality is sure.
+    /// Neither a difference nor equality is certain enough.
     Undecided,
 }
 
@@ -39,14 +39,14 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Candidate divided by baseline, from runs that were made in pairs, one right after the other, so that what slows both
-/// of a pair falls out.
+/// Candidate divided by baseline, from runs in pairs, one right after the other, so that a disturbance of both cancels
+/// out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// How many pairs there are: at least 6.
+    /// The number of pairs: at least 6.
     pub pairs: usize,
-    /// The geometric mean of the pairs' ratios, whose reciprocal is that of the reverse comparison; the interval is
-    /// Student's, of the ratios' logarithms.
+    /// The geometric mean of the pairs' ratios, so that the reverse comparison gives the reciprocal. The interval is
+    /// Student's, of the logarithms.
     pub ratio: Estimate,
     /// The mean of the ratios' logarithms, and its standard error.
     log_mean: f64,
@@ -72,34 +72,35 @@ impl Comparison {
         })
     }
 
-    /// How far the ends of the interval are from the ratio, as a share of it: 0.02 when they are 1.02 times as much and as
-    /// little.
+    /// The half-width of the interval as a share of the ratio: 0.02 if its ends are the ratio times 1.02 and divided by
+    /// 1.02.
     pub fn half_width(&self) -> f64 {
         self.ratio.interval.high / self.ratio.value - 1.0
     }
 
-    /// The probability of a ratio as far from `expected` as this one if `expected` were the true one (two-sided).
+    /// The probability of a ratio at least as far from `expected` if `expected` were the true one (two-sided).
     pub fn chance_of_difference(&self, expected: f64) -> f64 {
         2.0 * self.tail((self.log_mean - expected.ln()).abs())
     }
 
-    /// The probability of a ratio this near to 1 if the true one were at the margin or beyond it (two one-sided tests, of which
-    /// each may err by half of what may be missed, so that the interval printed is the one that lies within the margin).
+    /// The probability of a ratio this near to 1 if the true one were at the margin or beyond (two one-sided tests).
+    /// Each test has half of the error probability, so that equality means that the printed interval lies within the
+    /// margin.
     pub fn chance_of_equality(&self, margin: Margin) -> f64 {
         (2.0 * self.tail(margin.get().ln_1p() - self.log_mean.abs())).min(1.0)
     }
 
-    /// The probability that a logarithm is this far above the true one.
+    /// The probability of a logarithm this far above the true one.
     fn tail(&self, distance: f64) -> f64 {
         if distance == 0.0 {
             return 0.5;
         }
-        // Without any error this is infinite, on the side of the distance.
+        // Without any error this is infinite, with the sign of the distance.
         upper_tail(distance / self.log_error, self.pairs - 1)
     }
 }
 
-/// Whether figures make pairs that have ratios, and enough of them.
+/// Checks that figures form enough pairs with ratios.
 pub(crate) fn check_pairs(baseline: &[f64], candidate: &[f64]) -> Result<(), Error> {
     if baseline.len() != candidate.len() {
         return Err(Error::Unpaired { baseline: baseline.len(), candidate: candidate.len() });
@@ -131,7 +132,7 @@ mod tests {
         Comparison::paired(baseline, candidate, Level::P95).unwrap()
     }
 
-    /// Pairs whose two runs share a disturbance that is much larger than the difference between them.
+    /// Pairs whose two runs share a disturbance much larger than their difference.
     fn disturbed(factor: f64) -> (Vec<f64>, Vec<f64>) {
         let baseline: Vec<f64> = (0..20).map(|run| 100.0 + f64::from(run * 37 % 50)).collect();
         let wobble = |run: usize| 1.0 + (run * 13 % 7) as f64 / 1000.0 - 0.003;

@@ -1,7 +1,7 @@
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// What processors spent on something: of a whole process since its start, or the difference of two such readings.
+/// The use of processors: of a process since its start, or the difference of two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuUse {
     /// Time in program and kernel together, in nanoseconds.
@@ -10,11 +10,11 @@ pub struct CpuUse {
     pub user: Duration,
     /// Time in the kernel for it, in ticks too.
     pub system: Duration,
-    /// How often it gave the processor away to wait, or had it taken away.
+    /// The number of context switches, voluntary or not.
     pub context_switches: u64,
-    /// How often a page had to be read from storage.
+    /// The number of pages read from storage.
     pub major_faults: u64,
-    /// How often a page had to be mapped.
+    /// The number of page faults without I/O.
     pub minor_faults: u64,
 }
 
@@ -50,7 +50,7 @@ impl Add for CpuUse {
     }
 }
 
-/// What was spent between an earlier reading and this one; nothing where the earlier one is higher.
+/// The use between an earlier reading and this one; zero where the earlier one is higher.
 impl Sub for CpuUse {
     type Output = CpuUse;
     fn sub(self, earlier: CpuUse) -> CpuUse {

@@ -1,4 +1,4 @@
-//! How far figures are from having a single peak.
+//! Tests figures for several peaks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,21 +7,22 @@ use fastrand::Rng;
 
 use crate::Samples;
 
-/// How many series of figures without a second peak a dip is compared with.
+/// The number of simulated series with a single peak.
 const SIMULATIONS: usize = 2000;
-/// What these follow from: the same figures always have the same probability.
+/// The seed of the simulation: the same figures always have the same probability.
 const SEED: u64 = 1985;
 
-/// The dip of figures (Hartigan and Hartigan 1985): the least distance between their distribution and one with a single peak, from
-/// 1 / 2n to 1/4.
+/// The dip of figures (Hartigan and Hartigan 1985): the minimum distance of their distribution from one with a single
+/// peak, from 1 / 2n to 1/4.
 pub fn dip(samples: &Samples) -> f64 {
     let steps = steps(samples.sorted());
     (0..steps.len()).map(|peak| left_of(&steps, peak).max(right_of(&steps, peak))).fold(f64::INFINITY, f64::min) / 2.0
 }
 
-/// The probability of a dip as large among `count` figures with a single peak: evenly spread ones, which have the greatest dips.
+/// The probability of at least this dip among `count` figures with a single peak: uniformly distributed ones, which
+/// have the greatest dips.
 pub(crate) fn chance_of_dip(dip: f64, count: usize) -> f64 {
-    // Drawn once for each number of figures: it takes longer than all the rest of an analysis.
+    // Simulated once for each number of figures, because it takes longer than the rest of an analysis.
     static DRAWN: Mutex<BTreeMap<usize, Arc<[f64]>>> = Mutex::new(BTreeMap::new());
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
     let dips = Arc::clone(drawn.entry(count).or_insert_with(|| even_dips(count)));
@@ -36,7 +37,7 @@ fn even_dips(count: usize) -> Arc<[f64]> {
     (0..SIMULATIONS).filter_map(draw).map(|samples| dip(&samples)).collect()
 }
 
-/// A figure and the shares of all figures below it, and up to it.
+/// A figure, and the shares of figures below it and up to it.
 #[derive(Clone, Copy)]
 struct Step {
     at: f64,
@@ -57,19 +58,19 @@ fn steps(sorted: &[f64]) -> Vec<Step> {
         .collect()
 }
 
-/// How far the distribution rises above the greatest convex line below it, up to the peak.
+/// The maximum distance of the distribution above its greatest convex minorant, up to the peak.
 fn left_of(steps: &[Step], peak: usize) -> f64 {
     let corners: Vec<(f64, f64)> = steps[..=peak].iter().map(|step| (step.at, step.below)).collect();
     distance(&corners, steps[..peak].iter().map(|step| (step.at, step.up_to)))
 }
 
-/// How far it falls below the least concave line above it, from the peak on: the same, turned round by half a turn.
+/// The maximum distance below its least concave majorant, from the peak on: the same, rotated by half a turn.
 fn right_of(steps: &[Step], peak: usize) -> f64 {
     let corners: Vec<(f64, f64)> = steps[peak..].iter().rev().map(|step| (-step.at, 1.0 - step.up_to)).collect();
     distance(&corners, steps[peak + 1..].iter().rev().map(|step| (-step.at, 1.0 - step.below)))
 }
 
-/// The greatest height of `points` over the lower hull of `corners`; both go from left to right.
+/// The maximum height of `points` over the lower hull of `corners`, both from left to right.
 fn distance(corners: &[(f64, f64)], points: impl Iterator<Item = (f64, f64)>) -> f64 {
     let hull = lower_hull(corners);
     let mut side = 0;
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn chances_are_those_of_the_published_table() {
-        // The 95 % quantiles of the table in the package diptest 0.12 (that of R's diptest), from a million series each.
+        // The 95 % quantiles in package diptest 0.12 (those of R's diptest), from a million series each.
         for (count, critical) in [(10, 0.13961), (20, 0.10513)] {
             let chance = chance_of_dip(critical, count);
             assert!((0.035..0.065).contains(&chance), "{count}: {chance}");

@@ -1,7 +1,7 @@
-/// Why figures cannot be worked with.
+/// Why a computation is not possible.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// There are fewer figures than the question needs.
+    /// There are too few figures.
     #[error("{got} of {needed} samples that are needed")]
     TooFew {
         /// How many there are.
@@ -17,7 +17,7 @@ pub enum Error {
         /// What it is.
         value: f64,
     },
-    /// A figure that something is divided by, or whose logarithm is taken, is not above 0.
+    /// A divisor, or a figure whose logarithm is taken, is not above 0.
     #[error("sample {index} is {value}: only figures above 0 have a ratio")]
     NotPositive {
         /// Where it is, from 0.
@@ -25,7 +25,7 @@ pub enum Error {
         /// What it is.
         value: f64,
     },
-    /// Two series that belong together pairwise are not of one length.
+    /// Two paired series have different lengths.
     #[error("{baseline} and {candidate} samples do not make pairs")]
     Unpaired {
         /// The length of the one.

@@ -1,14 +1,14 @@
 use crate::{Comparison, Error, Level, Verdict};
 
-/// Up to which difference two ways to do something count as equal, as a share of their figures.
+/// The margin: alternatives with a smaller relative difference count as equal.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Margin(f64);
 
 impl Margin {
-    /// 2 %: less than what one and the same program differs by on most machines.
+    /// 2 %: less than the variation of a single program on most machines.
     pub const TWO_PERCENT: Margin = Margin(0.02);
 
-    /// Checks a margin: 0.02 stands for ratios from 1 / 1.02 to 1.02.
+    /// Checks a margin: 0.02 means ratios from 1 / 1.02 to 1.02.
     ///
     /// # Errors
     /// [`Error::Margin`] unless it is above 0 and below 1.
@@ -22,11 +22,10 @@ impl Margin {
     }
 }
 
-/// What may be said of comparisons that are made together, so that at `level` not one of them is falsely said to differ:
-/// each probability is corrected for their number (Holm). So are those of being equal.
+/// Judges comparisons made together: at `level`, none of them is falsely called different. Each probability is
+/// corrected for their number (Holm), and so are those of equality.
 ///
-/// A comparison that could not be made is [`Verdict::Undecided`]. One whose difference is sure and too small to matter is
-/// [`Verdict::Equal`].
+/// A failed comparison is [`Verdict::Undecided`]. A certain difference that is within the margin is [`Verdict::Equal`].
 pub fn judge(family: &[Result<Comparison, Error>], margin: Margin, level: Level) -> Vec<Verdict> {
     let each = |probability: &dyn Fn(&Comparison) -> f64| {
         let found: Vec<f64> = family.iter().flatten().map(probability).collect();
@@ -47,8 +46,8 @@ pub fn judge(family: &[Result<Comparison, Error>], margin: Margin, level: Level)
     family.iter().map(verdict).collect()
 }
 
-/// Corrects probabilities for their number (Holm 1979): the k-th least of n counts n - k times as much, from k = 0 on, and no
-/// less than those below it.
+/// Corrects probabilities for their number (Holm 1979): the k-th smallest of n is multiplied by n - k, from k = 0 on,
+/// and is at least as large as those before it.
 pub(crate) fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut by_size: Vec<usize> = (0..probabilities.len()).collect();
     by_size.sort_by(|one, other| probabilities[*one].total_cmp(&probabilities[*other]));
@@ -65,7 +64,7 @@ pub(crate) fn holm(probabilities: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Ten pairs whose ratios are `factor`, give or take half a per cent and more with `noise`.
+    /// Ten pairs with ratios around `factor`; `noise` scales their variation.
     fn comparison(factor: f64, noise: f64) -> Result<Comparison, Error> {
         let baseline = [100.0; 10];
         let wobble = |run: i32| factor * (1.0 + noise * f64::from(run * 7 % 10 - 5) / 5.0);

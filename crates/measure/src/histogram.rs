@@ -2,23 +2,24 @@ use std::fmt;
 
 use crate::Spread;
 
-/// How many buckets there are to every doubling of the value, as a power of two: a bucket is at most 1/128 of its value
-/// wide, so that the middle of it is at most 0.4 % away from any value in it.
+/// Each doubling of the value has 2 to the power of this many buckets. A bucket is at most 1/128 of its value wide, so
+/// its middle differs by at most 0.4 % from any value in it.
 const STEPS_BITS: u32 = 7;
 const STEPS: u64 = 1 << STEPS_BITS;
 
-/// Values have at most this many bits: 2^50 ns are thirteen days.
+/// The bits of a value: 2^50 ns are thirteen days.
 const VALUE_BITS: u32 = 50;
 
-/// Values below two times [`STEPS`] have a bucket each; every further bit adds another [`STEPS`] buckets.
+/// Values below two times [`STEPS`] have a bucket each; every further bit adds [`STEPS`] buckets.
 const BUCKETS: usize = ((VALUE_BITS - STEPS_BITS + 1) as usize) << STEPS_BITS;
 
-/// How often which value came, in buckets that get wider with the value: about 45 KB, however many values there are.
+/// Counts values in buckets whose width grows with the value: about 45 KB for any number of values.
 ///
-/// Count, least, greatest, mean and standard deviation are exact; quantiles are within 0.4 %.
+/// Count, minimum, maximum, mean and standard deviation are exact; quantiles are within 0.4 %.
 ///
-/// The crate `hdrhistogram` computes mean and deviation from the middles of its buckets, and its greatest value is the end of a
-/// bucket. The client counts in another histogram, coarse and small enough to be updated under the lock of a connection.
+/// The crate `hdrhistogram` computes mean and deviation from the middles of its buckets, and its maximum is the end of
+/// a bucket. The client has another, coarse histogram, which is small enough to be updated under the lock of a
+/// connection.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     buckets: Vec<u64>,
@@ -32,7 +33,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// The largest value; greater ones are counted as this one.
+    /// The largest value; larger ones are counted as this one.
     pub const MAX_VALUE: u64 = (1 << VALUE_BITS) - 1;
 
     /// A histogram of nothing.
@@ -47,7 +48,7 @@ impl Histogram {
         self.spread.record(value);
     }
 
-    /// Counts all values of `other` too.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine += others;
@@ -60,7 +61,7 @@ impl Histogram {
         self.spread.count()
     }
 
-    /// Count, least, greatest, mean and standard deviation.
+    /// Count, minimum, maximum, mean and standard deviation.
     pub fn spread(&self) -> &Spread {
         &self.spread
     }
@@ -70,17 +71,17 @@ impl Histogram {
         self.count() == 0
     }
 
-    /// The least value, 0 when there is none.
+    /// The minimum, 0 without values.
     pub fn min(&self) -> u64 {
         self.spread.min()
     }
 
-    /// The greatest value, 0 when there is none.
+    /// The maximum, 0 without values.
     pub fn max(&self) -> u64 {
         self.spread.max()
     }
 
-    /// The mean, 0 when there are no values.
+    /// The mean, 0 without values.
     pub fn mean(&self) -> f64 {
         self.spread.mean()
     }
@@ -90,7 +91,7 @@ impl Histogram {
         self.spread.stdev()
     }
 
-    /// The value that the share `q` (0 to 1) of all values does not exceed, 0 when there are no values.
+    /// The value that the share `q` (0 to 1) of all values does not exceed, 0 without values.
     pub fn quantile(&self, q: f64) -> u64 {
         let rank = rank(q, self.count());
         let mut seen = 0;
@@ -113,14 +114,14 @@ impl fmt::Debug for Histogram {
     }
 }
 
-/// How many of `count` values the share `q` is, rounded up, and at least 1. A product that is a whole number but for rounding is
-/// that number: 0.999 of 1000 are 999.
+/// The rank of the quantile `q` of `count` values, rounded up, and at least 1. A product that is whole but for rounding
+/// errors is that number: 0.999 of 1000 is 999.
 fn rank(q: f64, count: u64) -> u64 {
     let share = q.clamp(0.0, 1.0) * count as f64;
     ((share * (1.0 - ROUNDING)).ceil() as u64).max(1)
 }
 
-/// What dividing a percentage by 100 and multiplying it again may add, as a share: two roundings and one in the middle.
+/// The relative error of dividing a percentage by 100 and multiplying it again: two roundings and a margin.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// The bucket that counts `value`.

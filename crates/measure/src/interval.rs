@@ -3,7 +3,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 use crate::student::quantile;
 use crate::{Error, Samples};
 
-/// How sure an interval is to hold the true value: between 0 and 1.
+/// A confidence level, between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Level(f64);
 
@@ -31,13 +31,13 @@ impl Level {
         1.0 - self.0
     }
 
-    /// What may be missed on either side.
+    /// The error probability on either side.
     pub(crate) fn tail(self) -> f64 {
         self.miss() / 2.0
     }
 }
 
-/// From where to where a value may be.
+/// A range of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The lower end.
@@ -53,17 +53,17 @@ impl Interval {
     }
 }
 
-/// An interval between two figures that were measured.
+/// An interval between two measured figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MedianInterval {
     /// The two figures.
     pub interval: Interval,
-    /// How sure it is really, which is at least what was asked for: only some levels can be had with few figures.
+    /// The actual level, at least the requested one: few figures allow only some levels.
     pub coverage: f64,
 }
 
 impl Samples {
-    /// Where the true mean is, if the figures are spread normally (Student's t).
+    /// The interval of the mean for normally distributed figures (Student's t).
     ///
     /// # Errors
     /// [`Error::TooFew`] below two figures.
@@ -77,11 +77,11 @@ impl Samples {
         Ok(Interval { low: self.mean() - half, high: self.mean() + half })
     }
 
-    /// Where the true median is, however the figures are spread: from the r-th least to the r-th greatest figure, with
-    /// the largest r that is sure enough.
+    /// The interval of the median for any distribution: from the r-th smallest to the r-th largest figure, with the
+    /// largest r that reaches the level.
     ///
     /// # Errors
-    /// [`Error::TooFew`] when even the least and the greatest figure are not sure enough (below six figures for 95 %).
+    /// [`Error::TooFew`] when even the minimum and maximum do not reach the level (below six figures for 95 %).
     pub fn median_interval(&self, level: Level) -> Result<MedianInterval, Error> {
         let count = self.count();
         let missed_below = |rank: usize| half_binomial(count, rank);
@@ -93,15 +93,15 @@ impl Samples {
     }
 }
 
-/// The fewest figures whose least and greatest hold the median between them surely enough: all n of them are above it
-/// with a probability of 2^-n, and below it with the same.
+/// The smallest number of figures whose minimum and maximum contain the median at this level: all n of them are above
+/// it with probability 2^-n, and below it with the same.
 fn needed_for_median(level: Level) -> usize {
     -level.tail().log2().floor() as usize
 }
 
-/// The probability that of `count` tosses of a coin at most `heads` show heads.
+/// The probability of at most `heads` heads in `count` coin tosses.
 fn half_binomial(count: usize, heads: usize) -> f64 {
-    // Half is a probability, so there is such a distribution.
+    // Half is a valid probability, so this always succeeds.
     Binomial::new(0.5, count as u64).map_or(f64::NAN, |tosses| tosses.cdf(heads as u64))
 }
 

@@ -1,16 +1,15 @@
-//! The arithmetic of measurements: nothing here reads a clock, a file or a socket, and nothing formats.
+//! Statistics of measurements. Nothing here reads a clock, a file or a socket, or formats.
 //!
-//! - [`Histogram`] takes millions of latencies in bounded memory; [`Spread`] does without quantiles in a few bytes;
-//!   [`Samples`] keeps a few figures of whole runs as they
-//!   were measured.
-//! - [`Interval`] says how well a mean or a median is known.
-//! - [`Comparison`] says how two ways to do something differ; [`judge`] says what may be claimed of several that are made
-//!   together.
-//! - [`mann_whitney`], [`rank_correlation`] and [`autocorrelation`] look at the order of figures, [`dip`] at their peaks.
+//! - [`Histogram`] counts millions of latencies in bounded memory. [`Spread`] needs only a few bytes, without
+//!   quantiles. [`Samples`] keeps a few figures of whole runs.
+//! - [`Interval`] is the confidence interval of a mean or a median.
+//! - [`Comparison`] compares two alternatives; [`judge`] decides what may be claimed of several comparisons together.
+//! - [`mann_whitney`], [`rank_correlation`] and [`autocorrelation`] examine the order of figures, [`dip`] their peaks.
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
-//! - [`shuffled`] and [`paired`] say in which order those that are compared take turns.
-//! - [`record`] has the types that a run of an experiment is kept in, and [`analysis`] says what such a run found.
-//! - [`Work`] and [`CpuUse`] turn counts into rates and costs; [`ProcessorTicks`] reads what a machine did.
+//! - [`shuffled`] and [`paired`] determine the order of runs.
+//! - [`record`] has the types of a recorded run of an experiment, and [`analysis`] evaluates it.
+//! - [`Work`] and [`CpuUse`] turn counts into rates and costs; [`ProcessorTicks`] reads the use of a machine's
+//!   processors.
 #![forbid(unsafe_code)]
 
 pub mod analysis;

@@ -12,7 +12,7 @@ pub(crate) fn upper_tail(z: f64) -> f64 {
     Normal::standard().sf(z)
 }
 
-/// The value that a variable stays below with `probability`.
+/// The value that a variable is below with `probability`.
 pub(crate) fn quantile(probability: f64) -> f64 {
     Normal::standard().inverse_cdf(probability)
 }

@@ -3,23 +3,22 @@ use fastrand::Rng;
 /// One run of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Whose turn it is; 0 is the reference.
+    /// The contender; 0 is the reference.
     pub contender: usize,
-    /// Whose pair it belongs to: the reference runs once beside each other contender.
+    /// The contender of the pair: the reference runs once with each other contender.
     pub pair: usize,
 }
 
-/// In which order `count` contenders have their turns in a round: another random one in each round, which follows from the seed.
-/// In a fixed order, or one that is only rotated, each would nearly always come after the same one, and what that leaves behind
-/// would look like a difference.
+/// The order of `count` contenders in a round: random, from the seed. In a fixed or rotated order, each would nearly
+/// always follow the same one, and after-effects of that would look like a difference.
 pub fn shuffled(seed: u64, round: u64, count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     random(seed, round).shuffle(&mut order);
     order
 }
 
-/// The turns of a round in which each of `count` contenders but the first runs in a pair with the first one, the reference. The
-/// pairs are in random order, and so are the two of each.
+/// The turns of a round in which each of `count` contenders runs in a pair with the first one, the reference. The order
+/// of the pairs is random, and so is the order within each pair.
 pub fn paired(seed: u64, round: u64, count: usize) -> Vec<Turn> {
     let mut random = random(seed, round);
     let mut pairs: Vec<usize> = (1..count).collect();
@@ -33,7 +32,7 @@ pub fn paired(seed: u64, round: u64, count: usize) -> Vec<Turn> {
 }
 
 fn random(seed: u64, round: u64) -> Rng {
-    // Two steps, so that the next round of this seed is not the same round of the next seed.
+    // Seeded in two steps, so that the next round of this seed differs from the same round of the next seed.
     Rng::with_seed(Rng::with_seed(seed).u64(..) ^ round)
 }
 

@@ -1,16 +1,16 @@
 use crate::Samples;
 
-/// How far off a figure is.
+/// The severity of an outlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// More than 1.5 times the distance of the quartiles away from them.
+    /// More than 1.5 interquartile ranges from the quartiles.
     Mild,
     /// More than 3 times.
     Severe,
 }
 
 impl Severity {
-    /// How many distances of the quartiles a figure of this severity is beyond them (Tukey's inner and outer fence).
+    /// The minimum number of interquartile ranges (Tukey's inner and outer fence).
     fn fence(self) -> f64 {
         match self {
             Severity::Mild => 1.5,
@@ -19,10 +19,10 @@ impl Severity {
     }
 }
 
-/// A figure that is far away from the others. It is shown, not dropped.
+/// A figure far from the others. It is shown, not dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlier {
-    /// Which of the figures it is, in the order in which they were measured, from 0.
+    /// The index of the figure in the order of measurement, from 0.
     pub index: usize,
     /// The figure.
     pub value: f64,

@@ -1,23 +1,23 @@
-/// What a machine's processors have done since it started, in the kernel's ticks.
+/// The use of a machine's processors since its start, in ticks of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessorTicks {
     /// Programs, the kernel and its interrupts.
     pub busy: u64,
-    /// What a hypervisor had for others.
+    /// Time that a hypervisor gave to others.
     pub stolen: u64,
     /// How many processors there are.
     pub processors: usize,
 }
 
 impl ProcessorTicks {
-    /// Reads the text of `/proc/stat` (proc(5)); `None` where its first line is another one.
+    /// Reads `/proc/stat` (proc(5)); `None` if its first line is unknown.
     pub fn parse(stat: &str) -> Option<ProcessorTicks> {
         const FIELDS: usize = 8;
         let mut lines = stat.lines().map_while(|line| line.strip_prefix("cpu"));
         let fields = lines.next()?.split_whitespace().take(FIELDS).map(|field| field.parse().ok());
         let ticks: Vec<u64> = fields.collect::<Option<_>>()?;
         let &[user, nice, system, _idle, _iowait, irq, softirq, stolen] = ticks.as_slice() else { return None };
-        // Guests' times, which follow, are part of others.
+        // Guests' times, which follow, are included in others.
         Some(ProcessorTicks { busy: user + nice + system + irq + softirq, stolen, processors: lines.count() })
     }
 }

@@ -1,4 +1,4 @@
-//! What the order of figures says, however they are spread.
+//! Rank statistics, which assume no distribution.
 
 use statrs::statistics::{Data, OrderStatistics, RankTieBreaker};
 use statrs::stats_tests::Alternative;
@@ -6,23 +6,23 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
 use crate::student::upper_tail;
 
-/// Up to how many figures of both series together the exact distribution is counted out.
+/// The maximum number of figures in both series for which the exact distribution is computed.
 const MAX_EXACT: usize = 100;
 
-/// The fewest pairs whose correlation can be judged.
+/// The minimum number of pairs for a correlation.
 const MIN_CORRELATED: usize = 3;
 
-/// How one series follows another one.
+/// The correlation of two series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Correlation {
     /// From -1 to 1.
     pub value: f64,
-    /// The probability of one as far from 0 between series that have nothing to do with each other (two-sided).
+    /// The probability of one at least as far from 0 between independent series (two-sided).
     pub chance: f64,
 }
 
-/// The probability that two series of the same spread differ as much in their ranks (Mann and Whitney, two-sided); none when one
-/// of them is empty or has a figure that is no number.
+/// The probability of such a difference in ranks between two series with the same distribution (Mann and Whitney,
+/// two-sided). None if one is empty or has a figure that is not a number.
 pub fn mann_whitney(one: &[f64], other: &[f64]) -> Option<f64> {
     if one.is_empty() || other.is_empty() || one.iter().chain(other).any(|value| value.is_nan()) {
         return None;
@@ -41,11 +41,11 @@ pub fn mann_whitney(one: &[f64], other: &[f64]) -> Option<f64> {
     Some(exact_chance(wins, one.len(), other.len()))
 }
 
-/// The share of all orders of `one` and `other` figures in which the number of wins is as far from its middle. The exact method of
-/// `statrs` walks over all orders, which takes hours for a few dozen.
+/// The share of all orders of `one` and `other` figures in which the number of wins is at least as far from its middle.
+/// The exact method of `statrs` enumerates all orders, which takes hours for a few dozen figures.
 fn exact_chance(wins: usize, one: usize, other: usize) -> f64 {
     let most = one * other;
-    // shares[n][w]: the share of orders of n figures of one series, and those of the other one that came so far, with w wins.
+    // shares[n][w]: the share of orders of n figures of one series and the current number of the other, with w wins.
     let mut shares = vec![vec![0.0; most + 1]; one + 1];
     shares.iter_mut().for_each(|of| of[0] = 1.0);
     for losers in 1..=other {
@@ -61,7 +61,7 @@ fn exact_chance(wins: usize, one: usize, other: usize) -> f64 {
     (2.0 * shares[one][..=extreme].iter().sum::<f64>()).min(1.0)
 }
 
-/// The correlation of the ranks of two series (Spearman); none below three pairs, or when one of them is all the same.
+/// The rank correlation of two series (Spearman). None below three pairs, or if one series is constant.
 pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<Correlation> {
     if one.len() != other.len() || one.len() < MIN_CORRELATED || one.iter().chain(other).any(|value| value.is_nan()) {
         return None;
@@ -85,9 +85,9 @@ fn correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (scale > 0.0).then(|| (product(&one, &other) / scale).clamp(-1.0, 1.0))
 }
 
-/// How much each figure resembles the one before it (the autocorrelation at lag 1), with the probability of as much or more in a
-/// series without order (one-sided: only resemblance makes intervals too narrow; Moran 1948). None below three figures, or when all
-/// are the same.
+/// The autocorrelation at lag 1, with the probability of at least this value in a series without order (one-sided,
+/// because only positive correlation makes intervals too narrow; Moran 1948). None below three figures, or if all are
+/// equal.
 pub fn autocorrelation(series: &[f64]) -> Option<Correlation> {
     let count = series.len() as f64;
     if series.len() < MIN_CORRELATED {

@@ -2,7 +2,7 @@ use statrs::statistics::Statistics;
 
 use crate::Error;
 
-/// Figures of repeated runs: at least one, all finite, kept in the order in which they were measured.
+/// Figures of repeated runs: at least one, all finite, in the order of measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Samples {
     measured: Vec<f64>,
@@ -10,10 +10,10 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Takes figures as they were measured.
+    /// Takes figures in the order of measurement.
     ///
     /// # Errors
-    /// [`Error::TooFew`] for none at all, [`Error::NotFinite`].
+    /// [`Error::TooFew`] without figures, [`Error::NotFinite`].
     pub fn new(measured: Vec<f64>) -> Result<Samples, Error> {
         if measured.is_empty() {
             return Err(Error::TooFew { got: 0, needed: 1 });
@@ -26,17 +26,17 @@ impl Samples {
         Ok(Samples { measured, sorted })
     }
 
-    /// The figures in the order in which they were measured.
+    /// The figures in the order of measurement.
     pub fn measured(&self) -> &[f64] {
         &self.measured
     }
 
-    /// The figures from the least to the greatest.
+    /// The figures in ascending order.
     pub fn sorted(&self) -> &[f64] {
         &self.sorted
     }
 
-    /// How many there are: at least 1.
+    /// The number of figures: at least 1.
     pub fn count(&self) -> usize {
         self.sorted.len()
     }
@@ -69,8 +69,8 @@ impl Samples {
         self.measured.as_slice().std_dev()
     }
 
-    /// The value below which the share `q` (0 to 1) of the figures is, interpolated between the two nearest (type 7 of
-    /// Hyndman and Fan, the usual one of R, NumPy and spreadsheets).
+    /// The quantile `q` (0 to 1), interpolated between the two nearest figures (type 7 of Hyndman and Fan, the default
+    /// of R, NumPy and spreadsheets).
     pub fn quantile(&self, q: f64) -> f64 {
         let position = q.clamp(0.0, 1.0) * (self.count() - 1) as f64;
         let below = position.floor() as usize;

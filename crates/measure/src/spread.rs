@@ -1,5 +1,4 @@
-/// How values spread: their number, the least and the greatest, the mean and the standard deviation, all exact, in a
-/// few bytes however many values there are.
+/// Count, minimum, maximum, mean and standard deviation of values, all exact, in a few bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spread {
     count: u64,
@@ -25,7 +24,7 @@ impl Spread {
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(value) * u128::from(value));
     }
 
-    /// Counts all values of `other` too.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Spread) {
         self.count += other.count;
         self.min = self.min.min(other.min);
@@ -39,17 +38,17 @@ impl Spread {
         self.count
     }
 
-    /// The least value, 0 when there is none.
+    /// The minimum, 0 without values.
     pub fn min(&self) -> u64 {
         if self.count == 0 { 0 } else { self.min }
     }
 
-    /// The greatest value, 0 when there is none.
+    /// The maximum, 0 without values.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The mean, 0 when there are no values.
+    /// The mean, 0 without values.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
@@ -59,8 +58,8 @@ impl Spread {
         if self.count < 2 {
             return 0.0;
         }
-        // The squares of the distances from the mean, rounded down to a whole number so that nothing cancels, and then
-        // what the rounding did is taken off.
+        // Sums the squares of the distances from the rounded mean, so that nothing cancels, and then corrects for the
+        // rounding.
         let count = u128::from(self.count);
         let (whole, rest) = (self.sum / count, self.sum % count);
         let squares = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum + rest));

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The value that a t-distributed variable with `degrees` of freedom (at least 1) stays below with `probability`.
+/// The value that a t-distributed variable with `degrees` of freedom (at least 1) is below with `probability`.
 pub(crate) fn quantile(probability: f64, degrees: usize) -> f64 {
     with_degrees(degrees).map_or(f64::NAN, |student| student.inverse_cdf(probability))
 }

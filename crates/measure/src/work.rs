@@ -11,12 +11,12 @@ pub struct Work {
 }
 
 impl Work {
-    /// Operations per second, 0 when no time went by.
+    /// Operations per second, 0 if no time has passed.
     pub fn operations_per_second(&self, elapsed: Duration) -> f64 {
         per_second(self.operations, elapsed)
     }
 
-    /// Bytes per second, 0 when no time went by.
+    /// Bytes per second, 0 if no time has passed.
     pub fn bytes_per_second(&self, elapsed: Duration) -> f64 {
         per_second(self.bytes, elapsed)
     }
@@ -29,7 +29,7 @@ impl Add for Work {
     }
 }
 
-/// What was done since an earlier count; nothing where that one is higher.
+/// The work since an earlier count; zero where that one is higher.
 impl Sub for Work {
     type Output = Work;
     fn sub(self, earlier: Work) -> Work {

@@ -1,19 +1,19 @@
 use crate::{Comparison, Margin, Verdict};
 
-/// How a ratio compares with that of a document.
+/// How our ratio compares with that of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
-    /// The document's value is inside of our interval, and the verdict says the same of both.
+    /// The document's value is in our interval, and the verdicts on both are the same.
     Value,
     /// Both differ in the same direction, by different amounts.
     Direction,
     /// Both are equal within the margin.
     Equal,
-    /// One of them is equal within the margin, and the other one differs.
+    /// One is equal within the margin, and the other differs.
     Different,
     /// They differ in opposite directions.
     Opposite,
-    /// Ours is not known well enough to say.
+    /// Our ratio is not precise enough.
     Undecided,
 }
 
@@ -32,7 +32,7 @@ impl Agreement {
     }
 }
 
-/// What a ratio that is known exactly says.
+/// The verdict on a ratio that is known exactly.
 fn direction(ratio: f64, margin: Margin) -> Verdict {
     match ratio.ln() {
         distance if distance.abs() <= margin.get().ln_1p() => Verdict::Equal,

@@ -9,17 +9,17 @@ pub struct Cell {
     pub levels: Levels,
     /// The figure's name.
     pub figure: String,
-    /// The figures in the order of the run, or why there are none.
+    /// The figures in the order of the run, or the reason why there are none.
     pub samples: Result<Samples, Error>,
-    /// The position in the run of each of them.
+    /// The position of each figure in the run.
     pub positions: Vec<u32>,
     /// How many passes failed.
     pub failures: usize,
-    /// How many passes were disturbed and made again.
+    /// The number of disturbed passes that were repeated.
     pub repeated: usize,
 }
 
-/// All figures that any pass of a combination has.
+/// Returns all figures of all combinations with passes.
 pub(super) fn all(design: &Design, passes: &Passes<'_>) -> Vec<Cell> {
     let cells = passes.groups().flat_map(|(levels, group)| {
         let figures = design.figures.iter().filter(|figure| {

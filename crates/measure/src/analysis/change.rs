@@ -15,22 +15,22 @@ pub struct Change {
     pub old: Samples,
     /// The figures of the later run.
     pub new: Samples,
-    /// The probability that ranks differ as much without a change (Mann and Whitney).
+    /// The probability of such a difference in ranks without a change (Mann and Whitney).
     pub chance: f64,
-    /// Whether a change may be claimed beside all others (Holm).
+    /// Whether a change may be claimed, corrected for the number of changes (Holm).
     pub is_sure: bool,
 }
 
 impl Change {
-    /// The later run's median divided by the earlier one's; none where that is 0.
+    /// The later median divided by the earlier one; none if that is 0.
     pub fn ratio(&self) -> Option<f64> {
         let ratio = self.new.median() / self.old.median();
         ratio.is_finite().then_some(ratio)
     }
 }
 
-/// What changed between two runs: all figures that both have and of which more or less is better. Passes of different runs make no pairs, so medians and ranks are
-/// compared.
+/// Compares two runs by all figures that both have and that have a better direction. Passes of different runs are not
+/// paired, so medians and ranks are compared.
 pub fn changes(old: (&Run, &[Measurement]), new: (&Run, &[Measurement]), level: Level) -> Vec<Change> {
     let cells = |(run, passes): (&Run, &[Measurement])| cells::all(&run.design, &Passes::new(&run.design, passes));
     let (cells_old, cells_new) = (cells(old), cells(new));

@@ -4,16 +4,16 @@ use super::passes::Passes;
 use crate::record::{Levels, Measurement, Percentile};
 use crate::{Samples, dip};
 
-/// From which dip on latencies have more than one peak: at least about a tenth of them are apart from the others. It is
-/// no probability: of hundreds of thousands of latencies every small bump is significant.
+/// From this dip on, latencies count as having several peaks: at least about a tenth of them are apart from the others.
+/// It is not a probability: among hundreds of thousands of latencies every small bump is significant.
 const LEAST_DIP: f64 = 0.05;
 
-/// The latency of operations at one combination of levels.
+/// The latencies of operations at one combination of levels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatencyCurve {
     /// The levels.
     pub levels: Levels,
-    /// How many passes it is of.
+    /// The number of passes.
     pub passes: usize,
     /// The median over the passes at each percentage.
     pub percentiles: Vec<Percentile>,
@@ -30,7 +30,7 @@ fn curve(levels: &Levels, group: &[&Measurement]) -> Option<LatencyCurve> {
     let counted: Vec<&&Measurement> = group.iter().filter(is_counted).collect();
     let mut at: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for percentile in counted.iter().flat_map(|pass| &pass.latency) {
-        // Numbers above 0 are in the order of their bits.
+        // The bit patterns of positive numbers have the order of the numbers.
         at.entry(percentile.percent.max(0.0).to_bits()).or_default().push(percentile.us);
     }
     let median = |(bits, values): (u64, Vec<f64>)| {
@@ -45,13 +45,13 @@ fn curve(levels: &Levels, group: &[&Measurement]) -> Option<LatencyCurve> {
     })
 }
 
-/// Whether latencies lie around more than one value, on a logarithmic scale.
+/// Whether latencies have several peaks on a logarithmic scale.
 fn has_peaks(latency: &[Percentile]) -> bool {
     let evenly: Option<Vec<f64>> = (1..100).map(|percent| Some(at(latency, f64::from(percent))?.ln())).collect();
     evenly.and_then(|latencies| Samples::new(latencies).ok()).is_some_and(|samples| dip(&samples) >= LEAST_DIP)
 }
 
-/// The latency at a percentage between two that are known.
+/// Interpolates the latency at a percentage.
 fn at(latency: &[Percentile], percent: f64) -> Option<f64> {
     let known = latency.windows(2).find(|pair| (pair[0].percent..=pair[1].percent).contains(&percent))?;
     let share = (percent - known[0].percent) / (known[1].percent - known[0].percent);

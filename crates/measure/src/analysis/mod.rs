@@ -1,4 +1,4 @@
-//! What a run found: from its head and its passes to summaries, comparisons, verdicts and warnings.
+//! Analyses a run: computes summaries, comparisons, verdicts and warnings from its head and its passes.
 
 mod agreement;
 mod cells;
@@ -25,25 +25,25 @@ use passes::Passes;
 /// What a run found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
-    /// How sure every interval and every verdict is.
+    /// The confidence level of every interval and verdict.
     pub level: Level,
-    /// Up to which difference two ways count as equal.
+    /// Differences up to this margin count as equal.
     pub margin: Margin,
     /// Each figure at each combination of levels, in the order of the design.
     pub cells: Vec<Cell>,
     /// The rows of each table of the design.
     pub tables: Vec<Vec<Row>>,
-    /// The control against what it copies, for each figure of a table and each combination of the other factors.
+    /// The control compared with its original, for each figure of a table and each combination of the other factors.
     pub controls: Vec<Row>,
-    /// The latency of operations at each combination of levels that has one.
+    /// The latencies of operations at each combination of levels that has them.
     pub latencies: Vec<LatencyCurve>,
-    /// What speaks against believing these figures.
+    /// Reasons to doubt these figures.
     pub warnings: Vec<Warning>,
 }
 
-/// Works out what a run found. What cannot be computed says why in its own place.
+/// Analyses a run. Whatever cannot be computed contains the reason.
 ///
-/// Verdicts of all rows of all tables are corrected for their number together, so that at [`Results::level`] not one of them
+/// The verdicts of all rows of all tables are corrected for their number together: at [`Results::level`], none of them
 /// falsely claims a difference. So are those of the controls, which make no claim but check the experiment.
 pub fn analyse(run: &Run, measurements: &[Measurement], margin: Margin) -> Results {
     let level = run.precision.and_then(|wanted| Level::new(wanted.level).ok()).unwrap_or(Level::P95);
@@ -62,7 +62,7 @@ pub fn analyse(run: &Run, measurements: &[Measurement], margin: Margin) -> Resul
 }
 
 impl Results {
-    /// The greatest half-width of all ratios in tables; none while one of them has no ratio, or there are none.
+    /// The greatest half-width of all ratios in tables; none if a ratio is missing or there are none.
     pub fn widest(&self) -> Option<f64> {
         let rows = self.tables.iter().flatten();
         let widths: Option<Vec<f64>> = rows.map(|row| row.comparison.ok().map(|found| found.half_width())).collect();

@@ -24,7 +24,7 @@ impl<'a> Passes<'a> {
         self.groups.iter().map(|(levels, passes)| (*levels, passes.as_slice()))
     }
 
-    /// The figures of a combination, by round and pair.
+    /// The figures of a combination by round and pair.
     pub(super) fn figures(&self, levels: &Levels, figure: &str) -> BTreeMap<u32, BTreeMap<&'a str, f64>> {
         let mut rounds: BTreeMap<u32, BTreeMap<&str, f64>> = BTreeMap::new();
         let group = self.groups.iter().find(|(of, _)| *of == levels);
@@ -37,13 +37,13 @@ impl<'a> Passes<'a> {
     }
 }
 
-/// A figure of a pass, if the pass succeeded and was not made again.
+/// The figure of a pass, if the pass succeeded and was not repeated.
 pub(super) fn counted(pass: &Measurement, figure: &str) -> Option<f64> {
     let is_counted = !pass.is_repeated && pass.failure.is_none();
     is_counted.then(|| pass.figures.get(figure).copied()).flatten()
 }
 
-/// The combination's place in tables: the last factor varies fastest.
+/// The position of a combination in tables: the last factor varies fastest.
 fn place_in(design: &Design, levels: &Levels) -> Vec<usize> {
     let place = |factor: &crate::record::Factor| {
         let level = levels.get(&factor.name);

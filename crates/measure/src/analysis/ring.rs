@@ -1,21 +1,21 @@
 use super::{Results, Row};
 use crate::record::Levels;
 
-/// Four combinations of the levels of two factors: the ratios of their figures around the ring have the product 1 where all four are
-/// of the same passes. Rounds with a pass missing break that. So does a factor whose levels run in pairs: each ratio with the
-/// reference is of another pass of it.
+/// Four combinations of the levels of two factors. The product of the ratios around the ring is 1 if all four are from
+/// the same passes. A missing pass breaks this. So does a factor whose levels run in pairs, because each ratio uses
+/// another pass of the reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ring {
     /// The levels farthest from both baselines.
     pub levels: Levels,
     /// The two factors.
     pub factors: [String; 2],
-    /// The product of the ratios, less 1.
+    /// The product of the ratios, minus 1.
     pub deviation: f64,
 }
 
-/// All rings between tables that compare levels of different factors by the same figure. Where ratios have no interval yet, they are
-/// those of medians.
+/// All rings between tables that compare levels of different factors by the same figure. Uses ratios of medians where
+/// ratios have no interval yet.
 pub fn rings(results: &Results) -> Vec<Ring> {
     let tables = &results.tables;
     let pairs =
@@ -23,7 +23,7 @@ pub fn rings(results: &Results) -> Vec<Ring> {
     pairs.flat_map(|(one, two)| one.iter().filter_map(|row| ring(row, one, two))).collect()
 }
 
-/// The ring from a row of one table by one of another back to it.
+/// The ring of a row of one table and a row of another.
 fn ring(row: &Row, one: &[Row], two: &[Row]) -> Option<Ring> {
     let first = two.first().filter(|other| other.factor != row.factor && other.figure == row.figure)?;
     let at_baseline = |levels: &Levels, factor: &str, level: &str| {

@@ -6,32 +6,32 @@ use crate::record::{Design, DocumentRatio, Factor, Levels, Run, TableKind};
 use crate::{Comparison, Correlation, Error, Estimate, Level, Margin, Samples, Verdict};
 use crate::{autocorrelation, judge, mann_whitney, ratio_of_means};
 
-/// One ratio: a level of a factor against another one, with all other levels the same.
+/// One ratio: two levels of a factor, with all other levels the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The levels, that of the candidate among them.
+    /// The levels, with that of the candidate.
     pub levels: Levels,
     /// The figure's name.
     pub figure: String,
     /// The factor whose levels are compared.
     pub factor: String,
-    /// The level that the candidate's is divided by.
+    /// The level that the candidate is divided by.
     pub baseline: String,
-    /// The ratio, its interval and the number of pairs, or why there is none.
+    /// The ratio, its interval and the number of pairs, or the reason why there is none.
     pub comparison: Result<Comparison, Error>,
-    /// What may be claimed beside all other rows.
+    /// The verdict, corrected for the number of rows.
     pub verdict: Verdict,
     /// The medians of the baseline and of the candidate.
     pub medians: Option<[f64; 2]>,
     /// The ratio of the means, with its bootstrap interval.
     pub means: Option<Estimate>,
-    /// The probability that ranks differ as much without a difference, pairs left out of account.
+    /// The probability of such a difference in ranks without a difference, ignoring pairs.
     pub rank_chance: Option<f64>,
-    /// How each pair's ratio resembles that of the round before.
+    /// The autocorrelation of the ratios over rounds.
     pub resemblance: Option<Correlation>,
     /// What the source has.
     pub document: Option<DocumentRatio>,
-    /// Whether ours agrees with it.
+    /// Whether our ratio agrees with it.
     pub agreement: Option<Agreement>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn tables(run: &Run, passes: &Passes<'_>, margin: Margin, level: Leve
     tables
 }
 
-/// The control against the first contender, for each figure of a table.
+/// The control compared with the first contender, for each figure of a table.
 pub(super) fn controls(run: &Run, passes: &Passes<'_>, margin: Margin, level: Level) -> Vec<Row> {
     let design = &run.design;
     let factor = design.factors.iter().find(|factor| factor.name == design.contenders);
@@ -108,8 +108,8 @@ fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: 
     }
 }
 
-/// The figures of the rounds that have both. Where both ran in the same pair, that pair's are taken, and those of several pairs of a
-/// round are one (their geometric mean), since what disturbs a round disturbs all of it.
+/// The figures of the rounds that have both. If both ran in the same pair, that pair's figures are taken. Several pairs
+/// of a round become one (their geometric mean), because a disturbance affects the whole round.
 fn pairs(
     baseline: &BTreeMap<u32, BTreeMap<&str, f64>>,
     candidate: &BTreeMap<u32, BTreeMap<&str, f64>>,
@@ -146,9 +146,9 @@ fn settle<'a>(rows: impl Iterator<Item = &'a mut Row>, margin: Margin, level: Le
     }
 }
 
-/// The levels that a factor's are compared with, for reports: all factors but that one.
+/// For reports: the levels of all factors but the compared one.
 impl Row {
-    /// The candidate's level of the factor that is compared.
+    /// The candidate's level of the compared factor.
     pub fn candidate(&self) -> &str {
         self.levels.get(&self.factor).map_or("", String::as_str)
     }

@@ -6,35 +6,35 @@ use crate::family::holm;
 use crate::record::{Levels, Precision, Run};
 use crate::{Correlation, Samples, Verdict, dip, rank_correlation};
 
-/// The fewest passes whose course and peaks can be judged.
+/// The minimum number of passes to judge drift and peaks.
 const MIN_PASSES: usize = 6;
 
-/// What speaks against believing a run's figures. Of those that are found by tests, all of one kind are corrected for their number
-/// together: in a run without any fault each kind appears with the probability that the level leaves.
+/// A reason to doubt a run's figures. Warnings that are found by tests are corrected for the number of tests of their
+/// kind. So in a faultless run, each kind appears with the error probability of the level.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
-    /// The control differs from what it copies.
+    /// The control differs from its original.
     Control {
         /// Which of [`Results::controls`].
         index: usize,
     },
-    /// The ratios were to be known better.
+    /// The ratios are less precise than requested.
     Imprecise {
         /// How well.
         wanted: Precision,
-        /// How well the worst of them is known, if at all.
+        /// The widest interval, if there is one.
         widest: Option<f64>,
     },
-    /// A figure rises or falls in the course of the run.
+    /// A figure rises or falls during the run.
     Drift {
         /// The figure.
         figure: String,
-        /// At which levels; all together where there are none.
+        /// The levels; `None` for all together.
         levels: Option<Levels>,
         /// Its rank correlation with the position.
         correlation: Correlation,
     },
-    /// The ratios of a row resemble those of the round before, so that their interval is too narrow.
+    /// The ratios of a row are correlated with those of the round before, so their interval is too narrow.
     Resemblance {
         /// The levels of the row.
         levels: Levels,
@@ -43,11 +43,11 @@ pub enum Warning {
         /// The autocorrelation at lag 1.
         correlation: Correlation,
     },
-    /// A figure has more than one peak: what runs is one of several things, and the mean is none of them.
+    /// A figure has several peaks: passes measure different things, and the mean represents none of them.
     Peaks {
         /// The levels.
         levels: Levels,
-        /// The figure; the latency of single operations where there is none.
+        /// The figure; `None` for the latency of single operations.
         figure: Option<String>,
     },
     /// Passes failed.
@@ -55,17 +55,17 @@ pub enum Warning {
         /// How many.
         passes: usize,
     },
-    /// Passes were disturbed and made again.
+    /// Passes were disturbed and repeated.
     Repeated {
         /// How many.
         passes: usize,
     },
 }
 
-/// All warnings of a run, the weightiest first.
-/// Figures that differ by a smaller part than this are the same ones, rounded in different ways.
+/// Figures with a smaller relative difference than this are equal but for rounding.
 const ROUNDING: f64 = 1e-9;
 
+/// All warnings of a run, the most important first.
 pub(super) fn all(run: &Run, results: &Results) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let of_control = results.controls.iter().enumerate();
@@ -89,13 +89,13 @@ fn differs(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Higher | Verdict::Lower)
 }
 
-/// The figures of tables, which claims are made of.
+/// The figures of tables, on which claims are based.
 fn judged_figures(run: &Run) -> Vec<&str> {
     let is_judged = |name: &str| run.design.tables.iter().any(|table| table.figure == name);
     run.design.figures.iter().map(|figure| figure.name.as_str()).filter(|name| is_judged(name)).collect()
 }
 
-/// Failed passes and passes made again. Each combination has as many of them whatever the figure.
+/// Counts failed and repeated passes. Each combination has the same number for every figure.
 fn counts(results: &Results) -> Vec<Warning> {
     let by_levels: BTreeMap<&Levels, &Cell> = results.cells.iter().map(|cell| (&cell.levels, cell)).collect();
     let failed = by_levels.values().map(|cell| cell.failures).sum();
@@ -116,13 +116,14 @@ fn drifts(results: &Results, cells: &[&Cell], figures: &[&str]) -> Vec<Warning> 
     let found: Vec<(String, Option<Levels>, Correlation)> = whole.chain(parts).collect();
     let is_sure = significant(results, found.iter().map(|(_, _, correlation)| correlation.chance).collect());
     let sure: Vec<_> = found.into_iter().zip(is_sure).filter(|(_, is_sure)| *is_sure).map(|(found, _)| found).collect();
-    // A drift of the whole run is one warning, not one for each of its parts.
+    // A drift of the whole run is one warning, not one for each part.
     let is_whole = |name: &str| sure.iter().any(|(figure, levels, _)| figure == name && levels.is_none());
     let told = sure.iter().filter(|(figure, levels, _)| levels.is_none() || !is_whole(figure)).cloned();
     told.map(|(figure, levels, correlation)| Warning::Drift { figure, levels, correlation }).collect()
 }
 
-/// The position and the figure of each pass, as distances from the cell's mean in deviations, so that cells can be laid together.
+/// The position and the figure of each pass as standardized distances from the cell's mean, so that cells can be
+/// combined.
 fn course(cell: &Cell) -> impl Iterator<Item = (f64, f64)> {
     let samples = cell.samples.as_ref().ok().filter(|samples| samples.stdev() > ROUNDING * samples.mean().abs());
     samples.into_iter().flat_map(|samples| {
@@ -163,7 +164,7 @@ fn peaks(results: &Results, cells: &[&Cell]) -> Vec<Warning> {
     of_passes.chain(of_latencies).collect()
 }
 
-/// Which probabilities are small enough beside the others.
+/// Whether each probability is small enough, corrected for their number.
 fn significant(results: &Results, chances: Vec<f64>) -> impl Iterator<Item = bool> {
     let miss = results.level.miss();
     holm(&chances).into_iter().map(move |chance| chance <= miss)

@@ -5,32 +5,32 @@ use serde::{Deserialize, Serialize};
 /// One level of each factor, by the factor's name.
 pub type Levels = BTreeMap<String, String>;
 
-/// What an experiment asks, what it varies, and which figures answer it.
+/// The design of an experiment: its question, factors and figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Design {
-    /// What the command line calls it.
+    /// The name on the command line.
     pub name: String,
-    /// What it asks, in a sentence.
+    /// The question, in a sentence.
     pub question: String,
-    /// Where the figures of comparison come from: a document, or nothing.
+    /// The source of figures to compare with: a document, or nothing.
     pub source: Option<String>,
-    /// What varies; the last factor varies fastest in tables.
+    /// The factors; the last one varies fastest in tables.
     pub factors: Vec<Factor>,
-    /// The factor whose levels run side by side: each level runs right before or after the first one.
+    /// The factor whose levels run in pairs: each level runs right before or after the first one.
     pub contenders: String,
-    /// The level of [`Design::contenders`] that is its first level once more: a difference between the two is an error of the
+    /// A repetition of the first level of [`Design::contenders`]: a difference between the two is an error of the
     /// experiment.
     pub control: Option<String>,
     /// What each pass measures.
     pub figures: Vec<FigureKind>,
     /// What is compared.
     pub tables: Vec<TableKind>,
-    /// Which figures are drawn against each other, such as latency against throughput.
+    /// Figures to draw against each other, such as latency against throughput.
     #[serde(default)]
     pub curves: Vec<CurveKind>,
-    /// How this set-up differs from the source's.
+    /// Differences between this set-up and the source's.
     pub differences: Vec<String>,
-    /// What was left out here, and why.
+    /// What is omitted here, and why.
     pub skipped: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ pub struct FigureKind {
     pub name: String,
     /// Its unit, such as `MB/s`.
     pub unit: String,
-    /// Which direction is an improvement.
+    /// The direction of improvement.
     pub better: Better,
 }
 
@@ -68,7 +68,7 @@ impl FigureKind {
     }
 }
 
-/// Which direction of a figure is an improvement.
+/// The direction of improvement of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -80,7 +80,7 @@ pub enum Better {
     Neither,
 }
 
-/// A comparison of levels of one factor, with all other factors held fixed.
+/// A table: compares levels of one factor, with all other factors fixed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableKind {
     /// The title.
@@ -91,37 +91,37 @@ pub struct TableKind {
     pub factor: String,
     /// The level that the others are divided by.
     pub baseline: String,
-    /// Only the passes with these levels are in the table; all of them when it is empty.
+    /// Restricts the table to passes with these levels; empty for all.
     pub only: Levels,
-    /// What the source says of the same ratios.
+    /// Ratios from the source.
     pub document: Vec<DocumentRatio>,
 }
 
 impl TableKind {
-    /// A table of all passes, of whose ratios the source says nothing.
+    /// A table of all passes, without ratios from the source.
     pub fn new(title: &str, figure: &str, factor: &str, baseline: &str) -> TableKind {
         let [title, figure, factor, baseline] = [title, figure, factor, baseline].map(str::to_owned);
         TableKind { title, figure, factor, baseline, only: Levels::new(), document: Vec::new() }
     }
 }
 
-/// Two figures that are drawn against each other: each level of a factor is a point of a line, in the order of its levels.
+/// Two figures to draw against each other. Each level of a factor is a point of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurveKind {
     /// The title.
     pub title: String,
-    /// The factor that is raised step by step, such as the load.
+    /// The factor that increases step by step, such as the load.
     pub factor: String,
-    /// The name of the figure to the right, such as the throughput.
+    /// The figure on the horizontal axis, such as the throughput.
     pub x: String,
-    /// The name of the figure upwards, such as a latency.
+    /// The figure on the vertical axis, such as a latency.
     pub y: String,
 }
 
 /// A ratio in the source: a level of the table's factor divided by the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DocumentRatio {
-    /// The levels of all factors that the source tells apart.
+    /// The levels of all factors that the source distinguishes.
     pub levels: Levels,
     /// The ratio: 2.45 for the source's "+145 %".
     pub ratio: f64,

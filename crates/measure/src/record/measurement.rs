@@ -9,45 +9,45 @@ use super::Levels;
 pub struct Measurement {
     /// The level of each factor.
     pub levels: Levels,
-    /// Where it stands in the run.
+    /// Its place in the run.
     pub place: Place,
     /// When it began, in milliseconds since 1970.
     pub began_ms: u64,
-    /// How long it took with its preparation, in seconds.
+    /// Its duration including preparation, in seconds.
     pub seconds: f64,
     /// The figures by name; those that do not apply are missing.
     pub figures: BTreeMap<String, f64>,
     /// Why it has no figures, if it failed.
     pub failure: Option<String>,
-    /// The latency of single operations at rising percentages.
+    /// The latencies of single operations at rising percentages.
     pub latency: Vec<Percentile>,
-    /// What else went on meanwhile.
+    /// Disturbances during the pass.
     pub disturbance: Disturbance,
-    /// Whether it was disturbed too much and done again: it is kept, and no figure is computed from it.
+    /// Whether it was disturbed too much and repeated: it is kept, but not used for figures.
     pub is_repeated: bool,
 }
 
-/// The latency that a share of operations stayed within.
+/// A quantile of the latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Percentile {
     /// The share of operations, in percent.
     pub percent: f64,
-    /// Their longest latency, in microseconds.
+    /// The quantile, in microseconds.
     pub us: f64,
 }
 
-/// Where a pass stands in its run.
+/// The place of a pass in its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// In which round, from 1.
     pub round: u32,
-    /// The how many-th pass of the run, from 0.
+    /// The index of the pass in the run, from 0.
     pub position: u32,
-    /// The level of the contenders' factor whose pair it belongs to. The first level has a pass in each pair.
+    /// The contender of its pair. The first contender has a pass in each pair.
     pub pair: String,
 }
 
-/// What else this machine did during a pass.
+/// Other activity of this machine during a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Disturbance {
     /// Processors that other programs used: 1 is one whole processor.

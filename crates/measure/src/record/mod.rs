@@ -1,7 +1,7 @@
-//! The record of an experiment: everything that measures makes one, and everything that reports reads it.
+//! The record of an experiment, which measuring code writes and reports read.
 //!
-//! A [`Run`] is the head of a record. It has the [`Design`], the [`Machine`] and the settings. A [`Measurement`] is one pass: the
-//! levels it ran with, its place in the run, its figures, and what disturbed it.
+//! A [`Run`] is the head of a record. It has the [`Design`], the [`Machine`] and the settings. A [`Measurement`] is one
+//! pass: its levels, its place in the run, its figures, and disturbances.
 
 mod design;
 mod measurement;

@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use super::Design;
 
-/// The head of a record: everything that its measurements have in common.
+/// The head of a record: what all its measurements have in common.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What was asked, varied and measured.
+    /// The question, factors and figures.
     pub design: Design,
     /// Where.
     pub machine: Machine,
     /// The settings of the experiment by name, such as sizes and durations.
     pub settings: BTreeMap<String, String>,
-    /// How many rounds were wanted.
+    /// The requested number of rounds.
     pub rounds: u32,
-    /// How well the ratios had to be known for the run to end; without it, `rounds` alone decided.
+    /// The precision of ratios that ends the run; without it, `rounds` decides.
     #[serde(default)]
     pub precision: Option<Precision>,
-    /// What every order and every random choice follows from.
+    /// The seed of every order and every random choice.
     pub seed: u64,
     /// The version of Wharf, with its commit where that is known.
     pub version: String,
@@ -26,12 +26,12 @@ pub struct Run {
     pub began_ms: u64,
 }
 
-/// How well the ratios of all tables have to be known.
+/// The required precision of the ratios of all tables.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
-    /// How sure the intervals are to hold the true ratio, between 0 and 1.
+    /// The confidence level of the intervals, between 0 and 1.
     pub level: f64,
-    /// How far the ends of an interval may be from its ratio, as a share of it.
+    /// The maximum half-width of an interval, as a share of its ratio.
     pub half_width: f64,
 }
 
