@@ -1,12 +1,12 @@
 //! Stable writes at the speed of a log.
 //!
 //! A [`StableFs`] is a file system whose stable writes and changes of names and attributes are acknowledged when the
-//! [`WriteLog`] has them. Everything is brought to storage later, and after a power failure the log's changes are made again.
+//! [`WriteLog`] has them. They are flushed to storage later, and replayed after a power failure.
 //!
 //! Below it is a log of records on stable storage: many writers share each durable write.
 //! [`Log`] keeps byte records in a preallocated [`Device`]. [`Log::append`] puts a record into the next batch,
-//! [`Log::wait`] returns when it is durable, and [`Log::trim`] frees the room of records that nobody needs any more.
-//! After a crash, [`Log::records`] yields every record that was durable, in order.
+//! [`Log::wait`] returns when it is durable, and [`Log::trim`] frees the room of records that are no longer needed.
+//! After a crash, [`Log::records`] yields every durable record, in order.
 //!
 //! ```
 //! # fn main() -> Result<(), stable::LogError> {
