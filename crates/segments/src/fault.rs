@@ -1,20 +1,20 @@
 use std::time::Duration;
 
-/// What a bad path does to packets, each with its own chance from 0 to 1.
+/// Faults of a path, each with its probability from 0 to 1 per packet.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Faults {
     /// A packet disappears.
     pub loss: f64,
     /// A packet comes twice.
     pub duplication: f64,
-    /// A packet comes late, behind others.
+    /// A packet is delayed, behind others.
     pub reordering: f64,
-    /// How late such a packet comes at most.
+    /// The longest delay.
     pub max_delay: Duration,
 }
 
 impl Faults {
-    /// Decides on one packet: how much later than it should each copy of it arrives; none when it is lost.
+    /// Decides about one packet: returns the delay of each copy; none if the packet is lost.
     pub fn fate(&self, random: &mut fastrand::Rng) -> impl Iterator<Item = Duration> + use<> {
         let copies = match () {
             () if random.f64() < self.loss => 0,

@@ -1,8 +1,8 @@
-//! Two networks of this machine with a wire of a speed between them.
+//! Two networks of this machine, connected by a wire of limited speed.
 //!
-//! The wire is a pair of virtual Ethernet devices, each with a token bucket that counts what a frame takes on a real
-//! wire: preamble, checksum and the gap behind it, 24 bytes in all. Super-segments are cut before they are counted, as
-//! a network card cuts them.
+//! The wire is a pair of virtual Ethernet devices. Each has a token bucket that includes the overhead of a frame on a
+//! real wire: preamble, checksum and gap, 24 bytes in all. Super-segments are segmented before they are counted, as a
+//! network card does.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -14,41 +14,41 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::kernel::{self, Control, Listener, Outcome, Test};
 
-/// The address of this end; the networks have nobody but the two ends.
+/// The address of this end. Only the two ends are in the networks.
 pub(crate) const HERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// The address of the other end.
 pub const THERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-/// Bits of both addresses that are the same.
+/// The length of the common prefix of both addresses.
 pub const PREFIX: u8 = 30;
-/// The other end's Ethernet address, of the range that is not given to makers.
+/// The other end's Ethernet address, from the locally administered range.
 pub(crate) const THERE_MAC: [u8; 6] = [2, 0, 0, 77, 0, 1];
-/// The device of the wire at this end, and the bridge that joins it with a TAP device.
+/// The device of the wire at this end, and the bridge to a TAP device.
 const DEVICE: &str = "wire0";
 const BRIDGE: &str = "bridge0";
-/// Bytes of a frame's Ethernet header.
+/// The length of a frame's Ethernet header.
 const ETHERNET_BYTES: u16 = 14;
-/// Bytes of preamble, checksum and gap that surround a frame on a wire.
+/// The bytes of preamble, checksum and gap of a frame on a wire.
 pub const WIRE_BYTES: u16 = 24;
-/// How much may leave at once when the bucket's timer was late.
+/// The maximum burst when the bucket's timer is late.
 const BURST: &str = "64kb";
-/// Far more than any wire here has: the second bucket only keeps super-segments from being counted as one frame.
+/// Far faster than any wire here. The second bucket only prevents super-segments from being counted as one frame.
 const PEAK: &str = "400gbit";
-/// How much may wait for the wire: more than most windows, since lost frames are not what is measured.
+/// The queue of the wire: larger than most windows, because packet loss is not measured.
 const LIMIT: &str = "8mb";
 
-/// What the wire is like.
+/// The properties of the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkOptions {
     /// Its speed in bits per second, in each direction.
     pub bits_per_second: u64,
-    /// Most bytes of an IP packet.
+    /// The maximum size of an IP packet.
     pub mtu: u16,
 }
 
-/// Why there is no wire.
+/// Why the wire cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// Network namespaces are not for everyone.
+    /// Network namespaces require privileges.
     #[error("network namespaces need the superuser's rights: run this with sudo, or as unshare -rn wharf …")]
     Permission,
     /// A program is not installed.
@@ -72,7 +72,7 @@ pub enum LinkError {
     System(#[source] io::Error),
 }
 
-/// The wire, as long as this lives. It belongs to the thread that made it, which is in the network of this end.
+/// The wire, as long as this lives. It belongs to the thread that made it, which is in this end's network.
 #[derive(Debug)]
 pub(crate) struct Link {
     here: File,
@@ -80,7 +80,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Moves this thread to a network of its own that has a wire to another one.
+    /// Moves this thread to a new network with a wire to another one.
     pub fn new(options: LinkOptions) -> Result<Link, LinkError> {
         own_network().map_err(failed)?;
         let there = network()?;
@@ -107,7 +107,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Gives this end an address, for sockets of the kernel. Without offload no super-segment leaves.
+    /// Gives this end an address, for kernel sockets. Without offload it sends no super-segments.
     pub fn address(&self, has_offload: bool) -> Result<(), LinkError> {
         if !has_offload {
             ip(&["link", "set", DEVICE, "gso_max_segs", "1"])?;
@@ -115,26 +115,26 @@ impl Link {
         ip(&["address", "add", &format!("{HERE}/{PREFIX}"), "dev", DEVICE])
     }
 
-    /// Joins the wire with another device of this network.
+    /// Bridges the wire to another device of this network.
     pub fn bridge(&self, other: &str) -> Result<(), LinkError> {
         ip(&["link", "add", BRIDGE, "type", "bridge"])?;
         [DEVICE, other].iter().try_for_each(|device| ip(&["link", "set", device, "master", BRIDGE]))?;
         ip(&["link", "set", BRIDGE, "up"])
     }
 
-    /// Does something in the network of the other end. Threads that it starts stay there.
+    /// Runs `work` in the other end's network. Threads that it starts stay there.
     pub fn there<T>(&self, work: impl FnOnce() -> T) -> Result<T, LinkError> {
         within(&self.there, &self.here, work)
     }
 
-    /// How many frames this end has sent.
+    /// The number of frames sent by this end.
     pub fn frames(&self) -> u64 {
         let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
         sent_packets(&text, DEVICE).unwrap_or_default()
     }
 }
 
-/// A wire between two networks that the thread which makes it is in neither of. They end with this and the processes in
+/// A wire between two networks, to which the creating thread does not belong. They end with this and the processes in
 /// them.
 #[derive(Debug)]
 pub struct Wire {
@@ -143,10 +143,10 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Makes the networks and the wire.
+    /// Creates the networks and the wire.
     ///
     /// # Errors
-    /// When the system has no such networks for this process, or a program that makes them fails.
+    /// When the system does not allow it, or a program fails.
     pub fn new(options: LinkOptions) -> Result<Wire, LinkError> {
         let home = network()?;
         let made = Link::new(options).and_then(|link| {
@@ -158,7 +158,7 @@ impl Wire {
         Ok(Wire { home, link: made? })
     }
 
-    /// Does something in the network of one end.
+    /// Runs `work` in this end's network.
     ///
     /// # Errors
     /// When the network cannot be entered or left.
@@ -166,31 +166,31 @@ impl Wire {
         within(&self.link.here, &self.home, work)
     }
 
-    /// Does something in the network of the other end, which has the address [`THERE`]. Processes that it starts stay there.
+    /// Runs `work` in the other end's network, with address [`THERE`]. Processes that it starts stay there.
     ///
     /// # Errors
-    /// As of [`Wire::here`].
+    /// As for [`Wire::here`].
     pub fn there<T>(&self, work: impl FnOnce() -> T) -> Result<T, LinkError> {
         within(&self.link.there, &self.home, work)
     }
 }
 
-/// Whether this program may make networks: tried by a thread that ends with what it made.
+/// Whether this program may create networks: a thread tries, and ends with what it created.
 pub fn is_permitted() -> bool {
     thread::spawn(|| own_network().is_ok()).join().unwrap_or(false)
 }
 
-/// A test between two kernels over a wire, and how many frames this end has sent.
+/// Runs a test between two kernels over a wire, and returns the number of frames that this end sent.
 ///
 /// # Errors
-/// When there is no wire, or when the test fails.
+/// When there is no wire, or the test fails.
 pub fn run(options: LinkOptions, has_offload: bool, test: &Test, control: &Control) -> Result<(Outcome, u64), Failure> {
     let died = || Failure::Link(LinkError::System(io::Error::other("a thread has ended early")));
-    // The network is the thread's, and goes with it.
+    // The network belongs to the thread, and ends with it.
     thread::scope(|scope| scope.spawn(|| run_here(options, has_offload, test, control)).join()).unwrap_or(Err(died()))
 }
 
-/// Why a test over a wire has no outcome.
+/// Why a test over a wire has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// There is no wire.
@@ -211,14 +211,14 @@ fn run_here(
     link.address(has_offload)?;
     let address = SocketAddr::from((THERE, kernel::DEFAULT_PORT));
     let listener = link.there(|| Listener::bind(address, 0))??;
-    // It ends with its test; one that never begins fails at this end, and with it the program.
+    // It ends with its test. If the test never begins, this end fails, and the program ends.
     let serve = move || drop(listener.serve(true, |_| {}));
     link.there(|| thread::Builder::new().name("listener".to_owned()).spawn(serve))?.map_err(failed)?;
     let outcome = kernel::run(address, test, control)?;
     Ok((outcome, link.frames()))
 }
 
-/// Moves this thread into a network of its own.
+/// Moves this thread to a new network.
 pub(crate) fn own_network() -> io::Result<()> {
     Ok(unshare(CloneFlags::CLONE_NEWNET)?)
 }
@@ -232,7 +232,7 @@ fn enter(network: &File) -> Result<(), LinkError> {
     setns(network, CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()))
 }
 
-/// Does something in a network, and has this thread in another one afterwards.
+/// Runs `work` in a network, and moves this thread to another one afterwards.
 fn within<T>(network: &File, afterwards: &File, work: impl FnOnce() -> T) -> Result<T, LinkError> {
     enter(network)?;
     let result = work();
@@ -270,7 +270,7 @@ fn failed(error: io::Error) -> LinkError {
     }
 }
 
-/// The tenth number behind the device's name in /proc/net/dev.
+/// The tenth number after the device's name in /proc/net/dev.
 fn sent_packets(text: &str, device: &str) -> Option<u64> {
     let counts = text.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'))?;
     counts.split_whitespace().nth(9)?.parse().ok()

@@ -1,19 +1,17 @@
-//! Rules for cutting what a TCP sender may send now into what one send hands to a network card with segmentation
-//! offload.
+//! Rules that cut the data that a TCP sender may send into sends to a network card with segmentation offload.
 //!
-//! Rules are pure functions. They say nothing about whether to send: silly-window avoidance and Nagle's algorithm
-//! (RFC 9293 §3.8.6.2.1, §3.7.4) decide that before.
+//! Rules are pure functions. They do not decide whether to send: silly-window avoidance and Nagle's algorithm (RFC 9293
+//! §3.8.6.2.1, §3.7.4) come first.
 
 /// How a sender cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// FreeBSD before the change of April 2016: whole segments while more data is queued behind, and a lone segment
-    /// goes without offload.
+    /// FreeBSD before the change of April 2016: whole segments while more data is queued; a lone segment is sent
+    /// without offload.
     Before,
-    /// FreeBSD with the change: whole segments above two, otherwise all at once, with a fractional tail.
+    /// FreeBSD with the change: whole segments for more than two, otherwise everything at once, with a fractional tail.
     After,
-    /// What stacks commonly do today: whole segments while more data is queued behind, within the card's limits on
-    /// bytes and segments.
+    /// TCP stacks today: whole segments while more data is queued, within the card's limits of bytes and segments.
     Today,
 }
 
@@ -21,7 +19,7 @@ impl Rule {
     /// All rules.
     pub const ALL: [Rule; 3] = [Rule::Before, Rule::After, Rule::Today];
 
-    /// The name that users write.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Rule::Before => "before",
@@ -30,7 +28,7 @@ impl Rule {
         }
     }
 
-    /// Cuts what goes to the card next. The result has at least 1 byte when `offer` has, and never more than `offer`.
+    /// Cuts the next send. The result has at least 1 byte if `offer` has, and never more than `offer`.
     pub fn cut(self, offer: Offer, card: Card) -> Cut {
         if offer.bytes <= offer.mss || !card.offloads {
             return Cut::plain(offer, offer.bytes.min(offer.mss));
@@ -43,25 +41,25 @@ impl Rule {
     }
 }
 
-/// What may be sent now.
+/// The data that may be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
     /// Bytes that send buffer and windows allow.
     pub bytes: usize,
-    /// Bytes in the send buffer behind these, which windows do not allow yet.
+    /// Bytes queued behind these, which windows do not allow yet.
     pub backlog_bytes: usize,
-    /// Most bytes of data in one packet: the MSS less options; at least 1.
+    /// The maximum data of a packet: the MSS minus options; at least 1.
     pub mss: usize,
 }
 
-/// What a network card takes in one send.
+/// The capabilities of a network card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Card {
     /// Whether it segments at all.
     pub offloads: bool,
-    /// Most bytes of data in one send.
+    /// The maximum data of one send.
     pub max_bytes: usize,
-    /// Most segments that one send may become.
+    /// The maximum number of segments of one send.
     pub max_segments: usize,
 }
 
@@ -69,7 +67,7 @@ impl Card {
     /// Bytes of IPv4 and TCP headers with the longest options.
     const MAX_HEADER_BYTES: usize = 20 + 60;
 
-    /// A card that takes as much as an IP packet can announce.
+    /// A card that takes the largest IP packet.
     pub const FULL: Card =
         Card { offloads: true, max_bytes: 65_535 - Card::MAX_HEADER_BYTES, max_segments: usize::MAX };
 
@@ -82,9 +80,9 @@ impl Card {
 pub struct Cut {
     /// Bytes of data.
     pub bytes: usize,
-    /// Whether the card has to segment it.
+    /// Whether the card must segment it.
     pub offload: bool,
-    /// Whether the sender tries again at once with what is left.
+    /// Whether the sender immediately tries again with the rest.
     pub again: bool,
 }
 
@@ -102,7 +100,7 @@ fn before(offer: Offer, card: Card) -> Cut {
     let bytes = offer.bytes.min(card.max_bytes);
     let has_backlog = bytes < offer.bytes + offer.backlog_bytes;
     let bytes = if has_backlog { whole(bytes, offer.mss) } else { bytes };
-    // With this rule the sender always tries again after a lone segment, even when nothing seems left.
+    // With this rule the sender always tries again after a lone segment, even if nothing seems left.
     if bytes <= offer.mss { Cut { again: true, ..Cut::plain(offer, offer.mss) } } else { Cut::offloaded(offer, bytes) }
 }
 
@@ -118,7 +116,7 @@ fn today(offer: Offer, card: Card) -> Cut {
     Cut::offloaded(offer, if has_backlog { whole(bytes, offer.mss) } else { bytes })
 }
 
-/// The whole segments in `bytes`; at least one.
+/// The bytes of the whole segments in `bytes`; at least one segment.
 fn whole(bytes: usize, mss: usize) -> usize {
     (bytes - bytes % mss).max(mss)
 }
@@ -143,16 +141,16 @@ mod tests {
             ((1, 0), same((1, false, false))),
             ((MSS, 0), same((MSS, false, false))),
             ((MSS, 9999), same((MSS, false, false))),
-            // Between one and two segments is where the two rules part.
+            // The rules differ between one and two segments.
             ((MSS + 1, 1), [(MSS, false, true), (MSS + 1, true, false), (MSS, false, true)]),
             ((2000, 5000), [(MSS, false, true), (2000, true, false), (MSS, false, true)]),
             ((2 * MSS - 1, 1), [(MSS, false, true), (2 * MSS - 1, true, false), (MSS, false, true)]),
             ((2 * MSS, 1), same((2 * MSS, true, false))),
             ((2 * MSS + 1, 1), same((2 * MSS, true, true))),
-            // Without a backlog the tail goes along, except with the rule that trims above two segments in any case.
+            // Without a backlog the tail is included, except by the rule that always trims above two segments.
             ((2000, 0), same((2000, true, false))),
             ((5000, 0), [(5000, true, false), (3 * MSS, true, true), (5000, true, false)]),
-            // More than a card takes.
+            // More than a card takes in one send.
             ((100_000, 0), same((45 * MSS, true, true))),
             ((65_455, 1), same((45 * MSS, true, true))),
         ];

@@ -13,18 +13,18 @@ pub(crate) fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What the machine's processors have done since it started; `None` where the kernel does not tell.
+/// What the machine's processors have done since its start; `None` if the kernel does not report it.
 pub(crate) fn machine_ticks() -> Option<ProcessorTicks> {
     ProcessorTicks::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
 
-/// The time that the machine's processors were not idle between two such readings.
+/// The busy time of the machine's processors between two readings.
 pub(crate) fn busy_between(earlier: Option<ProcessorTicks>, later: Option<ProcessorTicks>) -> Option<Duration> {
     let ticks = later?.busy.saturating_sub(earlier?.busy);
     Some(Duration::from_secs_f64(ticks as f64 / clock_ticks_per_second() as f64))
 }
 
-/// What tells this start of this machine's kernel from any other; empty where the kernel does not tell.
+/// Identifies this boot of this machine's kernel; empty if the kernel does not report it.
 pub(super) fn machine_identity() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or(String::new(), |text| text.trim().to_owned())
 }

@@ -1,4 +1,4 @@
-//! The end that waits for tests: one after another, and nothing that a peer does makes it take more than its limits.
+//! The listening end. It serves one test after another, and limits the resources that a peer can use.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -14,20 +14,20 @@ use super::socket::{self, Buffers};
 use super::streams::{Shared, run_all};
 use super::{End, Error, Test, cpu};
 
-/// How long a peer may take for its first message.
+/// The time limit for a peer's first message.
 const FIRST: Duration = Duration::from_secs(5);
-/// How long the connections of a test may take to come, and each of them for its message.
+/// The time limit for all connections of a test, and for each one's message.
 const JOIN: Duration = Duration::from_secs(15);
 const JOIN_ONE: Duration = Duration::from_secs(2);
-/// How long a message that has begun may take.
+/// The time limit for the rest of a message.
 const MESSAGE: Duration = Duration::from_secs(2);
-/// The most peers at a time whose first message is waited for, or whose test runs; and of one address.
+/// The maximum number of peers, in total and per address, that run a test or have not sent their first message.
 const MAX_PEERS: usize = 32;
 const MAX_PEERS_OF_ADDRESS: usize = 8;
-/// How often the end of a test is looked for.
+/// How often the end of a test is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Waits for tests and serves one after another.
+/// Serves tests, one after another.
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
@@ -41,14 +41,14 @@ pub struct Listener {
 pub struct Served {
     /// With whom.
     pub peer: SocketAddr,
-    /// What was wanted, once the peer has said so.
+    /// The test, once the peer has requested it.
     pub test: Option<Test>,
-    /// What this end has measured.
+    /// The measurements of this end.
     pub ended: Result<End, Error>,
 }
 
 impl Listener {
-    /// Listens at `address` for tests; their connections go to `data_port`, or to a free port if it is 0.
+    /// Listens at `address` for tests. Their connections use `data_port`, or a free port if it is 0.
     ///
     /// # Errors
     /// [`Error::Listen`].
@@ -57,7 +57,7 @@ impl Listener {
         Ok(Listener { listener, data_port, peers: Mutex::default(), is_busy: AtomicBool::new(false) })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -65,10 +65,10 @@ impl Listener {
         self.listener.local_addr().map_err(|source| Error::System { action: "tell the address of a socket", source })
     }
 
-    /// Serves tests, for ever, or one that reaches its end with `only_one`. Each is told to `on_test`.
+    /// Serves tests for ever, or until one completes with `only_one`. Reports each to `on_test`.
     ///
     /// # Errors
-    /// [`Error::System`], when no more connections can be accepted.
+    /// [`Error::System`] when no more connections can be accepted.
     pub fn serve(&self, only_one: bool, on_test: impl Fn(&Served) + Sync) -> Result<(), Error> {
         let failed = |source| Error::System { action: "accept connections", source };
         self.listener.set_nonblocking(true).map_err(failed)?;
@@ -86,7 +86,7 @@ impl Listener {
                         is_over.store(true, Ordering::Relaxed);
                     }
                 };
-                // Without a thread for it the peer finds its connection closed.
+                // Without a thread the connection is closed, and the peer notices.
                 let _ = thread::Builder::new().name("peer".to_owned()).spawn_scoped(scope, serve);
             }
             Ok(())
@@ -97,7 +97,7 @@ impl Listener {
         let mut test = None;
         let ended = self.try_serve(&mut stream, peer, &mut test);
         if let Err(error) = &ended {
-            // A peer that is gone does not have to know why.
+            // A peer that has gone need not get the reason.
             let _ = message::send(&mut stream, &Message::Refused { reason: words(error) });
         }
         Served { peer, test, ended }
@@ -149,11 +149,11 @@ impl Listener {
         Ok(ran.map_err(lost)?.0)
     }
 
-    /// Accepts the connections of a test, in the order of their numbers.
+    /// Accepts the connections of a test, in order of their numbers.
     fn streams(&self, control: &mut TcpStream, peer: SocketAddr, test: &Test) -> Result<Vec<TcpStream>, Error> {
         let failed = |source| Error::System { action: "listen for the connections of the test", source };
         let address = control.local_addr().map_err(failed)?.ip();
-        // Of a test in both directions some connections send here and some receive.
+        // In a test in both directions, some connections send here and some receive.
         let is_sender = (0..test.streams()).any(|place| !test.goes_out(place));
         let is_receiver = (0..test.streams()).any(|place| test.goes_out(place));
         let (sends, receives) = (Buffers::of(test, is_sender), Buffers::of(test, !is_receiver));
@@ -172,7 +172,7 @@ impl Listener {
             }
             let Some((mut stream, _)) = accept(&listener).map_err(failed)? else { continue };
             stream.set_nonblocking(false).map_err(failed)?;
-            // Whoever does not know the number has nothing to do with the test.
+            // A connection without the right number does not belong to the test.
             if let Ok(Message::Join { token: told, place }) = message::receive(&mut stream, JOIN_ONE)
                 && told == token
                 && let Some(empty @ None) = streams.get_mut(place)
@@ -198,7 +198,7 @@ fn look(control: &mut TcpStream) -> io::Result<bool> {
     }
 }
 
-/// Waits a moment for a connection.
+/// Waits briefly for a connection.
 fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
     let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
     match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout)) {
@@ -208,7 +208,7 @@ fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>>
     }
     match listener.accept() {
         Ok(accepted) => Ok(Some(accepted)),
-        // The peer was faster, or there is no room for now.
+        // The peer has gone already, or resources are short.
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
         Err(_) => {
             thread::sleep(LOOK);
@@ -217,13 +217,13 @@ fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>>
     }
 }
 
-/// A number that nobody guesses.
+/// An unpredictable number.
 fn fresh_token() -> Result<u64, Error> {
     getrandom::u64()
         .map_err(|error| Error::System { action: "get random numbers", source: io::Error::other(error.to_string()) })
 }
 
-/// What the other end is told; without its own address.
+/// The reason for the other end, without this end's address.
 fn words(error: &Error) -> String {
     match error {
         Error::Lost { source, .. } => source.to_string(),
@@ -231,7 +231,7 @@ fn words(error: &Error) -> String {
     }
 }
 
-/// One of the places for peers, as long as this lives.
+/// A slot for a peer, as long as this lives.
 struct Place<'a> {
     peers: &'a Mutex<Vec<IpAddr>>,
     peer: IpAddr,

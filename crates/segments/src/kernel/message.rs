@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 
 use super::{End, Test};
 
-/// What both ends have to speak.
+/// The version that both ends must have.
 pub(super) const VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"wharftcp";
 const HEAD_BYTES: usize = MAGIC.len() + 4;
-/// The longest message; no true one comes near.
+/// The longest message; valid ones are far shorter.
 const MAX_BYTES: usize = 4096;
 
-/// What one end says to the other.
+/// A message between the two ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Message {
     /// A test is wanted.
     Start { version: u32, test: Test },
-    /// The connections of the test may come to this port, with this number.
+    /// Connections of the test may connect to this port, with this number.
     Ready { port: u16, token: u64, machine: String },
-    /// There will be no test, or no outcome of it.
+    /// There will be no test, or no result of it.
     Refused { reason: String },
     /// The first message of a connection of the test.
     Join { token: u64, place: usize },
     /// All connections are there.
     Go,
-    /// The senders are to stop.
+    /// Senders must stop.
     Stop,
-    /// What the listener has measured.
+    /// The listener's measurements.
     Report(End),
 }
 
@@ -41,10 +41,10 @@ pub(super) fn send(stream: &mut TcpStream, message: &Message) -> io::Result<()> 
     stream.write_all(&[&MAGIC[..], &length.to_be_bytes(), &body].concat())
 }
 
-/// Receives a message that is whole within `most`.
+/// Receives a complete message within `most`.
 ///
 /// # Errors
-/// `InvalidData` for anything that is no message, `TimedOut`, and what the system says.
+/// `InvalidData` for anything else, `TimedOut`, and those of the system.
 pub(super) fn receive(stream: &mut TcpStream, most: Duration) -> io::Result<Message> {
     let deadline = Instant::now() + most;
     let mut head = [0; HEAD_BYTES];

@@ -1,9 +1,9 @@
-//! Streams and requests between two ends with sockets of the kernel.
+//! Streams and requests between two ends with kernel sockets.
 //!
-//! A [`Listener`] serves one test after another; [`run`] is the other end, which says what the test is. They talk over
-//! a control connection in bounded messages. The connections of the test go to a port of its own, so that its receive
-//! buffer is set before the window scale is agreed. Each end measures itself: bytes, time, processor time of its
-//! threads and of its machine, and retransmissions (TCP_INFO).
+//! A [`Listener`] serves one test after another; [`run`] is the other end, which defines the test. They communicate
+//! over a control connection with bounded messages. The connections of the test use another port, so that its receive
+//! buffer is set before the window scale is negotiated. Each end measures itself: bytes, time, processor time of its
+//! threads and its machine, and retransmissions (TCP_INFO).
 
 mod cpu;
 mod listener;
@@ -24,45 +24,45 @@ pub(crate) use cpu::{busy_between, machine_ticks, thread_time};
 pub use listener::{Listener, Served};
 pub use session::run;
 
-/// The port of a [`Listener`] when nobody says.
+/// The default port of a [`Listener`].
 pub const DEFAULT_PORT: u16 = 5210;
-/// The most connections of a test in each direction.
+/// The maximum number of connections of a test in each direction.
 pub const MAX_CONNECTIONS: usize = 64;
-/// The most bytes of a message, a read, a request or a response.
+/// The maximum size of a message, a read, a request or a response.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// The longest test.
 pub const MAX_DURATION: Duration = Duration::from_secs(3600);
 
-/// What is done between the two ends.
+/// A test between the two ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Test {
     /// Streams, or requests and responses.
     pub kind: Kind,
-    /// How many connections; with [`Direction::Both`] so many in each direction.
+    /// The number of connections; with [`Direction::Both`], in each direction.
     pub connections: usize,
-    /// How many bytes are sent in each direction, or how many requests, over all connections.
+    /// The total bytes in each direction, or the total requests, over all connections.
     pub total: Option<u64>,
     /// For how long.
     pub duration: Option<Duration>,
-    /// The buffer of sending sockets (SO_SNDBUF), or as the kernel likes.
+    /// The buffer of sending sockets (SO_SNDBUF); the kernel's default without it.
     pub send_buffer_bytes: Option<usize>,
-    /// The buffer of receiving sockets (SO_RCVBUF), or as the kernel likes.
+    /// The buffer of receiving sockets (SO_RCVBUF); the kernel's default without it.
     pub receive_buffer_bytes: Option<usize>,
 }
 
-/// Which kind of test it is.
+/// The kind of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// Data in one direction per connection, as much as goes.
+    /// Each connection sends as fast as possible in one direction.
     Stream {
         /// Who sends.
         direction: Direction,
         /// Bytes of a write.
         message_bytes: usize,
-        /// Most bytes of a read.
+        /// The maximum size of a read.
         read_bytes: usize,
     },
-    /// A request, its response, the next request.
+    /// Each connection alternates requests and responses.
     Requests {
         /// Bytes of a request.
         request_bytes: usize,
@@ -71,64 +71,64 @@ pub enum Kind {
     },
 }
 
-/// Who sends, as the end that starts the test sees it.
+/// The sender, as seen by the end that starts the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// This end.
     Out,
     /// The listener.
     In,
-    /// Both, over connections of their own.
+    /// Both, each over its own connections.
     Both,
 }
 
-/// What one end has measured.
+/// The measurements of one end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct End {
-    /// Bytes that the kernel took, and that the other end's kernel has acknowledged unless the test was cut short.
+    /// Bytes that the kernel accepted. The other end's kernel has acknowledged them, unless the test was stopped early.
     pub sent_bytes: u64,
     /// Bytes that were read.
     pub received_bytes: u64,
-    /// From the beginning until all connections were read to their end.
+    /// The time until all connections were read to their end.
     pub elapsed: Duration,
     /// Requests that were answered.
     pub transactions: u64,
-    /// Processor time of the threads that sent and received.
+    /// Processor time of the sending and receiving threads.
     pub process_time: Duration,
-    /// Processor time of the whole machine meanwhile, in ticks of usually 10 ms, where the kernel tells it.
+    /// Processor time of the whole machine, in ticks of usually 10 ms, if the kernel reports it.
     pub machine_time: Option<Duration>,
     /// How many processors the machine has.
     pub processors: usize,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmissions: u64,
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// This end.
     pub local: End,
     /// The listener.
     pub remote: End,
-    /// How long requests took, in nanoseconds.
+    /// The latencies of requests, in nanoseconds.
     pub latencies: Histogram,
-    /// Whether both ends run under the same kernel, so that the machine's processor time is that of both.
+    /// Whether both ends run on the same kernel, so that the machine's processor time includes both.
     pub is_same_machine: bool,
 }
 
-/// What a test tells while it goes on, and how it is stopped.
+/// Reports the progress of a test, and stops it.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Set to end early; what was sent until then arrives and is counted.
+    /// Set to stop early; data sent until then arrives and is counted.
     pub stop: AtomicBool,
     /// Bytes that this end has sent and received.
     pub bytes: AtomicU64,
 }
 
-/// Why a test has no outcome.
+/// Why a test has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody listens, or nobody can be reached.
+    /// The connection failed.
     #[error(
         "cannot connect to {address}: {source}; start wharf tcp listen there first, and let TCP through any firewall"
     )]
@@ -138,7 +138,7 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// A listener cannot be started.
+    /// The listener cannot start.
     #[error("cannot listen on {address}: {source}; name another address and port: wharf tcp listen ADDR:PORT")]
     Listen {
         /// Where.
@@ -146,13 +146,13 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// What answers there is something else.
+    /// The other end is another program.
     #[error("{address} is no wharf tcp listen of this version; check the port, and run the same wharf at both ends")]
     Foreign {
         /// Who.
         address: SocketAddr,
     },
-    /// The other end does not want to, or cannot go on.
+    /// The other end refuses, or cannot go on.
     #[error("{address} refuses the test: {reason}")]
     Refused {
         /// Who.
@@ -168,10 +168,10 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// A test makes no sense.
+    /// The test is invalid.
     #[error("{0}")]
     Test(&'static str),
-    /// The system refuses something that the test needs.
+    /// A system call failed.
     #[error("cannot {action}: {source}")]
     System {
         /// What was tried.
@@ -179,7 +179,7 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// Bytes that were sent have not arrived.
+    /// Some of the bytes sent have not arrived.
     #[error("{sent_bytes} bytes were sent and {received_bytes} received; this is a mistake in wharf, please report it")]
     Counts {
         /// At the one end.
@@ -190,7 +190,7 @@ pub enum Error {
 }
 
 impl Test {
-    /// How many connections it takes in both directions; [`Test::check`] has to hold.
+    /// The number of connections in both directions, for a valid test.
     pub fn streams(&self) -> usize {
         match self.kind {
             Kind::Stream { direction: Direction::Both, .. } => 2 * self.connections,
@@ -198,7 +198,7 @@ impl Test {
         }
     }
 
-    /// Whether the end that started the test sends over the connection with this number.
+    /// Whether the starting end sends over the connection with this number.
     pub(crate) fn goes_out(&self, place: usize) -> bool {
         match self.kind {
             Kind::Stream { direction: Direction::Out, .. } | Kind::Requests { .. } => true,
@@ -207,14 +207,14 @@ impl Test {
         }
     }
 
-    /// What the connection with this number does of the total.
+    /// The share of the total for the connection with this number.
     pub(crate) fn share(&self, place: usize) -> Option<u64> {
         let (streams, connections) = (self.streams(), self.connections as u64);
         let number = (place / (streams / self.connections)) as u64;
         self.total.map(|total| total / connections + u64::from(number < total % connections))
     }
 
-    /// Checks the limits, which hold at both ends.
+    /// Checks the limits, which apply to both ends.
     ///
     /// # Errors
     /// [`Error::Test`].
@@ -241,29 +241,29 @@ impl Test {
 }
 
 impl Outcome {
-    /// Bits per second that arrived at the listener.
+    /// Bits per second received by the listener.
     pub fn bits_out(&self) -> f64 {
         bits_per_second(&self.remote)
     }
 
-    /// Bits per second that arrived here.
+    /// Bits per second received here.
     pub fn bits_in(&self) -> f64 {
         bits_per_second(&self.local)
     }
 
-    /// Bytes that arrived, at both ends.
+    /// Bytes received, at both ends.
     pub fn bytes(&self) -> u64 {
         self.local.received_bytes + self.remote.received_bytes
     }
 
-    /// Requests that were answered in a second.
+    /// Answered requests per second.
     pub fn transactions_per_second(&self) -> f64 {
         self.local.transactions as f64 / self.local.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 }
 
 impl End {
-    /// The share of its machine's processors that was busy, from 0 to 1.
+    /// The load of its machine's processors, from 0 to 1.
     pub fn utilization(&self) -> Option<f64> {
         let whole = self.elapsed.as_secs_f64() * self.processors as f64;
         self.machine_time.filter(|_| whole > 0.0).map(|time| time.as_secs_f64() / whole)

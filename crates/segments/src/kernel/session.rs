@@ -11,11 +11,11 @@ use super::socket::{Buffers, connect_to};
 use super::streams::{Shared, run_all};
 use super::{Control, Error, Outcome, Test, cpu};
 
-/// How long connecting may take.
+/// The time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long the listener may take for an answer.
+/// The time limit for an answer of the listener.
 const ANSWER: Duration = Duration::from_secs(30);
-/// How often the test is looked after.
+/// How often the test is checked.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Runs a test with the listener at `address`.
@@ -44,7 +44,7 @@ pub fn run(address: SocketAddr, test: &Test, control: &Control) -> Result<Outcom
     let mut has_told = false;
     let ran = run_all(test, streams, true, &shared, || {
         if control.stop.load(Ordering::Relaxed) && !has_told {
-            // If this fails the connections of the test do so, too.
+            // If this fails, so do the connections of the test.
             let _ = peer.send(&Message::Stop);
             has_told = true;
         }
@@ -63,7 +63,7 @@ pub fn run(address: SocketAddr, test: &Test, control: &Control) -> Result<Outcom
 }
 
 impl Buffers {
-    /// Those of a connection's end.
+    /// The buffers of one end of a connection.
     pub fn of(test: &Test, is_sender: bool) -> Buffers {
         match test.kind {
             super::Kind::Stream { .. } if is_sender => {
@@ -77,7 +77,7 @@ impl Buffers {
     }
 }
 
-/// The listener, as a peer that may say anything.
+/// The listener, which is not trusted.
 struct Peer {
     address: SocketAddr,
     stream: TcpStream,
@@ -98,7 +98,7 @@ impl Peer {
         }
     }
 
-    /// Why something has failed: in the words of the other end, if it has said any.
+    /// The reason for a failure: the other end's if it has sent one.
     fn reason(&mut self, source: io::Error) -> Error {
         match message::receive(&mut self.stream, Duration::from_secs(1)) {
             Ok(Message::Refused { reason }) => Error::Refused { address: self.address, reason },

@@ -1,4 +1,4 @@
-//! Sockets with buffers that are set before the handshake, and what the kernel knows of them.
+//! Sockets with buffers set before the handshake, and the kernel's information about them.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use rustix::net::sockopt::{
 };
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with};
 
-/// Sizes of socket buffers; the kernel's own where there is none.
+/// Sizes of socket buffers; the kernel's defaults without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Buffers {
     pub send_bytes: Option<usize>,
@@ -26,7 +26,7 @@ pub(super) fn connect_to(address: SocketAddr, buffers: Buffers, most: Duration) 
     if let Some(bytes) = buffers.send_bytes {
         set_socket_send_buffer_size(&socket, bytes)?;
     }
-    // On Linux a time for sending is one for connecting, too.
+    // On Linux, the send timeout also applies to connecting.
     set_socket_timeout(&socket, Timeout::Send, Some(most))?;
     match connect(&socket, &address) {
         Ok(()) => Ok(TcpStream::from(socket)),
@@ -35,7 +35,7 @@ pub(super) fn connect_to(address: SocketAddr, buffers: Buffers, most: Duration) 
     }
 }
 
-/// Listens at a port; sockets of connections to it have these buffers.
+/// Listens at a port; connections to it inherit these buffers.
 pub(super) fn listen(address: SocketAddr, buffers: Buffers) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
     if let Some(bytes) = buffers.receive_bytes {
@@ -47,7 +47,8 @@ pub(super) fn listen(address: SocketAddr, buffers: Buffers) -> io::Result<TcpLis
     Ok(listener)
 }
 
-/// Readies the socket of a test: calls return now and then, so that the test can be stopped; requests leave at once.
+/// Configures a socket of the test: calls time out regularly, so that the test can be stopped, and requests are sent at
+/// once.
 pub(super) fn prepare(stream: &TcpStream, look: Duration, sends_requests: bool) -> io::Result<()> {
     stream.set_read_timeout(Some(look))?;
     stream.set_write_timeout(Some(look))?;

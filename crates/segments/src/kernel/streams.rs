@@ -1,4 +1,4 @@
-//! What the threads of a test do, each with one connection.
+//! The threads of a test, one for each connection.
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -12,18 +12,18 @@ use measure::{Histogram, ProcessorTicks};
 use super::cpu::{busy_between, machine_ticks, thread_time};
 use super::{End, Kind, MAX_DURATION, Test, socket};
 
-/// How often a thread looks whether it is to stop.
+/// How often a thread checks whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a connection may be silent.
 const SILENCE: Duration = Duration::from_secs(20);
-/// How long a test may take with what is behind its last byte.
+/// The time limit of a test including its shutdown.
 const MAX_WHOLE: Duration = MAX_DURATION.saturating_add(Duration::from_secs(60));
 
-/// What the threads of one end share.
+/// The state that the threads of one end share.
 pub(super) struct Shared<'a> {
     /// Senders are to stop.
     pub stop: &'a AtomicBool,
-    /// Everything is to end, since the other end is gone.
+    /// Set when everything must end, because the other end has gone.
     pub abort: AtomicBool,
     /// Bytes in either direction.
     pub bytes: &'a AtomicU64,
@@ -40,7 +40,7 @@ struct Done {
     time: Duration,
     retransmissions: u64,
     latencies: Histogram,
-    /// What the machine had done when this connection was over.
+    /// The use of the machine's processors when this connection was complete.
     machine: Option<ProcessorTicks>,
 }
 
@@ -49,14 +49,14 @@ impl<'a> Shared<'a> {
         Shared { stop, abort: AtomicBool::new(false), bytes, began: Instant::now() }
     }
 
-    /// Whether a sender has to go on.
+    /// Whether a sender must continue.
     fn goes_on(&self, test: &Test) -> bool {
         let is_late = test.duration.is_some_and(|duration| self.began.elapsed() >= duration);
         !is_late && !self.stop.load(Ordering::Relaxed) && !self.abort.load(Ordering::Relaxed)
     }
 }
 
-/// Adds up what the connections of an end did. `began` is the machine's time when they started.
+/// Sums the results of an end's connections. `began` is the machine's use when they started.
 fn sum(all: &[Done], began: Option<ProcessorTicks>) -> (End, Histogram) {
     let machine = all.iter().max_by_key(|done| done.elapsed).and_then(|done| done.machine);
     let mut latencies = Histogram::new();
@@ -74,7 +74,7 @@ fn sum(all: &[Done], began: Option<ProcessorTicks>) -> (End, Histogram) {
     (end, latencies)
 }
 
-/// Runs all connections of one end, each in a thread, while `meanwhile` is called again and again.
+/// Runs all connections of one end, each in a thread, and calls `meanwhile` repeatedly.
 pub(super) fn run_all(
     test: &Test,
     streams: Vec<TcpStream>,
@@ -89,7 +89,7 @@ pub(super) fn run_all(
             let (share, moved_at) = (test.share(place), Instant::now());
             let connection = Connection { stream, test, shared, share, is_sender, moved_at };
             thread::Builder::new().name("stream".to_owned()).spawn_scoped(scope, || {
-                // One that has failed fails them all.
+                // A failure of one connection ends all.
                 connection.run().inspect_err(|_| shared.abort.store(true, Ordering::Relaxed))
             })
         };
@@ -101,7 +101,7 @@ pub(super) fn run_all(
             meanwhile();
         }
         let joined = threads.into_iter().map(|thread| thread?.join().unwrap_or_else(|_| Err(gone())));
-        // The first failure is the cause of the others only by chance; one with a reason of the system is preferred.
+        // The first failure is not always the cause of the others; one with a system error is preferred.
         let (done, failed): (Vec<_>, Vec<_>) = joined.partition(Result::is_ok);
         let cause = failed.into_iter().filter_map(Result::err).max_by_key(|error| error.raw_os_error().is_some());
         cause.map_or_else(|| done.into_iter().collect::<io::Result<Vec<_>>>(), Err)
@@ -114,16 +114,16 @@ struct Connection<'a> {
     stream: TcpStream,
     test: &'a Test,
     shared: &'a Shared<'a>,
-    /// What it does of the total.
+    /// Its share of the total.
     share: Option<u64>,
-    /// Whether this end sends, or asks.
+    /// Whether this end sends the data or the requests.
     is_sender: bool,
     /// When something moved last.
     moved_at: Instant,
 }
 
 impl Connection<'_> {
-    /// Does what the test wants, to the end of the connection.
+    /// Runs the test to the end of the connection.
     fn run(mut self) -> io::Result<Done> {
         socket::prepare(&self.stream, LOOK, matches!(self.test.kind, Kind::Requests { .. }))?;
         let mut done = Done::default();
@@ -167,7 +167,7 @@ impl Connection<'_> {
                 Some(0) => return Ok(()),
                 Some(count) => done.received_bytes += count as u64,
                 None if self.shared.abort.load(Ordering::Relaxed) => return Err(gone()),
-                // Who receives is not the one who stops.
+                // Only senders stop the test.
                 None => {}
             }
         }
@@ -205,7 +205,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Ends the sending side and waits for the end of the other, so that all retransmissions are counted.
+    /// Shuts down the sending side and waits for the other side's end, so that all retransmissions are counted.
     fn finish(&mut self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)?;
         let mut rest = [0; 512];
@@ -234,7 +234,7 @@ impl Connection<'_> {
         Ok(true)
     }
 
-    /// Repeats a call until something has moved.
+    /// Repeats a call until it makes progress.
     fn patient(&mut self, mut call: impl FnMut(&mut TcpStream) -> io::Result<usize>) -> io::Result<usize> {
         loop {
             match self.some(&mut call)? {
@@ -256,7 +256,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Repeats a call until something has moved, or `None` when the test is to stop.
+    /// Repeats a call until it makes progress, or returns `None` when the test must stop.
     fn some(&mut self, mut call: impl FnMut(&mut TcpStream) -> io::Result<usize>) -> io::Result<Option<usize>> {
         loop {
             match call(&mut self.stream) {

@@ -1,13 +1,13 @@
-//! A sender, a path and a receiver in virtual time: what leaves the sender under a rule, and why.
+//! Simulates a sender, a path and a receiver in virtual time: what the sender sends under a rule, and why.
 //!
-//! The sender is [`Sender`] itself; the path and the receiver are modelled. The same situation and seed give the same
-//! packets each time. What limits the sender decides what its rule does:
+//! The sender is [`Sender`] itself; path and receiver are modelled. The same situation and seed give the same packets.
+//! The effect of a rule depends on the bottleneck:
 //!
-//! - **the sender**: its own processor, the send buffer or the congestion window. The backlog is large, or windows
-//!   open by many segments at once.
+//! - **the sender**: its processor, the send buffer or the congestion window. The backlog is large, or windows open by
+//!   many segments at once.
 //! - **the path**: acknowledgments of two segments open the window by two segments.
-//! - **the receiver**: its application reads more slowly than data comes. The window is almost closed, and opens by as
-//!   much as was read, which are no whole segments.
+//! - **the receiver**: its application reads more slowly than data arrives. The window is almost closed, and opens by
+//!   the size of each read, which is not a multiple of segments.
 
 mod receiver;
 mod situations;
@@ -25,13 +25,13 @@ use crate::sender::{Config, Failure, Segment, Sender, State, Statistics, Transmi
 use crate::stream;
 use crate::trace::Tally;
 
-/// Bytes of Ethernet, IPv4 and TCP around the data of a packet, with preamble, check sequence and gap.
+/// The bytes of Ethernet, IPv4 and TCP of a packet besides data, with preamble, check sequence and gap.
 const FRAME_BYTES: usize = 38 + 20 + 20 + 12;
-/// A sender's application is woken when this much is free, as FreeBSD's are.
+/// A sending application wakes up when this much is free, as on FreeBSD.
 const WAKE_BYTES: usize = 2048;
-/// The most that an application reads at once.
+/// The maximum size of an application's read.
 const MAX_READ_BYTES: u64 = 1 << 20;
-/// The longest that a run may take in virtual time.
+/// The maximum virtual time of a run.
 const MAX_TIME: Duration = Duration::from_secs(3600);
 
 /// What is modelled.
@@ -43,40 +43,39 @@ pub struct Situation {
     pub receiver: ReceiverConfig,
     /// The path.
     pub path: Path,
-    /// What the sender's processor takes for its work.
+    /// The costs of the sender's work in processor time.
     pub costs: Costs,
-    /// How fast the sending application writes, in bytes per second, and how much at once; as fast as it can without
-    /// it.
+    /// The rate of the sending application in bytes per second; unlimited without it.
     pub write_bytes_per_second: Option<f64>,
-    /// Most bytes of a write; above 0.
+    /// The size of a write, above 0.
     pub write_bytes: usize,
-    /// How fast the receiving application reads, in bytes per second; at once without it.
+    /// The rate of the receiving application in bytes per second; unlimited without it.
     pub read_bytes_per_second: Option<f64>,
-    /// Most bytes of a read; above 0.
+    /// The maximum size of a read, above 0.
     pub read_bytes: u64,
-    /// How many bytes are sent.
+    /// The number of bytes to send.
     pub total_bytes: u64,
     /// What chance follows from.
     pub seed: u64,
 }
 
-/// The way between the two ends, the same in both directions.
+/// The path between the two ends, the same in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Path {
-    /// Bits per second, with everything that is on an Ethernet wire.
+    /// Bits per second, including the overhead of Ethernet.
     pub bits_per_second: f64,
     /// Time for one way.
     pub delay: Duration,
-    /// Whether super-segments arrive whole, as over a TAP device, or cut as over a wire.
+    /// Whether super-segments arrive whole, as over a TAP device, or segmented, as over a wire.
     pub arrives_whole: bool,
-    /// What goes wrong on it, towards the receiver and back.
+    /// Faults in both directions.
     pub faults: Faults,
 }
 
 /// Processor time of the sending end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Costs {
-    /// For each send, whatever its size.
+    /// Per send, of any size.
     pub send: Duration,
     /// For each KiB of data.
     pub kib: Duration,
@@ -84,22 +83,22 @@ pub struct Costs {
     pub ack: Duration,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Data packets as a capture at the sender shows them.
+    /// Data packets, as captured at the sender.
     pub tally: Tally,
     /// What the sender did.
     pub statistics: Statistics,
-    /// From the SYN to the last acknowledgment.
+    /// The time from the SYN to the last acknowledgment.
     pub elapsed: Duration,
     /// Processor time of the sender.
     pub sender_time: Duration,
-    /// Acknowledgments, window updates among them.
+    /// Acknowledgments, including window updates.
     pub acks: u64,
-    /// Bytes that the receiver got in order.
+    /// Bytes received in order.
     pub received_bytes: u64,
-    /// Bytes among them that differ from those that were sent; anything but 0 is a mistake in the sender.
+    /// Received bytes with wrong values; anything but 0 is a bug in the sender.
     pub wrong_bytes: u64,
     /// Why the connection ended early.
     pub failure: Option<Failure>,
@@ -111,25 +110,25 @@ impl Outcome {
         self.received_bytes as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// Processor time of the sender per KiB, in microseconds, as netperf has it.
+    /// Processor time of the sender per KiB, in microseconds (netperf's service demand).
     pub fn service_demand_us(&self) -> f64 {
         self.sender_time.as_secs_f64() * 1e6 / (self.received_bytes as f64 / 1024.0).max(f64::MIN_POSITIVE)
     }
 }
 
-/// Runs a situation to its end.
+/// Simulates a situation to its end.
 pub fn run(situation: &Situation) -> Outcome {
     Run::new(situation).finish()
 }
 
-/// Something that happens at a time.
+/// An event in virtual time.
 #[derive(Debug)]
 enum Event {
     /// A packet reaches the receiver.
     Packet(Segment, Vec<u8>),
     /// An acknowledgment reaches the sender.
     Ack(Segment),
-    /// The sender's processor is free, or its timer ends.
+    /// The sender's processor is free, or its timer expires.
     Sender,
     /// A delayed acknowledgment is due.
     Delay,
@@ -141,7 +140,7 @@ struct Run<'a> {
     situation: &'a Situation,
     random: fastrand::Rng,
     now: Duration,
-    /// Events by time, and among those of the same time by number.
+    /// Events by time, and by number at the same time.
     queue: BinaryHeap<Reverse<(Duration, u64)>>,
     events: std::collections::HashMap<u64, Event>,
     last_number: u64,
@@ -149,7 +148,7 @@ struct Run<'a> {
     receiver: Receiver,
     written: u64,
     busy_until: Duration,
-    /// When the sender wakes by itself.
+    /// When the sender will wake up.
     planned: Option<Duration>,
     wire_free_at: Duration,
     is_reading: bool,
@@ -204,7 +203,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether the receiver has everything and the sender knows.
+    /// Whether the receiver has everything and the sender knows it.
     fn has_arrived(&self) -> bool {
         self.sender.state() == State::FinWait2 && self.receiver.has_ended()
     }
@@ -249,7 +248,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Lets the sender work until its processor is busy or nothing is left to do.
+    /// Lets the sender work until its processor is busy or there is no more work.
     fn pump(&mut self) {
         loop {
             if self.busy_until > self.now {
@@ -267,7 +266,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Wakes the sender at a time, unless it wakes before anyway.
+    /// Wakes the sender at a time, unless it wakes earlier.
     fn plan(&mut self, at: Duration) {
         if self.planned.is_none_or(|planned| at < planned) {
             self.planned = Some(at);
@@ -275,7 +274,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The sending application writes what there is room for; says whether it has.
+    /// The sending application writes as much as fits. Returns whether it wrote.
     fn write(&mut self) -> bool {
         let situation = self.situation;
         let left = situation.total_bytes - self.written;
@@ -297,7 +296,7 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Plans the next write of an application that writes slowly.
+    /// Schedules the next write of a slow application.
     fn wake_writer(&mut self) {
         if let Some(rate) = self.situation.write_bytes_per_second {
             let target = (self.written + self.situation.write_bytes as u64).min(self.situation.total_bytes);
@@ -313,7 +312,7 @@ impl<'a> Run<'a> {
         self.sender_time += time;
     }
 
-    /// The network card cuts what it is given, and each packet goes over the wire by itself.
+    /// The network card segments each send, and each packet crosses the wire on its own.
     fn send(&mut self, transmit: &Transmit) {
         let costs = self.situation.costs;
         self.spend(costs.send + costs.kib.mul_f64(transmit.bytes as f64 / 1024.0));
@@ -352,7 +351,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The receiving application takes what is there, and is busy with it for a while.
+    /// The receiving application reads the available data, and is busy with it for some time.
     fn start_read(&mut self) {
         let unread = self.receiver.unread();
         if self.is_reading || unread == 0 {
@@ -360,7 +359,7 @@ impl<'a> Run<'a> {
         }
         let bytes = unread.min(self.situation.read_bytes).min(MAX_READ_BYTES);
         let takes = self.situation.read_bytes_per_second.map_or(0.0, |rate| {
-            // No two reads take the same time.
+            // The time of reads varies randomly.
             bytes as f64 / rate * (0.5 + self.random.f64())
         });
         self.is_reading = true;

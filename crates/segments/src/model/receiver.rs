@@ -1,5 +1,5 @@
-//! A receiver in virtual time: it puts data in order, delays acknowledgments, and tells how much room it has as its
-//! application reads.
+//! A receiver in virtual time: reorders data, delays acknowledgments, and announces its window as its application
+//! reads.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -7,41 +7,41 @@ use std::time::Duration;
 use crate::sender::{Flags, MAX_SACK_BLOCKS, Segment, SegmentOptions};
 use crate::stream;
 
-/// The most ranges out of order; more are dropped and come again.
+/// The maximum number of ranges out of order; more are dropped, and retransmitted.
 const MAX_RANGES: usize = 4096;
-/// Segments that are acknowledged at once when acknowledgments are delayed (RFC 9293 §3.8.6.3).
+/// With delayed acknowledgments, this many segments are acknowledged at once (RFC 9293 §3.8.6.3).
 const DELAYED_SEGMENTS: usize = 2;
 
-/// What a receiver is like.
+/// The properties of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReceiverConfig {
-    /// Most bytes that have arrived and are not read.
+    /// The maximum number of unread bytes.
     pub buffer_bytes: u64,
     /// The shift of its windows.
     pub window_scale: u8,
-    /// The most data that it takes in one packet, in bytes.
+    /// The MSS, in bytes.
     pub mss: u16,
-    /// How long an acknowledgment may wait for another segment; none waits without it.
+    /// The maximum delay of an acknowledgment; no delay without it.
     pub delayed_ack: Option<Duration>,
-    /// How often its windows are told: at each step that is worth it, or as Linux does.
+    /// When window updates are sent.
     pub updates: WindowUpdates,
     /// Whether it takes timestamps.
     pub timestamps: bool,
-    /// Whether it tells what arrived out of order.
+    /// Whether it reports out-of-order data.
     pub sack: bool,
 }
 
-/// When a receiver tells that its application has read, without other reason to send.
+/// When a receiver sends a window update after a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowUpdates {
-    /// Two segments or more are free, and a quarter of the buffer, or an eighth of it is all that was left: FreeBSD's
-    /// choice.
+    /// FreeBSD: at least two segments became free, and also a quarter of the buffer, or no more than an eighth of it is
+    /// free now.
     QuarterOrTight,
-    /// The window is twice what was left of it: Linux's choice.
+    /// Linux: the window has doubled.
     Doubled,
 }
 
-/// The receiver's side of a connection. Offsets count from the SYN, as in the sender.
+/// The receiving side of a connection. Offsets count from the SYN, as in the sender.
 pub(super) struct Receiver {
     config: ReceiverConfig,
     initial: u32,
@@ -53,7 +53,7 @@ pub(super) struct Receiver {
     pub delayed_until: Option<Duration>,
     recent_stamp: u32,
     fin: Option<u64>,
-    /// Bytes that are not those of the stream.
+    /// Bytes that differ from the stream.
     pub wrong_bytes: u64,
     pub acks: u64,
 }
@@ -76,12 +76,12 @@ impl Receiver {
         }
     }
 
-    /// Bytes of the stream that have arrived in order.
+    /// Bytes received in order.
     pub fn received(&self) -> u64 {
         self.next.saturating_sub(1 + u64::from(self.has_ended()))
     }
 
-    /// Whether everything with the FIN has arrived.
+    /// Whether everything including the FIN has arrived.
     pub fn has_ended(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
@@ -90,7 +90,7 @@ impl Receiver {
         self.unread
     }
 
-    /// Takes a packet; gives the acknowledgment that it calls for at once.
+    /// Receives a packet. Returns the acknowledgment, if it is due at once.
     pub fn on_packet(&mut self, segment: &Segment, data: &[u8], now: Duration) -> Option<Segment> {
         if segment.flags.syn {
             return Some(self.answer_syn(segment));
@@ -124,11 +124,11 @@ impl Receiver {
         None
     }
 
-    /// The application reads; gives the acknowledgment that tells of the room, if that is worth it.
+    /// The application reads. Returns the window update, if one is due.
     pub fn read(&mut self, bytes: u64) -> Option<Segment> {
         self.unread -= bytes.min(self.unread);
         let left = self.told_edge.saturating_sub(self.next);
-        // More than a window can say is no news.
+        // A larger window cannot be announced.
         let max_window = u64::from(u16::MAX) << self.config.window_scale;
         let room = (self.config.buffer_bytes - self.unread).min(max_window);
         let gained = room.saturating_sub(left);
@@ -144,7 +144,7 @@ impl Receiver {
         is_worth_it.then(|| self.ack())
     }
 
-    /// The acknowledgment that was delayed.
+    /// Returns the delayed acknowledgment.
     pub fn on_delay(&mut self) -> Option<Segment> {
         self.delayed_until.take()?;
         Some(self.ack())
@@ -170,7 +170,7 @@ impl Receiver {
         answer
     }
 
-    /// Keeps what is in the window, and compares it with what the stream has there.
+    /// Stores data in the window, and compares it with the stream.
     fn take(&mut self, start: u64, data: &[u8]) {
         let edge = self.next + self.config.buffer_bytes - self.unread;
         let end = (start + data.len() as u64).min(edge.max(self.told_edge));
@@ -191,7 +191,7 @@ impl Receiver {
         }
     }
 
-    /// The latest range is first, as RFC 2018 §4 has the blocks.
+    /// The latest range comes first, as RFC 2018 §4 requires for blocks.
     fn insert(&mut self, mut new: Range<u64>) {
         self.ranges.retain(|range| {
             let touches = range.start <= new.end && new.start <= range.end;
@@ -208,7 +208,7 @@ impl Receiver {
         self.unacknowledged_segments = 0;
         self.delayed_until = None;
         let room = self.config.buffer_bytes - self.unread.min(self.config.buffer_bytes);
-        // What was told once is never taken back.
+        // An announced window is never taken back.
         let window = room.max(self.told_edge.saturating_sub(self.next)) >> self.config.window_scale;
         let window = u16::try_from(window).unwrap_or(u16::MAX);
         self.told_edge = self.told_edge.max(self.next + (u64::from(window) << self.config.window_scale));
@@ -217,7 +217,7 @@ impl Receiver {
             options.timestamp = Some((1, self.recent_stamp));
         }
         if self.config.sack {
-            // With a timestamp there is room for three.
+            // Next to a timestamp there is room for three.
             for (place, range) in options.sack.iter_mut().take(MAX_SACK_BLOCKS - 1).zip(&self.ranges) {
                 *place = Some((self.wire(range.start), self.wire(range.end)));
             }

@@ -9,7 +9,7 @@ use crate::{Faults, Rule};
 pub enum Limit {
     /// The sender's processor.
     Sender,
-    /// The receiver's window, which is full for most of the time that an acknowledgment takes.
+    /// The receiver's window, which is full most of the time.
     Window,
     /// The receiving application.
     Receiver,
@@ -19,7 +19,7 @@ impl Limit {
     /// All of them.
     pub const ALL: [Limit; 3] = [Limit::Sender, Limit::Window, Limit::Receiver];
 
-    /// The name that users write.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Limit::Sender => "sender",
@@ -29,22 +29,22 @@ impl Limit {
     }
 }
 
-/// The document's stream: 100 MiB at 2.69 Gbit/s, with a send buffer of 1 MiB and a receive buffer of 2 MiB.
+/// The stream in FreeBSD's document: 100 MiB at 2.69 Gbit/s, with a send buffer of 1 MiB and a receive buffer of 2 MiB.
 const DOCUMENT_BYTES: u64 = 100 << 20;
 const DOCUMENT_BYTES_PER_SECOND: f64 = 2.69e9 / 8.0;
 const DOCUMENT_SEND_BUFFER_BYTES: usize = 1 << 20;
 const DOCUMENT_RECEIVE_BUFFER_BYTES: u64 = 2 << 20;
-/// The window with which a round trip of 0.4 ms gives the document's speed.
+/// With a round trip of 0.4 ms, this window gives the document's throughput.
 const WINDOW_BYTES: u64 = 128 << 10;
 const WINDOW_DELAY: Duration = Duration::from_micros(195);
-/// The document's ping is 40 µs there and back.
+/// The document's round-trip time is 40 µs.
 const DOCUMENT_DELAY: Duration = Duration::from_micros(20);
-/// A receiver that frees the buffer of one packet at a time.
+/// The receiver frees the buffer of one packet at a time.
 const PACKET_READ_BYTES: u64 = 1448;
 
 impl Situation {
-    /// The second document's situation: two FreeBSD hosts with 10 Gbit/s between them, limited in one of three ways to
-    /// about the speed that it saw.
+    /// The situation of the document: two FreeBSD hosts with 10 Gbit/s between them. One of three limits reduces the
+    /// throughput to about the document's.
     pub fn document(limit: Limit, rule: Rule, seed: u64) -> Situation {
         let sender = Config {
             rule,
@@ -92,8 +92,7 @@ impl Situation {
         }
     }
 
-    /// The same with the socket buffers of one of netperf's rows; netperf writes as much at once as the send buffer
-    /// holds.
+    /// The same with the socket buffers of one of netperf's rows; netperf's writes have the size of the send buffer.
     #[must_use]
     pub fn with_buffers(mut self, send_bytes: usize, receive_bytes: u64) -> Situation {
         self.sender.send_buffer_bytes = send_bytes;
@@ -104,7 +103,7 @@ impl Situation {
     }
 }
 
-/// The socket buffers of netperf's eight tests in the document, sending and receiving, in bytes.
+/// The socket buffers of the document's eight netperf tests, sending and receiving, in bytes.
 pub const DOCUMENT_BUFFERS: [(usize, u64); 8] = [
     (32 << 10, 64 << 10),
     (64 << 10, 128 << 10),

@@ -8,13 +8,13 @@ use crate::{Card, Rule};
 pub struct Config {
     /// How data is cut.
     pub rule: Rule,
-    /// What the network card takes.
+    /// The capabilities of the network card.
     pub card: Card,
-    /// The most data that this side takes and sends in one packet, in bytes, options included (RFC 9293 §3.7.1).
+    /// The MSS of this side, in bytes, including options (RFC 9293 §3.7.1).
     pub mss: u16,
-    /// Most bytes that were written and are not acknowledged; above 0.
+    /// The maximum of unacknowledged bytes; above 0.
     pub send_buffer_bytes: usize,
-    /// Bytes that this side receives before its application reads them; at most 65 535.
+    /// The receive buffer in bytes; at most 65 535.
     pub receive_buffer_bytes: usize,
     /// Congestion control.
     pub algorithm: Algorithm,
@@ -28,12 +28,12 @@ pub struct Config {
     pub sack: bool,
     /// Offers window scaling (RFC 7323 §2).
     pub window_scaling: bool,
-    /// The shortest retransmission timeout. RFC 6298 §2.4 has one second; kernels take less, and so does the default.
-    /// It must be longer than the receiver's delay of acknowledgments.
+    /// The minimum retransmission timeout. RFC 6298 §2.4 requires one second; kernels and this default use less. It
+    /// must exceed the receiver's delay of acknowledgments.
     pub min_rto: Duration,
-    /// How long nothing may be acknowledged before the connection is given up (RFC 9293 §3.8.3).
+    /// The connection fails after this time without acknowledgments (RFC 9293 §3.8.3).
     pub give_up: Duration,
-    /// How long a connection that this side has closed is remembered (RFC 9293 §3.6.1).
+    /// The duration of TIME-WAIT (RFC 9293 §3.6.1).
     pub time_wait: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! How much may be under way: Reno (RFC 5681, with bytes counted as in RFC 3465) and CUBIC (RFC 9438).
+//! Congestion control: Reno (RFC 5681, with byte counting of RFC 3465) and CUBIC (RFC 9438).
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ pub enum Algorithm {
     Cubic,
 }
 
-/// How many segments one acknowledgment counts for at most in slow start: two, which receivers acknowledge at once
-/// when they delay acknowledgments (L of RFC 3465 §2.3).
+/// In slow start, one acknowledgment counts for at most two segments, which receivers with delayed acknowledgments
+/// acknowledge at once (L of RFC 3465 §2.3).
 const MAX_SEGMENTS_PER_ACK: u64 = 2;
-/// What the window is multiplied with after a loss, and the speed of growth (RFC 9438 §4.6, §5.1).
+/// The factor of the window after a loss, and the rate of growth (RFC 9438 §4.6, §5.1).
 const CUBIC_BETA: f64 = 0.7;
 const CUBIC_C: f64 = 0.4;
 
@@ -25,21 +25,21 @@ pub(super) struct Congestion {
     mss: u64,
     window: u64,
     threshold: u64,
-    /// Bytes acknowledged since the window grew last.
+    /// Bytes acknowledged since the window last grew.
     counted: u64,
     cubic: Cubic,
 }
 
-/// What CUBIC keeps of the latest loss. Windows are in segments.
+/// The state of CUBIC. Windows are in segments.
 #[derive(Debug, Clone, Default)]
 struct Cubic {
     /// The window before the loss, `W_max`.
     highest: f64,
-    /// When the window began to grow again; `None` right after a loss.
+    /// When the window started to grow again; `None` right after a loss.
     epoch: Option<Duration>,
     /// The window then.
     epoch_window: f64,
-    /// What Reno's window would be, `W_est`.
+    /// The window of Reno, `W_est`.
     reno: f64,
 }
 
@@ -50,22 +50,22 @@ impl Congestion {
         Congestion { algorithm, mss, window, threshold: u64::MAX, counted: 0, cubic: Cubic::default() }
     }
 
-    /// Bytes that may be under way.
+    /// The congestion window in bytes.
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// The window below which slow start doubles it.
+    /// The threshold of slow start.
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
 
-    /// Sets the window itself, as recovery without SACK does.
+    /// Sets the window, in recovery without SACK.
     pub fn set_window(&mut self, window: u64) {
         self.window = window.max(self.mss);
     }
 
-    /// `bytes` of new data were acknowledged, outside of recovery, while the window was what limited the sender.
+    /// `bytes` of new data were acknowledged outside of recovery, while the window limited the sender.
     pub fn on_ack(&mut self, bytes: u64, now: Duration, round_trip: Duration) {
         if self.window < self.threshold {
             self.window += bytes.min(MAX_SEGMENTS_PER_ACK * self.mss);
@@ -77,7 +77,7 @@ impl Congestion {
         }
     }
 
-    /// A segment is lost, and others arrive: the window becomes smaller.
+    /// A segment is lost, while others arrive: reduces the window.
     pub fn on_loss(&mut self, flight: u64) {
         let floor = 2 * self.mss;
         self.threshold = match self.algorithm {
@@ -92,7 +92,7 @@ impl Congestion {
         self.counted = 0;
     }
 
-    /// Nothing arrives any more: one segment at a time (RFC 5681 §3.1). `is_first` on the first timeout for this data.
+    /// A timeout: continues with one segment (RFC 5681 §3.1). `is_first` on the first timeout for this data.
     pub fn on_timeout(&mut self, flight: u64, is_first: bool) {
         if is_first {
             self.on_loss(flight);
@@ -101,7 +101,7 @@ impl Congestion {
         self.cubic.epoch = None;
     }
 
-    /// Nothing was sent for a whole timeout (RFC 5681 §4.1).
+    /// The connection was idle for a timeout (RFC 5681 §4.1).
     pub fn on_idle(&mut self, initial_segments: u32) {
         self.window = self.window.min(self.mss * u64::from(initial_segments.max(1)));
         self.cubic.epoch = None;
@@ -117,7 +117,7 @@ impl Congestion {
 
     fn remember_loss(&mut self) {
         let window = self.window as f64 / self.mss as f64;
-        // A window that is smaller than before the loss before gives way to others (RFC 9438 §4.7).
+        // Fast convergence: a smaller window than at the loss before gives way to other flows (RFC 9438 §4.7).
         self.cubic.highest = if window < self.cubic.highest { window * f64::midpoint(1.0, CUBIC_BETA) } else { window };
         self.cubic.epoch = None;
     }
@@ -161,7 +161,7 @@ mod tests {
         Congestion::new(algorithm, MSS as usize, 10)
     }
 
-    /// Acknowledges everything for a round trip, two segments at a time.
+    /// Acknowledges everything for one round trip, two segments at a time.
     fn round(congestion: &mut Congestion, now: Duration) {
         let window = congestion.window();
         (0..window.div_ceil(2 * MSS)).for_each(|_| congestion.on_ack(2 * MSS, now, RTT));

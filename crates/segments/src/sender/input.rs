@@ -1,14 +1,14 @@
-//! What a segment of the other side does (RFC 9293 §3.10.7).
+//! Processes received segments (RFC 9293 §3.10.7).
 
 use std::time::Duration;
 
 use super::{DEFAULT_MSS, Failure, Flags, MIN_MSS, Peer, Segment, Sender, State, TIMESTAMP_BYTES};
 
-/// The largest shift of a window (RFC 7323 §2.3).
+/// The maximum window scale (RFC 7323 §2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
 
 impl Sender {
-    /// Takes a segment of this connection with its data.
+    /// Processes a segment of this connection.
     pub fn on_segment(&mut self, segment: &Segment, data: &[u8], now: Duration) {
         match self.state {
             State::Closed => {}
@@ -40,7 +40,7 @@ impl Sender {
             if acknowledges {
                 self.establish(segment, now);
             } else {
-                // Both have opened at the same time: the SYN is sent again with an acknowledgment.
+                // Simultaneous open: the SYN is retransmitted with an acknowledgment.
                 self.state = State::SynReceived;
                 self.nxt = 0;
             }
@@ -78,7 +78,7 @@ impl Sender {
 
     fn on_synchronized(&mut self, segment: &Segment, data: &[u8], now: Duration) {
         if self.peer.timestamps && segment.options.timestamp.is_none() && !segment.flags.rst {
-            // RFC 7323 §3.2: it cannot be told from an old one.
+            // RFC 7323 §3.2: without a timestamp it could be an old one.
             return;
         }
         if !self.is_acceptable(segment, data) {
@@ -89,7 +89,7 @@ impl Sender {
             return;
         }
         if segment.flags.rst {
-            // A number that is not exact may be a guess (RFC 5961 §3.2).
+            // An inexact sequence number may be an attack (RFC 5961 §3.2).
             if segment.sequence == self.receive.next {
                 self.end(Some(Failure::Reset))
             } else {
@@ -107,7 +107,7 @@ impl Sender {
         }
     }
 
-    /// Whether it is in the window and not from before (RFC 9293 §3.10.7.4, RFC 7323 §5.3).
+    /// Whether it is in the window and not old (RFC 9293 §3.10.7.4, RFC 7323 §5.3).
     fn is_acceptable(&self, segment: &Segment, data: &[u8]) -> bool {
         let flags = segment.flags;
         let length = data.len() as u32 + u32::from(flags.syn) + u32::from(flags.fin);
@@ -125,7 +125,7 @@ impl Sender {
         }
     }
 
-    /// Says whether the rest of the segment counts.
+    /// Returns whether to process the rest of the segment.
     fn on_acknowledgment(&mut self, segment: &Segment, data: &[u8], now: Duration) -> bool {
         let ack = self.offset(segment.acknowledgment);
         // RFC 9293 §3.10.7.4, RFC 5961 §5.2.
@@ -150,13 +150,13 @@ impl Sender {
             self.on_duplicate(now);
         }
         if self.timers.persist.is_some() {
-            // The receiver lives, though its window is closed (RFC 9293 §3.8.6.1).
+            // The receiver is alive, though its window is closed (RFC 9293 §3.8.6.1).
             self.timers.unanswered_since = None;
         }
         true
     }
 
-    /// Enters what arrived out of order; says whether that is news.
+    /// Records blocks of out-of-order data. Returns whether any is new.
     fn learn_blocks(&mut self, segment: &Segment, ack: u64) -> bool {
         if !self.peer.sack {
             return false;
@@ -164,7 +164,7 @@ impl Sender {
         let mut is_news = false;
         for (start, end) in segment.options.sack.into_iter().flatten() {
             let (Some(start), Some(end)) = (self.offset(start), self.offset(end)) else { continue };
-            // Blocks below the acknowledgment tell of duplicates (RFC 2883).
+            // Blocks below the acknowledgment report duplicates (RFC 2883).
             if start >= ack && start >= self.una && end <= self.max && start < end {
                 is_news |= self.scoreboard.insert(start..end);
             }
@@ -199,7 +199,7 @@ impl Sender {
         self.duplicates = 0;
         self.timers.unanswered_since = None;
         if !self.advance_recovery(bytes, now) && 2 * flight >= self.congestion.window() {
-            // A window that is used by less than half says nothing about the path (RFC 7661 §4.2).
+            // A window that is less than half used says nothing about the path (RFC 7661 §4.2).
             let round_trip = self.rto.smoothed().unwrap_or_default();
             self.congestion.on_ack(bytes, now, round_trip);
         }
@@ -215,7 +215,8 @@ impl Sender {
         }
     }
 
-    /// A round trip: of a byte that was sent once (RFC 6298 §3), or by the clock that comes back (RFC 7323 §4.1).
+    /// Measures a round trip from a byte that was sent once (RFC 6298 §3), or from the echoed timestamp (RFC 7323
+    /// §4.1).
     fn measure(&mut self, ack: u64, segment: &Segment, now: Duration) {
         if let Some((_, sent_at)) = self.timed.filter(|(offset, _)| ack > *offset) {
             self.rto.sample(now.saturating_sub(sent_at));

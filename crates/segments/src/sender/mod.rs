@@ -37,12 +37,12 @@ pub use segment::{Flags, MAX_SACK_BLOCKS, Segment, SegmentOptions, TIMESTAMP_BYT
 use send_buffer::SendBuffer;
 use timers::Timers;
 
-/// The MSS of a peer that names none, over IPv4 (RFC 9293 §3.7.1).
+/// The default MSS over IPv4 (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// The smallest MSS that is believed; a smaller one would make packets of headers.
+/// The minimum MSS; a smaller one would make packets mostly of headers.
 const MIN_MSS: u16 = 88;
 
-/// A connection; [the module](self) says how it is driven.
+/// A connection; [the module](self) describes its use.
 #[derive(Debug, Clone)]
 pub struct Sender {
     config: Config,
@@ -50,8 +50,7 @@ pub struct Sender {
     failure: Option<Failure>,
     /// The number of the SYN.
     initial: u32,
-    /// The first byte that is not acknowledged, the one that is sent next, and the one behind the highest that was
-    /// sent.
+    /// The first unacknowledged byte, the next byte to send, and the end of the data sent so far.
     una: u64,
     nxt: u64,
     max: u64,
@@ -61,12 +60,12 @@ pub struct Sender {
     receive: Receive,
     congestion: Congestion,
     rto: Rto,
-    /// A byte that was sent once, and when: its acknowledgment measures a round trip.
+    /// A byte that was sent once, and its time, to measure a round trip.
     timed: Option<(u64, Duration)>,
     scoreboard: Scoreboard,
     recovery: Option<Recovery>,
     duplicates: u64,
-    /// Behind the highest byte that was sent before the latest timeout.
+    /// The end of the data sent before the latest timeout.
     resent_below: u64,
     timers: Timers,
     last_sent_at: Duration,
@@ -78,29 +77,29 @@ pub struct Sender {
 /// States of RFC 9293 §3.3.2, without LISTEN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// The SYN has no answer.
+    /// The SYN is unanswered.
     SynSent,
     /// Both ends opened at the same time.
     SynReceived,
     /// Data flows.
     Established,
-    /// This side has closed, and its FIN is not acknowledged.
+    /// This side has closed; its FIN is unacknowledged.
     FinWait1,
     /// This side has closed, the other has not.
     FinWait2,
-    /// Both sides have closed, and the FIN of this one is not acknowledged.
+    /// Both sides have closed; the FIN of this one is unacknowledged.
     Closing,
     /// Both sides have closed; late segments are answered.
     TimeWait,
     /// The other side has closed.
     CloseWait,
-    /// The other side has closed first, and the FIN of this one is not acknowledged.
+    /// The other side closed first; the FIN of this one is unacknowledged.
     LastAck,
     /// It is over.
     Closed,
 }
 
-/// Why a connection ended before its time.
+/// Why a connection failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// Nobody listens.
@@ -109,23 +108,23 @@ pub enum Failure {
     /// The other side reset it.
     #[error("the receiver has reset the connection: look there for the reason")]
     Reset,
-    /// Nothing is acknowledged any more.
+    /// Acknowledgments stopped.
     #[error("the receiver has not answered for {} s: check that it still runs and can be reached", .0.as_secs())]
     TimedOut(Duration),
 }
 
-/// What the other side takes.
+/// The capabilities of the other side.
 #[derive(Debug, Clone, Copy, Default)]
 struct Peer {
-    /// The most data of one packet, options subtracted.
+    /// The maximum data of a packet, without options.
     mss: usize,
     window_scale: u8,
     timestamps: bool,
     sack: bool,
-    /// Its receive window now, and the largest one ever.
+    /// Its current receive window, and the largest one so far.
     window: u64,
     max_window: u64,
-    /// Number and acknowledgment of the segment that said so (SND.WL1, SND.WL2).
+    /// Sequence number and acknowledgment of the latest window update (SND.WL1, SND.WL2).
     window_sequence: u32,
     window_ack: u64,
 }
@@ -133,13 +132,13 @@ struct Peer {
 /// What a sender did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
-    /// Sends with data, super-segments counted once.
+    /// Sends with data; a super-segment counts once.
     pub data_sends: u64,
     /// Bytes of data in them.
     pub data_bytes: u64,
-    /// Sends of data that was sent before.
+    /// Sends with retransmitted data.
     pub resends: u64,
-    /// Recoveries that began with duplicate acknowledgments.
+    /// Recoveries started by duplicate acknowledgments.
     pub fast_recoveries: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -148,7 +147,7 @@ pub struct Statistics {
 }
 
 impl Sender {
-    /// Opens a connection; `initial` is the number of its SYN, which nobody should be able to guess.
+    /// Opens a connection; `initial` is the sequence number of its SYN, which should be unpredictable.
     pub fn new(config: Config, initial: u32) -> Sender {
         let own_mss = config.mss.max(MIN_MSS);
         Sender {
@@ -178,25 +177,25 @@ impl Sender {
         }
     }
 
-    /// Takes data to send, and says how much of it there was room for; nothing after [`Sender::close`].
+    /// Takes data to send, and returns how much fits; nothing after [`Sender::close`].
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         if self.is_closing || self.state == State::Closed { 0 } else { self.buffer.push(bytes) }
     }
 
-    /// Takes what was received, as much as `bytes` has room for.
+    /// Reads received data into `bytes`, and returns its length.
     pub fn read(&mut self, bytes: &mut [u8]) -> usize {
         let count = self.receive.read(bytes);
-        // A window that was closed is open again, which the other side has to be told.
+        // A closed window has opened again, which the other side must learn.
         self.ack_now |= self.receive.has_opened();
         count
     }
 
-    /// Ends the stream behind what was written.
+    /// Closes the stream behind the written data.
     pub fn close(&mut self) {
         self.is_closing = true;
     }
 
-    /// Ends the connection at once, and tells the other side.
+    /// Aborts the connection with a reset.
     pub fn abort(&mut self) {
         if self.is_synchronized() {
             let flags = Flags { rst: true, ack: true, ..Flags::default() };
@@ -210,22 +209,22 @@ impl Sender {
         self.state
     }
 
-    /// Why it ended, if not in order.
+    /// Why it failed, if it did.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// How many bytes [`Sender::write`] takes now.
+    /// How many bytes [`Sender::write`] would take.
     pub fn room(&self) -> usize {
         self.buffer.room()
     }
 
-    /// The most data of one packet in bytes, without options.
+    /// The maximum data of a packet in bytes, without options.
     pub fn mss(&self) -> usize {
         self.peer.mss
     }
 
-    /// Bytes that were sent and are not acknowledged.
+    /// Unacknowledged bytes.
     pub fn flight_bytes(&self) -> u64 {
         self.nxt - self.una
     }
@@ -245,7 +244,7 @@ impl Sender {
         self.rto.get()
     }
 
-    /// What it did so far.
+    /// Its statistics so far.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
@@ -261,18 +260,18 @@ impl Sender {
         self.ack_now = false;
     }
 
-    /// The 32-bit number of a byte.
+    /// The 32-bit sequence number of a byte.
     fn wire(&self, offset: u64) -> u32 {
         self.initial.wrapping_add(offset as u32)
     }
 
-    /// The byte that a 32-bit number near the first unacknowledged one means; `None` before the SYN.
+    /// The byte for a 32-bit sequence number near the first unacknowledged one; `None` before the SYN.
     fn offset(&self, number: u32) -> Option<u64> {
         let distance = number.wrapping_sub(self.wire(self.una)) as i32;
         self.una.checked_add_signed(distance.into())
     }
 
-    /// The number of the FIN, once it is decided.
+    /// The offset of the FIN, once it is known.
     fn fin_offset(&self) -> Option<u64> {
         self.is_closing.then(|| self.buffer.end())
     }

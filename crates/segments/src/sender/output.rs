@@ -9,18 +9,18 @@ use crate::Offer;
 /// One segment or super-segment. [`Sender::payload`] has its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
-    /// The header; of a super-segment, that of its first segment.
+    /// The header; for a super-segment, that of its first segment.
     pub segment: Segment,
-    /// Where its data begins in the stream.
+    /// The offset of its data in the stream.
     pub offset: u64,
     /// Bytes of data.
     pub bytes: usize,
-    /// The most data of one packet, if the network card is to cut it.
+    /// The MSS, if the network card must segment it.
     pub offload_mss: Option<usize>,
 }
 
 impl Sender {
-    /// The next segment to send; `None` until something happens.
+    /// Returns the next segment to send; `None` until something happens.
     pub fn poll_transmit(&mut self, now: Duration) -> Option<Transmit> {
         if let Some(segment) = self.reset_now.take() {
             return Some(Transmit { segment, offset: 0, bytes: 0, offload_mss: None });
@@ -32,7 +32,7 @@ impl Sender {
         }
     }
 
-    /// The data of a segment that [`Sender::poll_transmit`] has given just before, in two pieces.
+    /// The data of a segment that [`Sender::poll_transmit`] just returned, in two pieces.
     pub fn payload(&self, transmit: &Transmit) -> (&[u8], &[u8]) {
         self.buffer.get(transmit.offset, transmit.bytes)
     }
@@ -48,7 +48,7 @@ impl Sender {
         Some(self.segment(0, 0, flags, now))
     }
 
-    /// What is lost, in the order of RFC 6675 §4: new data goes before what only may be lost.
+    /// Retransmits lost data, in the order of RFC 6675 §4: new data precedes data that may be lost.
     fn resend(&mut self, now: Duration) -> Option<Transmit> {
         self.recovery?;
         if let Some(found) = self.next_resend(Resend::First) {
@@ -70,7 +70,7 @@ impl Sender {
         let high_rxt = self.recovery?.high_rxt;
         let transmit = self.resend_segment(rescue, now);
         if let Some(recovery) = &mut self.recovery {
-            // Holes below are still to be sent again.
+            // Holes below still require retransmission.
             (recovery.is_rescued, recovery.high_rxt) = (true, high_rxt);
         }
         Some(transmit)
@@ -86,10 +86,10 @@ impl Sender {
         self.data(offset, bytes, now)
     }
 
-    /// Data that was not sent, or that a timeout has made so.
+    /// Sends new data, or data that a timeout has marked for retransmission.
     fn send_new(&mut self, now: Duration) -> Option<Transmit> {
         self.restart_after_idle(now);
-        // After a timeout, what the receiver has meanwhile told to have is passed over.
+        // After a timeout, skips data that the receiver has reported.
         let hole = self.scoreboard.hole(self.nxt).filter(|_| self.nxt < self.max);
         if let Some(hole) = &hole {
             self.nxt = hole.start;
@@ -125,7 +125,7 @@ impl Sender {
         let is_last = self.fin_offset() == Some(end) && bytes <= self.peer.mss && !is_probe;
         self.max = self.max.max(end);
         if is_probe {
-            // What the receiver has no room for is sent again.
+            // Data that exceeds the receiver's window is retransmitted.
             self.statistics.probes += 1;
             self.timers.persist = Some(now + self.rto.get());
             self.timers.unanswered_since.get_or_insert(now);
@@ -144,7 +144,7 @@ impl Sender {
         transmit
     }
 
-    /// Avoidance of silly windows (RFC 9293 §3.8.6.2.1) and Nagle's algorithm (§3.7.4).
+    /// Silly-window avoidance (RFC 9293 §3.8.6.2.1) and Nagle's algorithm (§3.7.4).
     fn is_worth_sending(&self, allowed: usize, queued: usize) -> bool {
         let is_all = allowed == queued;
         let is_idle = self.max == self.una;
@@ -156,7 +156,7 @@ impl Sender {
                 || self.nxt < self.max)
     }
 
-    /// When nothing is under way, no acknowledgment will open the window by itself.
+    /// With nothing in flight, no acknowledgment will open the window.
     fn probe_later(&mut self, queued: usize, now: Duration) {
         if queued > 0 && self.nxt == self.una && self.timers.persist.is_none() {
             self.timers.persist = Some(now + self.rto.get());
@@ -228,7 +228,7 @@ impl Sender {
         Transmit { segment, offset, bytes, offload_mss: Some(self.peer.mss).filter(|mss| bytes > *mss) }
     }
 
-    /// The clock of timestamps, in milliseconds (RFC 7323 §5.4).
+    /// The timestamp clock, in milliseconds (RFC 7323 §5.4).
     pub(super) fn clock(&self, now: Duration) -> u32 {
         self.initial.rotate_left(16).wrapping_add(now.as_millis() as u32)
     }

@@ -1,15 +1,15 @@
 use std::collections::VecDeque;
 
-/// What comes from the other side, in order. Whatever comes out of order is dropped and comes again.
+/// Received data, in order. Data out of order is dropped, and retransmitted.
 #[derive(Debug, Clone)]
 pub(super) struct Receive {
     bytes: VecDeque<u8>,
     max_bytes: usize,
-    /// The number that is expected next.
+    /// The next expected sequence number.
     pub next: u32,
-    /// The number up to which the other side may send, as it was told last.
+    /// The end of the announced window.
     told_edge: u32,
-    /// The latest clock of the other side (TS.Recent), and the number that was acknowledged last.
+    /// The latest timestamp of the other side (TS.Recent), and the last acknowledged number.
     pub recent_stamp: u32,
     pub acknowledged: u32,
     pub is_ended: bool,
@@ -29,7 +29,7 @@ impl Receive {
         }
     }
 
-    /// The other side begins behind `number`.
+    /// Starts the other side's stream behind `number`.
     pub fn begin(&mut self, number: u32) {
         self.next = number.wrapping_add(1);
         self.acknowledged = self.next;
@@ -40,20 +40,20 @@ impl Receive {
         u16::try_from(self.max_bytes - self.bytes.len()).unwrap_or(u16::MAX)
     }
 
-    /// The window as it is sent now.
+    /// Returns the window to announce.
     pub fn tell(&mut self) -> u16 {
         self.told_edge = self.next.wrapping_add(u32::from(self.window()));
         self.acknowledged = self.next;
         self.window()
     }
 
-    /// Whether half of the buffer or more is free that the other side does not know of (RFC 9293 §3.8.6.2.2).
+    /// Whether at least half of the buffer is free and not yet announced (RFC 9293 §3.8.6.2.2).
     pub fn has_opened(&self) -> bool {
         let edge = self.next.wrapping_add(u32::from(self.window()));
         edge.wrapping_sub(self.told_edge) as usize >= self.max_bytes.div_ceil(2).max(1)
     }
 
-    /// Whether a segment of `length` numbers is in the window in part (RFC 9293 §3.10.7.4).
+    /// Whether a segment of `length` numbers overlaps the window (RFC 9293 §3.10.7.4).
     pub fn accepts(&self, sequence: u32, length: u32) -> bool {
         let window = u32::from(self.window());
         let is_inside = |number: u32| number.wrapping_sub(self.next) < window;
@@ -65,7 +65,7 @@ impl Receive {
         }
     }
 
-    /// Takes the part of `data` that is next.
+    /// Stores the part of `data` that is next.
     pub fn push(&mut self, sequence: u32, data: &[u8]) {
         let known = self.next.wrapping_sub(sequence) as usize;
         if known < data.len() {

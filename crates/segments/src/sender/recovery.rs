@@ -1,29 +1,29 @@
-//! Loss that duplicate acknowledgments tell of (RFC 6675 with SACK, RFC 6582 without).
+//! Recovery after duplicate acknowledgments (RFC 6675 with SACK, RFC 6582 without).
 
 use std::time::Duration;
 
 use super::Sender;
 
-/// How many duplicate acknowledgments mean that a segment is lost.
+/// This many duplicate acknowledgments mean that a segment is lost.
 const DUP_THRESH: u64 = 3;
 
 /// What is sent again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recovery {
-    /// The recovery ends when this is acknowledged (RecoveryPoint).
+    /// Recovery ends when this is acknowledged (RecoveryPoint).
     point: u64,
-    /// Behind the highest byte that was sent again (HighRxt).
+    /// The end of the highest retransmitted data (HighRxt).
     pub high_rxt: u64,
-    /// The first segment that is not acknowledged leaves whatever the window says.
+    /// The first unacknowledged segment is retransmitted, regardless of the window.
     pub resend_first: bool,
-    /// Whether the end was sent again to learn of its loss (RescueRxt).
+    /// Whether the tail was retransmitted to detect its loss (RescueRxt).
     pub is_rescued: bool,
-    /// Whether an acknowledgment of a part restarted the timer already (RFC 6582 §3.2).
+    /// Whether a partial acknowledgment has restarted the timer (RFC 6582 §3.2).
     was_partial: bool,
 }
 
 impl Sender {
-    /// An acknowledgment told nothing but that segments arrive out of order.
+    /// Processes an acknowledgment that reports only out-of-order data.
     pub(super) fn on_duplicate(&mut self, now: Duration) {
         self.duplicates += 1;
         let mss = self.peer.mss as u64;
@@ -34,8 +34,7 @@ impl Sender {
             return;
         }
         let is_lost = self.duplicates >= DUP_THRESH || self.scoreboard.is_lost(self.una, mss);
-        // After a timeout everything is sent again anyway, and duplicates are answers to that (RFC 6582 §3.2, RFC 6675
-        // §5.1).
+        // After a timeout everything is retransmitted, and causes duplicates (RFC 6582 §3.2, RFC 6675 §5.1).
         if is_lost && self.una >= self.resent_below {
             self.enter_recovery(now);
         }
@@ -59,7 +58,7 @@ impl Sender {
         self.arm_retransmission(now);
     }
 
-    /// `bytes` up to `una` were acknowledged; says whether that belongs to a recovery.
+    /// `bytes` up to `una` were acknowledged. Returns whether that belongs to a recovery.
     pub(super) fn advance_recovery(&mut self, bytes: u64, now: Duration) -> bool {
         let Some(recovery) = &mut self.recovery else { return false };
         if self.una >= recovery.point {
@@ -81,7 +80,7 @@ impl Sender {
         true
     }
 
-    /// Bytes that congestion control lets go now.
+    /// Bytes that congestion control allows now.
     pub(super) fn congestion_room(&self) -> u64 {
         let mss = self.peer.mss as u64;
         let window = self.congestion.window();
@@ -89,13 +88,13 @@ impl Sender {
             Some(recovery) if self.peer.sack => self.scoreboard.pipe(self.una, self.max, recovery.high_rxt, mss),
             _ => self.nxt - self.una - self.scoreboard.bytes_below(self.nxt),
         };
-        // The first duplicates mean that segments have left (RFC 3042); with SACK the blocks say so.
+        // The first duplicates mean that segments have arrived (RFC 3042); with SACK the blocks report that.
         let is_limited = self.recovery.is_none() && !self.peer.sack;
         let left = if is_limited { self.duplicates.min(DUP_THRESH - 1) * mss } else { 0 };
         (window + left).saturating_sub(under_way)
     }
 
-    /// The range that is sent again now, if any: `NextSeg` of RFC 6675, rules 1, 3 and 4 in the order of `rule`.
+    /// The next range to retransmit, if any: `NextSeg` of RFC 6675, rules 1, 3 and 4 in the order of `rule`.
     pub(super) fn next_resend(&self, rule: Resend) -> Option<(u64, usize)> {
         let recovery = self.recovery.as_ref()?;
         let mss = self.peer.mss as u64;
@@ -120,15 +119,15 @@ impl Sender {
     }
 }
 
-/// Why something is sent again.
+/// The reason for a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resend {
-    /// It is the first that is not acknowledged.
+    /// It is the first unacknowledged segment.
     First,
-    /// Enough has arrived above it (rule 1).
+    /// Enough data above it has arrived (rule 1).
     Lost,
-    /// Something has arrived above it (rule 3).
+    /// Some data above it has arrived (rule 3).
     Hole,
-    /// It is the end, and its loss would not be noticed (rule 4).
+    /// It is the tail, whose loss would not be detected (rule 4).
     Rescue,
 }

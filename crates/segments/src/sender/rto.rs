@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-/// The timeout before anything was measured (RFC 6298 §2.1).
+/// The initial timeout (RFC 6298 §2.1).
 const INITIAL: Duration = Duration::from_secs(1);
-/// The timeout before anything was measured, when the SYN was lost (RFC 6298 §5.7).
+/// The initial timeout after the loss of the SYN (RFC 6298 §5.7).
 const INITIAL_AFTER_LOSS: Duration = Duration::from_secs(3);
 /// The longest timeout (RFC 6298 §2.5).
 const MAX: Duration = Duration::from_secs(60);
@@ -24,8 +24,7 @@ impl Rto {
         Rto { min, smoothed: None, variation: Duration::ZERO, backoffs: 0, initial: INITIAL }
     }
 
-    /// Takes a round trip of a segment that was sent once. New data is acknowledged, so that the timeout is no longer
-    /// doubled.
+    /// Adds the round trip of a segment that was sent once. New data is acknowledged, so the back-off ends.
     pub fn sample(&mut self, round_trip: Duration) {
         match self.smoothed {
             None => {
@@ -45,8 +44,8 @@ impl Rto {
         self.backoffs = self.backoffs.saturating_add(1);
     }
 
-    /// The handshake has ended: the doubling for the SYN does not count for data, which begins with a longer timeout
-    /// when a SYN was lost.
+    /// The handshake is complete. Its back-off does not apply to data, but the initial timeout is longer if a SYN was
+    /// lost.
     pub fn begin_data(&mut self, was_syn_lost: bool) {
         self.backoffs = 0;
         if was_syn_lost {
@@ -60,7 +59,7 @@ impl Rto {
         base.max(self.min).saturating_mul(1_u32.checked_shl(self.backoffs).unwrap_or(u32::MAX)).min(MAX)
     }
 
-    /// The smoothed round trip, once there is one.
+    /// The smoothed round-trip time, once measured.
     pub fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }

@@ -1,20 +1,20 @@
-//! What the receiver says it has beyond the acknowledgment (RFC 2018), and what is lost therefore (RFC 6675).
+//! Out-of-order data reported by the receiver (RFC 2018), and the losses that follow from it (RFC 6675).
 
 use std::ops::Range;
 
-/// The most blocks that are kept. A receiver that tells more loses the latest, which costs retransmissions only.
+/// The maximum number of blocks. Further ones are dropped, which only costs retransmissions.
 const MAX_BLOCKS: usize = 4096;
-/// How many segments beyond a lost one have to arrive before it counts as lost (RFC 6675 §2).
+/// This many segments above a missing one must arrive before it counts as lost (RFC 6675 §2).
 const DUP_THRESH: u64 = 3;
 
-/// Blocks of data that have arrived out of order, in the order of the stream, neither overlapping nor adjacent.
+/// Blocks of out-of-order data, in order, neither overlapping nor adjacent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoreboard {
     blocks: Vec<Range<u64>>,
 }
 
 impl Scoreboard {
-    /// Enters a block; says whether it tells anything new.
+    /// Adds a block; returns whether any of it is new.
     pub fn insert(&mut self, block: Range<u64>) -> bool {
         if block.is_empty() {
             return false;
@@ -42,27 +42,27 @@ impl Scoreboard {
         }
     }
 
-    /// Forgets everything: after a timeout the receiver may have dropped what it told (RFC 2018 §8).
+    /// Drops all blocks: after a timeout the receiver may have dropped reported data (RFC 2018 §8).
     pub fn clear(&mut self) {
         self.blocks.clear();
     }
 
-    /// Behind the highest byte that has arrived out of order.
+    /// The end of the highest out-of-order data.
     pub fn highest(&self) -> Option<u64> {
         self.blocks.last().map(|block| block.end)
     }
 
-    /// Bytes of blocks below `offset`.
+    /// The bytes in blocks below `offset`.
     pub fn bytes_below(&self, offset: u64) -> u64 {
         self.blocks.iter().map(|block| block.end.min(offset).saturating_sub(block.start)).sum()
     }
 
-    /// `IsLost`: enough has arrived above `offset` (RFC 6675 §4).
+    /// `IsLost`: enough data above `offset` has arrived (RFC 6675 §4).
     pub fn is_lost(&self, offset: u64, mss: u64) -> bool {
         offset < self.lost_below(mss)
     }
 
-    /// Every byte below this that has not arrived is lost.
+    /// Every missing byte below this is lost.
     fn lost_below(&self, mss: u64) -> u64 {
         let (mut count, mut bytes) = (0, 0);
         for block in self.blocks.iter().rev() {
@@ -87,8 +87,8 @@ impl Scoreboard {
         None
     }
 
-    /// `SetPipe`: bytes between `una` and `max` that are still under way, where what precedes `high_rxt` was sent again
-    /// (RFC 6675 §4).
+    /// `SetPipe`: bytes between `una` and `max` in flight, where everything before `high_rxt` was retransmitted (RFC
+    /// 6675 §4).
     pub fn pipe(&self, una: u64, max: u64, high_rxt: u64, mss: u64) -> u64 {
         let lost_below = self.lost_below(mss);
         let mut pipe = 0;
@@ -96,7 +96,7 @@ impl Scoreboard {
         let ends = self.blocks.iter().map(|block| (block.start, block.end)).chain([(max, max)]);
         for (start, end) in ends {
             let (from_here, to) = (from.min(start), start);
-            // What counts as lost is not under way, but its retransmission is.
+            // Lost bytes are not in flight, but their retransmissions are.
             pipe += to - from_here.max(lost_below).min(to);
             pipe += to.min(high_rxt).saturating_sub(from_here);
             from = end;

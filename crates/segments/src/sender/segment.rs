@@ -1,19 +1,19 @@
 /// A TCP header, without the ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// Number of the first byte of data, or of the SYN.
+    /// The sequence number of the first byte of data, or of the SYN.
     pub sequence: u32,
-    /// Number of the next byte that is expected, if `flags.ack`.
+    /// The next expected number, if `flags.ack`.
     pub acknowledgment: u32,
-    /// What the segment is for.
+    /// The flags.
     pub flags: Flags,
-    /// The receive window as it is in the header, in units of the window scale.
+    /// The window field, before scaling.
     pub window: u16,
     /// The options.
     pub options: SegmentOptions,
 }
 
-/// What a segment is for (RFC 9293 §3.1).
+/// The flags of a segment (RFC 9293 §3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags {
     /// It begins a connection.
@@ -24,26 +24,26 @@ pub struct Flags {
     pub fin: bool,
     /// The connection is gone.
     pub rst: bool,
-    /// The receiver's application should have what has come.
+    /// The receiver should pass the data to its application.
     pub psh: bool,
 }
 
 /// Options of RFC 9293, 2018 and 7323.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SegmentOptions {
-    /// The most data that the sender of this takes in one packet, in bytes.
+    /// The MSS of the sender, in bytes.
     pub mss: Option<u16>,
-    /// How far windows are shifted.
+    /// The window scale.
     pub window_scale: Option<u8>,
-    /// Whether blocks of received data may be told.
+    /// Whether SACK blocks are permitted.
     pub sack_permitted: bool,
-    /// The clock of the sender of this, and the latest one of ours that it saw.
+    /// The sender's timestamp, and the latest one of ours that it saw.
     pub timestamp: Option<(u32, u32)>,
-    /// Blocks that were received, each from its first byte to behind its last.
+    /// Received blocks, each from its first byte to behind its last.
     pub sack: [Option<(u32, u32)>; MAX_SACK_BLOCKS],
 }
 
-/// The most blocks that fit into the options of one segment.
+/// The maximum number of blocks in the options of one segment.
 pub const MAX_SACK_BLOCKS: usize = 4;
 
 /// Bytes that a timestamp takes, with two fillers.

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-/// Bytes that were written and are not acknowledged, each with its offset in the stream.
+/// Unacknowledged and unsent bytes with their offsets in the stream.
 #[derive(Debug, Clone)]
 pub(super) struct SendBuffer {
     bytes: VecDeque<u8>,
@@ -14,7 +14,7 @@ impl SendBuffer {
         SendBuffer { bytes: VecDeque::new(), start, max_bytes }
     }
 
-    /// Takes as much as there is room for, and says how much that was.
+    /// Takes as much as fits, and returns how much.
     pub fn push(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(self.room());
         self.bytes.extend(&bytes[..taken]);
@@ -37,7 +37,7 @@ impl SendBuffer {
         self.start += count;
     }
 
-    /// The bytes from `offset` on, in two pieces; fewer than `count` when there are not so many.
+    /// The bytes from `offset` on, in two pieces; at most `count`.
     pub fn get(&self, offset: u64, count: usize) -> (&[u8], &[u8]) {
         let from = (offset.saturating_sub(self.start) as usize).min(self.bytes.len());
         let to = (from + count).min(self.bytes.len());

@@ -2,29 +2,29 @@ use std::time::Duration;
 
 use super::{Failure, Sender, State};
 
-/// When something is to be done without a segment.
+/// The timers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Timers {
-    /// What was sent counts as lost (RFC 6298).
+    /// Retransmission timer: data in flight counts as lost (RFC 6298).
     pub retransmit: Option<Duration>,
-    /// The closed window is probed, or the silly one used (RFC 9293 §3.8.6.1, §3.8.6.2.1).
+    /// Persist timer: probes a closed window, or uses a silly one (RFC 9293 §3.8.6.1, §3.8.6.2.1).
     pub persist: Option<Duration>,
     /// The connection is forgotten.
     pub forget: Option<Duration>,
-    /// Since when something has no answer.
+    /// The time since which data or probes are unanswered.
     pub unanswered_since: Option<Duration>,
-    /// The persist timer has ended, so that the next send may be silly.
+    /// The persist timer has expired, so the next send may be silly.
     pub is_forced: bool,
 }
 
 impl Sender {
-    /// When [`Sender::on_timeout`] is to be called, unless something happens before.
+    /// When [`Sender::on_timeout`] must be called, unless something happens earlier.
     pub fn next_timeout(&self) -> Option<Duration> {
         let timers = &self.timers;
         [timers.retransmit, timers.persist, timers.forget].into_iter().flatten().min()
     }
 
-    /// Does what is due at `now`.
+    /// Handles the timers that have expired at `now`.
     pub fn on_timeout(&mut self, now: Duration) {
         let is_due = |timer: Option<Duration>| timer.is_some_and(|at| at <= now);
         if is_due(self.timers.forget) {
@@ -64,7 +64,7 @@ impl Sender {
         }
     }
 
-    /// Ends the connection when nothing was heard for too long.
+    /// Fails the connection after too long a silence.
     fn gives_up(&mut self, now: Duration) -> bool {
         let since = *self.timers.unanswered_since.get_or_insert(now);
         let waited = now.saturating_sub(since);
@@ -75,7 +75,7 @@ impl Sender {
         is_over
     }
 
-    /// Both sides have closed, or only this one and the other stays silent.
+    /// Both sides have closed, or only this one, and the other is silent.
     pub(super) fn forget_later(&mut self, now: Duration) {
         let wait = if self.state == State::TimeWait { self.config.time_wait } else { self.config.give_up };
         self.timers.forget = Some(now + wait);

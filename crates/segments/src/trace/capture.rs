@@ -1,4 +1,4 @@
-//! Frames of a capture file, one after the other, in bounded memory.
+//! Reads the frames of a capture file, in bounded memory.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,28 +9,28 @@ use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, PcapHeader, create
 
 use super::Error;
 
-/// The largest block that is read. A packet is 64 KiB at most, or a few hundred with jumbo offload of IPv6.
+/// The maximum block size. A packet has at most 64 KiB, or some hundred KiB with IPv6 jumbo offload.
 const MAX_BLOCK_BYTES: usize = 1 << 20;
-/// The most interfaces that a capture may describe.
+/// The maximum number of interfaces in a capture.
 const MAX_INTERFACES: usize = 4096;
 
-/// A packet as it was captured.
+/// A captured packet.
 pub(super) struct Frame<'a> {
     /// Time since 1970.
     pub at: Duration,
-    /// What its first header is.
+    /// The type of its first header.
     pub link: Linktype,
-    /// What was captured of it.
+    /// The captured bytes.
     pub bytes: &'a [u8],
     /// How long it was.
     pub wire_bytes: usize,
 }
 
-/// Hands every frame of `capture` to `each`.
+/// Passes every frame of `capture` to `each`.
 pub(super) fn read(capture: impl Read + Send, mut each: impl FnMut(&Frame<'_>)) -> Result<(), Error> {
     let cause = Arc::default();
     let read = read_blocks(Source { capture, cause: Arc::clone(&cause) }, &mut each);
-    // The reader of blocks does not say why the system could not read.
+    // The block reader does not return the system's error.
     match cause.lock().unwrap_or_else(PoisonError::into_inner).take() {
         Some(cause) => Err(Error::Read(cause)),
         None => read,
@@ -73,7 +73,7 @@ fn read_blocks(source: impl Read + Send, each: &mut impl FnMut(&Frame<'_>)) -> R
     }
 }
 
-/// The file or pipe, read as far as asked for unless it ends, with the reason when it cannot be read.
+/// The file or pipe. Reads completely unless it ends, and keeps the error of a failed read.
 struct Source<R> {
     capture: R,
     cause: Arc<Mutex<Option<io::Error>>>,
@@ -98,10 +98,10 @@ impl<R: Read> Read for Source<R> {
     }
 }
 
-/// A block that contradicts those before it.
+/// A block that contradicts earlier ones.
 struct BadBlock;
 
-/// How the blocks that come are to be understood.
+/// How to interpret blocks.
 #[derive(Default)]
 struct Links {
     legacy: Option<PcapHeader>,
@@ -158,7 +158,7 @@ impl Links {
                 return Ok(Some(Frame { at: interface.time(units), link: interface.link, bytes, wire_bytes }));
             }
             Block::SimplePacket(packet) => {
-                // Such a packet is of the first interface, and has no time.
+                // Such a packet belongs to the first interface, and has no time.
                 let interface = self.interfaces.first().ok_or(BadBlock)?;
                 let captured = match interface.snap_bytes {
                     0 => packet.origlen,

@@ -2,29 +2,30 @@ use std::time::Duration;
 
 use super::packet::Segment;
 
-/// How soon more has to leave to have been there already. A probe for a lost tail is sent later: the kernel waits two
-/// of its ticks at least.
+/// Data that follows within this time was available already. A tail loss probe comes later: the kernel waits at least
+/// two ticks.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// One direction of a connection, as far as it tells single-MSS packets that need not have been.
+/// One direction of a connection, to find single-MSS packets that were not necessary.
 ///
-/// Congestion and receive window may allow no more than a segment; then the next data waits for an acknowledgment or a
-/// larger window. The sender may handle one a little later than the capture has it, so that one that came since the
-/// data packet before the segment counts, too.
+/// Congestion and receive window may allow only one segment; then the next data waits for an acknowledgment or a larger
+/// window. The sender may process one a little later than the capture shows it. So one that arrived after the data
+/// packet before the segment counts, too.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sending {
-    /// Behind the last new data.
+    /// The end of new data.
     end: Option<u32>,
-    /// When the last new data left, if that was one segment since whose predecessor the other end has said nothing.
+    /// When the last new data was sent, if it was one segment and the other end had not reported anything since the one
+    /// before.
     single_at: Option<Duration>,
-    /// What the other end has said last: acknowledgment and window.
+    /// The last report of the other end: acknowledgment and window.
     said: Option<(u32, u16)>,
-    /// Whether that was behind the last new data.
+    /// Whether that came after the last new data.
     has_news: bool,
 }
 
 impl Sending {
-    /// Takes a data packet of this direction; says whether the one before was early.
+    /// Processes a data packet of this direction; returns whether the previous one was early.
     pub fn send(&mut self, segment: &Segment, mss: usize, at: Duration) -> bool {
         let is_new = self.end.is_none_or(|end| segment.sequence.wrapping_sub(end) < 1 << 31);
         if !is_new {
@@ -37,7 +38,7 @@ impl Sending {
         was_early
     }
 
-    /// Takes a packet of the other direction.
+    /// Processes a packet of the other direction.
     pub fn receive(&mut self, segment: &Segment) {
         let said = Some((segment.acknowledgment, segment.window));
         if self.said != said {

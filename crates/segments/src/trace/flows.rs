@@ -7,7 +7,7 @@ use super::early::Sending;
 use super::packet::{self, Seen, Segment};
 use super::{Flow, MssSource, Options, Tally, Timeline, Trace};
 
-/// The most directions of connections that are told apart.
+/// The maximum number of directions of connections.
 const MAX_FLOWS: usize = 8192;
 /// Bytes of an Ethernet packet.
 const ETHERNET_MTU: usize = 1500;
@@ -19,15 +19,15 @@ const IPV6_HEADER_BYTES: usize = 40;
 /// Who sends to whom.
 type Key = (SocketAddr, SocketAddr);
 
-/// The directions of connections, as far as the capture was read.
+/// The directions of connections read so far.
 pub(super) struct Flows {
     options: Options,
     flows: Vec<Flow>,
-    /// What tells early packets, beside each of `flows`.
+    /// The state for early packets, for each of `flows`.
     sendings: Vec<Sending>,
-    /// Where the latest connection between two ends is in `flows`.
+    /// The index in `flows` of the latest connection between two ends.
     places: HashMap<Key, usize>,
-    /// The MSS options of the two ends, by their senders.
+    /// The handshakes of the two ends, by sender.
     handshakes: HashMap<Key, Handshake>,
     first_at: Option<Duration>,
     last_at: Duration,
@@ -38,7 +38,7 @@ pub(super) struct Flows {
     unknown_link: Option<i32>,
 }
 
-/// The beginning of a connection as one end has sent it.
+/// The SYN of one end.
 #[derive(Clone, Copy)]
 struct Handshake {
     sequence: u32,
@@ -77,7 +77,7 @@ impl Flows {
         }
     }
 
-    /// The link that is not known, when nothing else is in the capture.
+    /// The unknown link type, if nothing else is in the capture.
     pub fn only_unknown_link(&self) -> Option<i32> {
         self.unknown_link.filter(|_| self.tcp_packets + self.short_packets == 0)
     }
@@ -119,8 +119,7 @@ impl Flows {
         }
     }
 
-    /// Keeps the MSS that an end has announced. A connection between the same ends that begins with another sequence
-    /// number is another connection.
+    /// Stores the MSS of an end. A SYN with another sequence number starts a new connection.
     fn begin(&mut self, segment: &Segment) {
         let key = (segment.from, segment.to);
         let known = self.handshakes.get(&key).map(|handshake| handshake.sequence);
@@ -138,7 +137,7 @@ impl Flows {
         }
     }
 
-    /// The most data of this packet.
+    /// The MSS of this packet.
     fn mss(&self, segment: &Segment) -> (usize, MssSource) {
         if let Some(mss) = self.options.mss {
             return (mss, MssSource::Given);
@@ -153,7 +152,7 @@ impl Flows {
         (mss.saturating_sub(segment.option_bytes).max(1), source)
     }
 
-    /// Where the flow of these ends is; `None` when there are too many.
+    /// The index of the flow of these ends; `None` when there are too many.
     fn place(&mut self, key: Key) -> Option<usize> {
         if let Some(place) = self.places.get(&key) {
             return Some(*place);

@@ -1,9 +1,8 @@
-//! What a packet capture says of a sender: how many packets carry one segment, several, or parts of them.
+//! Analyses packet captures of a sender: how many packets carry one segment, several, or fractions.
 //!
-//! [`read`] takes pcap and pcapng files, also of Linux's interface `any`, with packets that were captured in part.
-//! Lengths come from the headers, so that a capture of headers alone (`tcpdump -s 128`) is enough. Packets are counted
-//! as they were captured: where a network card cuts, the sender's capture has super-segments, and the receiver's what
-//! is left of them when the card has put packets together again.
+//! [`read`] takes pcap and pcapng files, also from Linux's interface `any`, with truncated packets. Lengths come from
+//! the headers, so that a capture of headers (`tcpdump -s 128`) is enough. Packets are counted as captured: with
+//! offload, the sender's capture has super-segments, and the receiver's has packets that the card has merged again.
 
 mod capture;
 mod early;
@@ -22,27 +21,27 @@ use flows::Flows;
 pub use tally::Tally;
 pub use timeline::Timeline;
 
-/// How a capture is read.
+/// How to read a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Most data of one packet in bytes, at least 1, in place of what the handshake says.
+    /// The MSS without options, at least 1, instead of that in the handshake.
     pub mss: Option<usize>,
-    /// Length of an interval, above 0; those of long captures are this times a power of two.
+    /// The length of intervals, above 0; long captures use this times a power of two.
     pub interval: Duration,
 }
 
 /// What a capture says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// Directions of connections, by the time of their first packet.
+    /// Directions of connections, by time of their first packet.
     pub flows: Vec<Flow>,
     /// All TCP packets.
     pub tcp_packets: u64,
     /// Packets of other protocols, and fragments.
     pub other_packets: u64,
-    /// TCP packets of which too little was captured to read their header.
+    /// TCP packets whose header was not captured completely.
     pub short_packets: u64,
-    /// TCP packets of connections beyond the most that are told apart.
+    /// TCP packets of connections beyond the limit.
     pub untold_packets: u64,
     /// Time from the first to the last packet.
     pub duration: Duration,
@@ -55,34 +54,34 @@ pub struct Flow {
     pub from: SocketAddr,
     /// The receiver.
     pub to: SocketAddr,
-    /// Most data of one packet in bytes, without options; 1 at least.
+    /// The MSS in bytes, without options; at least 1.
     pub mss: usize,
     /// How that is known.
     pub mss_source: MssSource,
-    /// All its packets, with those without data.
+    /// All its packets, including those without data.
     pub packets: u64,
     /// Its data packets.
     pub tally: Tally,
-    /// Single-MSS packets behind which more new data left at once, though the other end had said nothing since the data
-    /// packet before that would have allowed more: both could have been one super-segment. This is right for captures at
-    /// the sender.
+    /// Single-MSS packets followed at once by more new data, although the other end had not allowed more since the data
+    /// packet before. Both could have been one super-segment. Valid for captures at the sender.
     pub early: u64,
     /// Its data packets over time.
     pub timeline: Timeline,
 }
 
-/// How the MSS of a connection is known.
+/// The source of a connection's MSS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MssSource {
-    /// The user has said so.
+    /// The user.
     Given,
-    /// Both ends' options are in the capture, or one end's: the smaller one, less the options of each packet.
+    /// The options of both ends, or of one: the smaller one, minus the options of each packet.
     Handshake,
-    /// It is that of Ethernet, less the options of each packet, since the capture begins later.
+    /// Ethernet's, minus the options of each packet, because the capture begins later.
     Assumed,
 }
 
-/// Reads a capture: what it says, and why it could not be read to its end, in which case what precedes is counted.
+/// Reads a capture. Returns its analysis, and why it could not be read to its end; then the analysis covers the part
+/// before.
 ///
 /// # Errors
 /// Every [`Error`].

@@ -1,4 +1,4 @@
-//! The TCP header of a captured frame.
+//! Reads the TCP header of a captured frame.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,27 +7,27 @@ use pcap_parser::Linktype;
 
 use super::capture::Frame;
 
-/// Bytes of the header that Linux puts before packets of the interface `any`, version 2.
+/// The length of Linux's header for packets of the interface `any`, version 2.
 const SLL2_HEADER_BYTES: usize = 20;
 /// The link type of that header.
 const SLL2: Linktype = Linktype(276);
 /// Bytes of the address family before packets of BSD's loopback.
 const NULL_HEADER_BYTES: usize = 4;
 
-/// What is of interest in a frame.
+/// The relevant contents of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Seen {
     /// A TCP segment.
     Tcp(Segment),
-    /// TCP, but too little was captured of it to read its header.
+    /// TCP with an incompletely captured header.
     Short,
     /// Something else.
     Other,
-    /// A frame of a link that is not known.
+    /// A frame of an unknown link type.
     Unknown(i32),
 }
 
-/// A TCP segment, or a super-segment that a card was to cut.
+/// A TCP segment, or a super-segment for a card to segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Segment {
     pub from: SocketAddr,
@@ -61,7 +61,7 @@ pub(super) fn parse(frame: &Frame<'_>) -> Seen {
     sliced.map_or(Seen::Other, |sliced| segment(frame, &sliced))
 }
 
-/// What follows a header of `header_bytes` that has an Ethernet type at `type_at`.
+/// Parses the packet behind a header of `header_bytes` with an Ethernet type at `type_at`.
 fn with_ether_type(bytes: &[u8], type_at: usize, header_bytes: usize) -> Option<LaxSlicedPacket<'_>> {
     let kind = bytes.get(type_at..type_at + 2)?;
     let kind = EtherType(u16::from_be_bytes([kind[0], kind[1]]));
@@ -78,7 +78,7 @@ fn segment(frame: &Frame<'_>, sliced: &LaxSlicedPacket<'_>) -> Seen {
     };
     let tcp_at = offset(frame.bytes, tcp.slice());
     let ip_end = match ip.length {
-        // With offload beyond 64 KiB the field is 0, and the frame's length is all that there is.
+        // With offload beyond 64 KiB the field is 0, and only the frame's length is known.
         None => frame.wire_bytes,
         Some(length) => offset(frame.bytes, ip.header) + length,
     };
@@ -101,7 +101,7 @@ fn segment(frame: &Frame<'_>, sliced: &LaxSlicedPacket<'_>) -> Seen {
     })
 }
 
-/// Where `part` begins in `whole`, a slice of which it is.
+/// The offset of `part` in `whole`, of which it is a slice.
 fn offset(whole: &[u8], part: &[u8]) -> usize {
     (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize)
 }
@@ -111,7 +111,7 @@ struct Ip<'a> {
     source: IpAddr,
     destination: IpAddr,
     header: &'a [u8],
-    /// Bytes of header and payload; `None` when the header leaves them out.
+    /// Bytes of header and payload; `None` if the header omits them.
     length: Option<usize>,
     is_tcp: bool,
     is_fragment: bool,

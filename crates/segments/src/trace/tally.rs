@@ -1,28 +1,27 @@
 use std::ops::AddAssign;
 
-/// Data packets by how their length relates to the MSS: the most data that one packet carries beside its options.
+/// Data packets classified by length relative to the MSS (without options).
 ///
-/// Every data packet is one of four kinds. Full ones are those of whole segments (`single` and `whole`); fractional
-/// ones end with a part of one (`fractional` and `short`); super-segments have more than one (`whole` and
-/// `fractional`).
+/// Every data packet is one of four kinds. Full ones have whole segments (`single` and `whole`); fractional ones end
+/// with a part of one (`fractional` and `short`); super-segments have more than one (`whole` and `fractional`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Packets of exactly one segment.
     pub single: u64,
     /// Super-segments of whole segments.
     pub whole: u64,
-    /// Super-segments with a part of one at their end.
+    /// Super-segments that end with a part of a segment.
     pub fractional: u64,
     /// Packets of less than a segment.
     pub short: u64,
-    /// Packets that the super-segments are on the wire, and the others.
+    /// The number of packets on the wire, after super-segments were segmented.
     pub wire_packets: u64,
-    /// Bytes of data, with those that were sent again.
+    /// Bytes of data, including retransmissions.
     pub bytes: u64,
 }
 
 impl Tally {
-    /// Adds a packet with `bytes` of data; one without data is none. `mss` is at least 1.
+    /// Adds a packet with `bytes` of data; ignores one without data. `mss` is at least 1.
     pub fn add(&mut self, bytes: usize, mss: usize) {
         if bytes == 0 {
             return;

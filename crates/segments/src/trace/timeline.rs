@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use super::Tally;
 
-/// The most intervals of a timeline; when time goes on beyond them, intervals become twice as long.
+/// The maximum number of intervals of a timeline; beyond it, the length of intervals doubles.
 const MAX_INTERVALS: usize = 256;
 
-/// Tallies of intervals of the same length, one after the other.
+/// Tallies of consecutive intervals of equal length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeline {
     interval: Duration,
@@ -13,7 +13,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// No packets; `interval`, above 0, is what intervals are long at first.
+    /// No packets; `interval`, above 0, is the initial length of intervals.
     pub(super) fn new(interval: Duration) -> Timeline {
         Timeline { interval, tallies: Vec::new() }
     }

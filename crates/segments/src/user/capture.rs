@@ -1,4 +1,4 @@
-//! A capture of what passes the device, by tcpdump in the device's network.
+//! Captures the packets of the device, with tcpdump in the device's network.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::Error;
 
-/// How much of each frame is kept: its headers.
+/// The number of bytes kept of each frame: its headers.
 const SNAP_BYTES: &str = "128";
-/// How many KiB of packets wait for tcpdump, so that none is lost in a burst.
+/// The buffer of tcpdump in KiB, so that a burst loses no packets.
 const BUFFER_KIB: &str = "65536";
-/// How long the kernel may take to hand over the last packets.
+/// How long the kernel may take to deliver the last packets.
 const LAST: Duration = Duration::from_millis(300);
 
-/// tcpdump, from before the first packet on.
+/// tcpdump, started before the first packet.
 pub(super) struct Capture {
     path: PathBuf,
     child: Child,
@@ -25,11 +25,11 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// Starts it in the network of this thread, and returns when it captures.
+    /// Starts it in this thread's network, and returns when it captures.
     pub fn start(device: &str, path: &Path) -> Result<Capture, Error> {
         let failed = |said: String| Error::Capture { path: path.to_owned(), said };
         let mut command = Command::new("tcpdump");
-        // Without -Z it may become a user who may not write the file; with immediate mode the last packets are not lost.
+        // -Z keeps a user who may write the file; immediate mode delivers the last packets.
         let options = ["-Z", "root", "-n", "-U", "--immediate-mode", "-s", SNAP_BYTES, "-B", BUFFER_KIB, "-i", device];
         command.args(options).arg("-w").arg(path).arg("tcp");
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
@@ -50,7 +50,7 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Ends it when it has written all packets.
+    /// Stops it after it has written all packets.
     ///
     /// # Errors
     /// [`Error::Capture`], also when packets are missing.

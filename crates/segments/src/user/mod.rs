@@ -1,9 +1,8 @@
-//! The sender over a TAP device, with this machine's kernel as the receiver.
+//! Runs the sender over a TAP device, with this machine's kernel as the receiver.
 //!
-//! The device is in a network namespace of its own, which ends with the run; nothing else of the machine is touched.
-//! The receiver is in the same network, or at the other end of a wire of a given speed.
-//! The sender hands super-segments of up to 64 KiB to the kernel, which sees them as a network card with segmentation
-//! offload would have received and merged them.
+//! The device is in a temporary network namespace; nothing else of the machine is affected. The receiver is in the same
+//! network, or at the other end of a wire of a given speed. The sender hands super-segments of up to 64 KiB to the
+//! kernel, as if a network card with segmentation offload had received and merged them.
 
 mod capture;
 mod receiver;
@@ -33,83 +32,83 @@ use tap::Tap;
 use wire::{Ends, Incoming, MAX_FRAME_BYTES};
 
 const USER_PORT: u16 = 40_000;
-/// Ours, of the range that is not given to makers.
+/// Our address, from the locally administered range.
 const USER_MAC: [u8; 6] = [2, 0, 0, 77, 0, 2];
 /// Bytes of headers in a packet, without options.
 const HEADER_BYTES: u16 = 40;
-/// The most that is written at once.
+/// The maximum size of a write.
 const WRITE_BYTES: usize = 64 << 10;
-/// How often the run looks whether it is to stop.
+/// How often the run checks whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// The most frames that wait because a fault delays them.
+/// The maximum number of frames delayed by faults.
 const MAX_DELAYED: usize = 4096;
 
-/// What is sent and how.
+/// The parameters of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The sender; its MSS follows from `mtu`.
     pub sender: Config,
-    /// Most bytes of an IP packet on the device.
+    /// The maximum size of an IP packet on the device.
     pub mtu: u16,
-    /// The kernel's receive buffer in bytes (SO_RCVBUF), or as the kernel likes.
+    /// The kernel's receive buffer in bytes (SO_RCVBUF); its default without it.
     pub receive_buffer_bytes: Option<usize>,
-    /// How fast the receiving application reads, in bytes per second; as fast as it can without it.
+    /// The rate of the receiving application in bytes per second; unlimited without it.
     pub read_bytes_per_second: Option<f64>,
-    /// Most bytes of a read; above 0.
+    /// The maximum size of a read; above 0.
     pub read_bytes: usize,
-    /// How many bytes are sent, at most.
+    /// The maximum number of bytes to send.
     pub total_bytes: u64,
-    /// How long data is sent, at most.
+    /// The maximum time to send.
     pub duration: Option<Duration>,
-    /// The speed of the wire to the receiver in bits per second; without one there is none, and the receiver is right
+    /// The speed of the wire to the receiver in bits per second. Without it there is no wire, and the receiver is right
     /// behind the device.
     pub wire_bits_per_second: Option<u64>,
-    /// Where tcpdump writes what passes the device, if it is to.
+    /// The file for a capture by tcpdump, if wanted.
     pub capture: Option<PathBuf>,
-    /// What goes wrong with frames in both directions; a super-segment is one frame.
+    /// Faults of frames in both directions; a super-segment is one frame.
     pub faults: Faults,
     /// What chance follows from.
     pub seed: u64,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Data packets as a capture on the device shows them.
+    /// Data packets, as captured on the device.
     pub tally: Tally,
     /// What the sender did.
     pub statistics: Statistics,
-    /// The most data of one packet in bytes.
+    /// The MSS in bytes.
     pub mss: usize,
-    /// From the SYN until the receiver had everything.
+    /// The time from the SYN until the receiver had everything.
     pub elapsed: Duration,
     /// Bytes that the receiver read.
     pub received_bytes: u64,
-    /// Bytes among them that are not those that were sent; anything but 0 is a mistake in the sender.
+    /// Received bytes with wrong values; anything but 0 is a bug in the sender.
     pub wrong_bytes: u64,
-    /// Processor time of the sender's thread. The kernel's work on received frames is in it, since it is done when a
+    /// Processor time of the sender's thread. It includes the kernel's work on received frames, which is done when a
     /// frame is handed over.
     pub sender_time: Duration,
     /// Processor time of the receiving thread.
     pub receiver_time: Duration,
-    /// Processor time of the whole machine meanwhile, in ticks of usually 10 ms, where the kernel tells it.
+    /// Processor time of the whole machine, in ticks of usually 10 ms, if the kernel reports it.
     pub machine_time: Option<Duration>,
     /// Frames that the sending end put on the wire, if there is one.
     pub frames: Option<u64>,
 }
 
 impl Outcome {
-    /// Speed of the data that was received.
+    /// The rate of received data.
     pub fn bits_per_second(&self) -> f64 {
         self.received_bytes as f64 * 8.0 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// Processor time of the sender in µs for each KiB that was received.
+    /// Processor time of the sender in µs per KiB received.
     pub fn sender_us_per_kib(&self) -> f64 {
         self.us_per_kib(self.sender_time)
     }
 
-    /// Processor time of the receiver in µs for each KiB that was received.
+    /// Processor time of the receiver in µs per KiB received.
     pub fn receiver_us_per_kib(&self) -> f64 {
         self.us_per_kib(self.receiver_time)
     }
@@ -119,19 +118,19 @@ impl Outcome {
     }
 }
 
-/// What a run tells while it goes on, and how it is stopped.
+/// Reports the progress of a run, and stops it.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Set to end early; what was sent until then is completed and counted.
+    /// Set to stop early; data sent until then is completed and counted.
     pub stop: AtomicBool,
     /// Bytes that the receiver has read.
     pub received_bytes: AtomicU64,
 }
 
-/// Why a run has no outcome.
+/// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Network namespaces and devices are not for everyone.
+    /// Network namespaces and devices require privileges.
     #[error(
         "a TAP device in a network namespace needs the superuser's rights: run this with sudo, or, \
          where /dev/net/tun is open to everyone, as unshare -rn wharf …; wharf tcp model and wharf tcp trace need none"
@@ -148,7 +147,7 @@ pub enum Error {
     Capture {
         /// Where to.
         path: PathBuf,
-        /// What tcpdump or the system says.
+        /// The message of tcpdump or the system.
         said: String,
     },
     /// The device fails.
@@ -173,12 +172,12 @@ pub enum Error {
     Died,
 }
 
-/// Sends a stream to the kernel of this machine, over a device of its own.
+/// Sends a stream to this machine's kernel, over a temporary device.
 ///
 /// # Errors
 /// Every [`Error`].
 pub fn run(options: &Options, control: &Control) -> Result<Outcome, Error> {
-    // The namespace is the thread's, and goes with it.
+    // The namespace belongs to the thread, and ends with it.
     thread::scope(|scope| {
         let work = || Run::new(options, control)?.finish();
         let thread =
@@ -208,7 +207,7 @@ struct Run<'a> {
     frame: Vec<u8>,
 }
 
-/// The device, the receiver and what is between them.
+/// The device, the receiver and the faults between them.
 struct Network {
     tap: Tap,
     link: Option<Link>,
@@ -217,7 +216,7 @@ struct Network {
 }
 
 impl Network {
-    /// Moves this thread into a network of its own, and makes them there.
+    /// Moves this thread to a new network, and creates them there.
     fn new(options: &Options) -> Result<Network, Error> {
         let Some(bits_per_second) = options.wire_bits_per_second else {
             own_network().map_err(tap::failed)?;
@@ -310,7 +309,7 @@ impl<'a> Run<'a> {
         self.began.elapsed()
     }
 
-    /// How long nothing will happen by itself.
+    /// The time until the next event.
     fn pause(&self) -> Duration {
         let delayed = self.delayed.peek().map(|Reverse((at, ..))| *at);
         let next = [self.sender.next_timeout(), delayed].into_iter().flatten().min();
@@ -342,7 +341,7 @@ impl<'a> Run<'a> {
             Incoming::Segment(segment, data) => {
                 let now = self.now();
                 self.sender.on_segment(&segment, data, now);
-                // The receiver sends nothing that anybody reads; its window stays open this way.
+                // The receiver sends only data that is dropped here; reading keeps the window open.
                 while self.sender.read(&mut [0; 512]) > 0 {}
             }
             Incoming::Question(answer) => self.tap.send(&answer)?,
@@ -376,7 +375,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Decides on the fate of a frame.
+    /// Decides about the faults of a frame.
     fn delay(&mut self, direction: Direction, frame: &[u8]) {
         let now = self.now();
         for late in self.options.faults.fate(&mut self.random) {
@@ -386,7 +385,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes what there is room for; says whether it has.
+    /// Writes as much as fits; returns whether it wrote.
     fn write(&mut self) -> bool {
         if self.is_closed {
             return false;

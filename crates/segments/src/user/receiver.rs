@@ -1,4 +1,4 @@
-//! The receiving end: a socket of the kernel in the network of the thread that starts it.
+//! The receiving end: a kernel socket in the network of the thread that starts it.
 
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
@@ -31,7 +31,7 @@ pub(super) struct Received {
 }
 
 impl Receiver {
-    /// Listens on `address`, at a port that is free.
+    /// Listens on `address`, at a free port.
     pub fn start(address: Ipv4Addr, options: &Options) -> Result<Receiver, Error> {
         let listener = TcpListener::bind((address, 0)).map_err(Error::Receiver)?;
         if let Some(bytes) = options.receive_buffer_bytes {
@@ -53,7 +53,7 @@ impl Receiver {
         self.address
     }
 
-    /// Bytes that were read until now.
+    /// The bytes read so far.
     pub fn received_bytes(&self) -> u64 {
         self.received_bytes.load(Ordering::Relaxed)
     }
@@ -64,7 +64,7 @@ impl Receiver {
     }
 }
 
-/// How the stream is read.
+/// The parameters of reading.
 struct Reading {
     received: Arc<AtomicU64>,
     bytes_per_second: Option<f64>,

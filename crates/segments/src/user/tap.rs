@@ -9,7 +9,7 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use super::Error;
 
-/// The name of the device; nobody else is in its network.
+/// The name of the device, which is alone in its network.
 pub(super) const NAME: &str = "tap0";
 
 /// The device, with the kernel behind it.
@@ -18,7 +18,7 @@ pub(super) struct Tap {
 }
 
 impl Tap {
-    /// Makes a device in the network of this thread, whose other side is the kernel, with `address` if there is one.
+    /// Creates a device in this thread's network, with the kernel on the other side, and `address` if there is one.
     pub fn new(address: Option<(Ipv4Addr, u8)>, mtu: u16) -> Result<Tap, Error> {
         let builder = DeviceBuilder::new().name(NAME).layer(Layer::L2).offload(true).mtu(mtu).enable(true);
         let builder = match address {
@@ -35,7 +35,7 @@ impl Tap {
         self.device.mac_address().map_err(Error::Device)
     }
 
-    /// Hands a frame to the kernel; one for which it has no room is lost, as on any network.
+    /// Hands a frame to the kernel. If the kernel has no room, the frame is lost, as on any network.
     pub fn send(&self, frame: &[u8]) -> Result<(), Error> {
         match self.device.send(frame) {
             Ok(_) => Ok(()),
@@ -44,7 +44,7 @@ impl Tap {
         }
     }
 
-    /// The next frame of the kernel, if there is one.
+    /// The kernel's next frame, if there is one.
     pub fn receive<'a>(&self, buffer: &'a mut [u8]) -> Result<Option<&'a [u8]>, Error> {
         match self.device.recv(buffer) {
             Ok(length) => Ok(Some(&buffer[..length])),
@@ -53,7 +53,7 @@ impl Tap {
         }
     }
 
-    /// Waits for a frame, for as long as `most`.
+    /// Waits for a frame for at most `most`.
     pub fn wait(&self, most: Duration) -> Result<(), Error> {
         let timeout = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
         match poll(&mut [PollFd::new(&self.device, PollFlags::IN)], Some(&timeout)) {

@@ -1,4 +1,4 @@
-//! Frames of a TAP device: the virtio header that tells the kernel how to cut, Ethernet, IPv4 and TCP.
+//! Frames of a TAP device: the virtio header with segmentation offload, Ethernet, IPv4 and TCP.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -11,15 +11,15 @@ use crate::sender::{Flags, MAX_SACK_BLOCKS, Segment, SegmentOptions};
 
 /// Bytes of the virtio header (`struct virtio_net_hdr`).
 pub(super) const VIRTIO_BYTES: usize = 10;
-/// The most bytes of a frame: an IP packet of 64 KiB and what is around it.
+/// The maximum size of a frame: an IP packet of 64 KiB with headers.
 pub(super) const MAX_FRAME_BYTES: usize = VIRTIO_BYTES + 18 + 65_535;
-/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`: the checksum is left to whoever gets the frame.
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`: the checksum is incomplete.
 const NEEDS_CHECKSUM: u8 = 1;
 /// `VIRTIO_NET_HDR_GSO_TCPV4`.
 const GSO_TCPV4: u8 = 1;
 const ETHERNET_BYTES: usize = 14;
 const IP_BYTES: usize = 20;
-/// Where the checksum is in a TCP header.
+/// The offset of the checksum in a TCP header.
 const TCP_CHECKSUM_AT: usize = 16;
 const TIME_TO_LIVE: u8 = 64;
 
@@ -32,20 +32,19 @@ pub(super) struct Ends {
     pub remote_mac: [u8; 6],
 }
 
-/// What came in a frame.
+/// The contents of a received frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Incoming<'a> {
     /// A segment of the connection, with its data.
     Segment(Segment, &'a [u8]),
-    /// Somebody asks who has our address; this is the frame that says so.
+    /// An ARP request for our address; this is the reply.
     Question(Vec<u8>),
     /// Anything else.
     Other,
 }
 
 impl Ends {
-    /// Puts a segment into `frame`, in place of what was there. The kernel completes the checksum, and cuts when there
-    /// is an `offload_mss`.
+    /// Writes a segment into `frame`. The kernel completes the checksum, and segments it if there is an `offload_mss`.
     pub fn encode(&self, segment: &Segment, data: [&[u8]; 2], offload_mss: Option<usize>, frame: &mut Vec<u8>) {
         let data_bytes = data[0].len() + data[1].len();
         let mut tcp = self.tcp_header(segment);
@@ -68,7 +67,7 @@ impl Ends {
         let flags = segment.flags;
         (tcp.syn, tcp.ack, tcp.fin, tcp.rst, tcp.psh) = (flags.syn, flags.ack, flags.fin, flags.rst, flags.psh);
         tcp.acknowledgment_number = segment.acknowledgment;
-        // All options of a segment of ours fit: MSS, scale, SACK and a timestamp take 20 bytes.
+        // All options of our segments fit: MSS, scale, SACK and a timestamp take 20 bytes.
         let _ = tcp.set_options(&options(&segment.options));
         tcp
     }
@@ -83,7 +82,7 @@ impl Ends {
         ip
     }
 
-    /// The sum over addresses, protocol and length, on which the kernel goes on.
+    /// The sum over addresses, protocol and length, which the kernel completes.
     fn pseudo_checksum(&self, bytes: usize) -> u16 {
         let words = |ip: &Ipv4Addr| {
             let [a, b, c, d] = ip.octets();
@@ -94,7 +93,7 @@ impl Ends {
         ((folded & 0xffff) + (folded >> 16)) as u16
     }
 
-    /// Looks into a frame of the device.
+    /// Parses a frame of the device.
     pub fn decode<'a>(&self, frame: &'a [u8]) -> Incoming<'a> {
         let Some((virtio, ethernet)) = frame.split_at_checked(VIRTIO_BYTES) else { return Incoming::Other };
         let Ok(sliced) = LaxSlicedPacket::from_ethernet(ethernet) else { return Incoming::Other };
@@ -140,7 +139,7 @@ impl Ends {
     }
 }
 
-/// What the kernel has to know: that the checksum is not complete, and where and how to cut.
+/// Tells the kernel that the checksum is incomplete, and where and how to segment.
 fn virtio_header(header_bytes: usize, offload_mss: Option<usize>) -> [u8; VIRTIO_BYTES] {
     let mut header = [0; VIRTIO_BYTES];
     let mut put = |at: usize, value: usize| header[at..at + 2].copy_from_slice(&(value as u16).to_ne_bytes());
@@ -238,7 +237,7 @@ mod tests {
         let sum = words.sum::<u32>();
         let folded = (sum & 0xffff) + (sum >> 16);
         let completed = !((folded & 0xffff) + (folded >> 16)) as u16;
-        // What is complete is right, and one wrong bit is noticed.
+        // A complete checksum is right, and detects one wrong bit.
         let at = VIRTIO_BYTES + ETHERNET_BYTES + IP_BYTES + TCP_CHECKSUM_AT;
         frame[at..at + 2].copy_from_slice(&completed.to_be_bytes());
         frame[0] = 0;
