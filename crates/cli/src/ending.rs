@@ -1,6 +1,6 @@
-/// Ends this process as the signal would have done: a shell that runs a script ends it too then, and does not go on with
-/// the next command.
+/// Ends this process by the signal's default action, so that a shell ends its script, too, instead of running the next
+/// command.
 pub fn end_by(signal: i32) {
-    // It fails for unknown signals only; then the process ends with a status.
+    // It only fails for unknown signals; then the process ends with an exit status.
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C for commands that have something to clean up or to say before they end.
+//! Handles Ctrl-C for commands that clean up or print results before they end.
 
 use std::thread;
 use std::time::Duration;
@@ -10,8 +10,7 @@ use tokio::sync::oneshot;
 use crate::ending::end_by;
 use crate::failure::Failure;
 
-/// What hears of the first Ctrl-C or request to end, and of which of the two it was. From here on neither ends the process
-/// by itself.
+/// Returns a receiver for the first SIGINT or SIGTERM. From now on these do not end the process.
 ///
 /// # Errors
 /// When signals cannot be received.
@@ -19,8 +18,8 @@ pub fn listen() -> Result<oneshot::Receiver<i32>, Failure> {
     listen_and(|_| {})
 }
 
-/// [`listen`] for commands that soon end then: the process ends after `most` in any case, such as when it waits for whoever reads
-/// its output.
+/// [`listen`] for commands that end soon afterwards: the process ends after `most` in any case, for example if a reader
+/// of its output blocks it.
 ///
 /// # Errors
 /// When signals cannot be received.
@@ -43,11 +42,11 @@ fn listen_and(on_first: impl FnOnce(i32) + Send + 'static) -> Result<oneshot::Re
     let wait = move || {
         let mut arrived = signals.forever();
         if let Some(signal) = arrived.next() {
-            // Whoever listened may have ended by itself meanwhile.
+            // The receiver may have ended meanwhile.
             let _ = sender.send(signal);
             on_first(signal);
         }
-        // Who asks a second time does not want to wait for the cleaning up.
+        // A second signal ends the process without clean-up.
         arrived.next().map(end_by)
     };
     thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;

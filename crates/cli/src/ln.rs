@@ -46,7 +46,7 @@ async fn hard(flags: &Flags) -> Result<(), Failure> {
         remote::parse_url(&target).map_err(|source| Failure::BadUrl { text: target.clone().into_owned(), source })?;
     let (target, link) = Session::open_both(&target, &flags.link, &flags.connect).await?;
     let file = target.find(Follow::Nothing).await?;
-    // Servers that refuse it do not say which of the two names they mean.
+    // Servers do not report which of the two names they refuse.
     if file.attributes.kind == FileKind::Directory {
         return Err(Failure::OneName { file: target.name() });
     }

@@ -63,7 +63,7 @@ struct Listed {
     target: Option<Vec<u8>>,
 }
 
-/// A directory that is still to be listed.
+/// A directory to list.
 struct Pending {
     path: Vec<u8>,
     dir: Entry,
@@ -95,7 +95,7 @@ impl Lister<'_> {
         Ok(())
     }
 
-    /// Lists one directory, and says which directories are in it when they are wanted too.
+    /// Lists one directory, and returns its subdirectories if they are to be listed.
     async fn list_dir(&mut self, mount: &Mount, dir: &Pending) -> Result<Vec<Pending>, Failure> {
         let mut files = read(mount, dir, self.flags).await?;
         files.sort_by(|a, b| a.name.cmp(&b.name));
@@ -151,7 +151,7 @@ async fn read(mount: &Mount, dir: &Pending, flags: &Flags) -> Result<Vec<Listed>
     let mut listing = mount.read_dir(&dir.dir.handle, Detail::Entries);
     let mut files = Vec::new();
     while let Some(found) = listing.next().await.map_err(failed())? {
-        // A file that went away while the directory was read has no entry, and is not listed either.
+        // A file that was removed during the listing has no entry, and is skipped.
         let (Some(entry), true) = (found.entry, flags.all || !found.name.starts_with(b".")) else { continue };
         let wants_target = entry.attributes.kind == FileKind::Symlink && (flags.long || flags.json);
         let target = match wants_target {

@@ -1,9 +1,8 @@
 //! `wharf`: an NFS server, an NFS client and a performance lab in one program.
 //!
-//! Each command is a module that reads its flags and hands over to the crates that do the work. The program ends with 0
-//! when everything was done, with 1 when something failed and with 2 when the command line made no sense; what failed
-//! is said on standard error, with the file and the reason. A command that was interrupted cleans up and then ends by the
-//! signal that interrupted it.
+//! Each command is a module that reads its flags and calls the crates that do the work. The exit status is 0 on
+//! success, 1 on failure and 2 for a wrong command line. Failures are printed to standard error, with the file and the
+//! reason. An interrupted command cleans up, and then ends by the signal.
 #![forbid(unsafe_code)]
 
 mod bench;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Standard output, locked and buffered; what was written is there when [`Output::finish`] has returned.
+/// Standard output, locked and buffered. [`Output::finish`] flushes it.
 pub struct Output(io::BufWriter<StdoutLock<'static>>);
 
 impl Output {
@@ -18,16 +18,16 @@ impl Output {
     /// Writes `value` as JSON.
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the system.
     pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
         report::write_json(&mut self.0, value).map_err(io::Error::from)?;
         Ok(self.0.write_all(b"\n")?)
     }
 
-    /// Writes what is left.
+    /// Flushes the buffer.
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the system.
     pub fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }

@@ -51,7 +51,7 @@ async fn remove(url: &Url, flags: &Flags, failures: &mut Failures) -> Result<(),
     }
 }
 
-/// Whether something failed because a file is not there.
+/// Whether something failed because a file does not exist.
 fn is_absence(failure: &Failure) -> bool {
     matches!(failure, Failure::Remote { source, .. } if source.status() == Some(Status::NoEntry))
 }
@@ -60,7 +60,7 @@ struct Remover<'a> {
     session: &'a Session,
     force: bool,
     failures: &'a mut Failures,
-    /// The directories from the top to where the removal is.
+    /// The directories from the top to the current one.
     stack: Vec<Frame>,
 }
 
@@ -69,14 +69,14 @@ struct Frame {
     parent: Handle,
     name: Vec<u8>,
     dir: Handle,
-    /// What is left in it, with its kind where that is known.
+    /// Its remaining entries, with their attributes if known.
     left: Vec<(Vec<u8>, Option<Entry>)>,
-    /// Whether something in it stays, so that it has to stay itself.
+    /// Whether an entry could not be removed, so that it must stay itself.
     must_stay: bool,
 }
 
 impl Remover<'_> {
-    /// Empties a directory from the bottom up, and removes it. Links are removed, never followed.
+    /// Empties a directory from the bottom up, and removes it. Does not follow symbolic links.
     async fn remove_tree(&mut self, parent: &Entry, (top, name): (Entry, Vec<u8>)) -> Result<(), Failure> {
         self.enter(parent.handle, top.handle, name).await?;
         while let Some(frame) = self.stack.last_mut() {
@@ -88,8 +88,8 @@ impl Remover<'_> {
         Ok(())
     }
 
-    /// Lists a whole directory first: removing names while a listing goes on would leave some out on servers whose cookies
-    /// are offsets.
+    /// Lists a whole directory first: removing names during a listing would skip some on servers whose cookies are
+    /// offsets.
     async fn enter(&mut self, parent: Handle, dir: Handle, name: Vec<u8>) -> Result<(), Failure> {
         self.stack.push(Frame { parent, name, dir, left: Vec::new(), must_stay: false });
         if self.stack.len() > MAX_DEPTH {
@@ -113,7 +113,7 @@ impl Remover<'_> {
         Ok(())
     }
 
-    /// Removes a file of the deepest directory, or enters it when it is a directory itself.
+    /// Removes a file of the current directory, or enters it if it is a directory.
     async fn remove_one(&mut self, name: Vec<u8>, entry: Option<Entry>) -> Result<(), Failure> {
         let Some(Frame { dir, .. }) = self.stack.last() else { return Ok(()) };
         let dir = *dir;
@@ -126,7 +126,7 @@ impl Remover<'_> {
         }
     }
 
-    /// Removes the deepest directory, which is empty now unless something had to stay.
+    /// Removes the current directory, which is empty unless an entry must stay.
     async fn leave(&mut self) -> Result<(), Failure> {
         let path = self.path();
         let Some(Frame { parent, name, must_stay, .. }) = self.stack.pop() else { return Ok(()) };
@@ -140,7 +140,7 @@ impl Remover<'_> {
         }
     }
 
-    /// Tells what stays and goes on, unless the server is gone: then it would be waited for once for each file.
+    /// Prints a failure and continues, unless the server is unreachable: each further file would wait for it again.
     fn note(&mut self, failure: Failure) -> Result<(), Failure> {
         if self.force && is_absence(&failure) {
             return Ok(());
@@ -159,7 +159,7 @@ impl Remover<'_> {
         }
     }
 
-    /// The path of the deepest directory.
+    /// The path of the current directory.
     fn path(&self) -> String {
         let below = self.stack.iter().skip(1);
         below.fold(self.session.name(), |path, frame| format!("{path}/{}", display_name(&frame.name)))

@@ -1,4 +1,4 @@
-//! Standard input into a file of a server, and a file of a server to standard output.
+//! Copies standard input to a remote file, and a remote file to standard output.
 
 use std::io::{self, Read};
 
@@ -13,9 +13,9 @@ use crate::output::Output;
 use crate::progress::CopyProgress;
 use crate::remote::{Session, about, new_file_mode};
 
-/// How much of standard input is read at once.
+/// The size of a read from standard input.
 const PIECE_BYTES: u64 = 1 << 20;
-/// The mode of a file until all of it is there.
+/// The mode of an incomplete file.
 const PRIVATE: u32 = 0o600;
 
 impl Copy<'_> {
@@ -27,7 +27,7 @@ impl Copy<'_> {
         Ok(output.finish()?)
     }
 
-    /// Writes standard input to a file, to its end.
+    /// Writes all of standard input to a file.
     pub(super) async fn upload_stream(&self, to: &Url) -> Result<(), Failure> {
         if self.flags.resume {
             return Err(Failure::NoResume);
@@ -48,7 +48,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Makes the file, or takes the one that is there when that is allowed; says whether it is new.
+    /// Creates the file, or opens an existing one if allowed; returns whether it is new.
     async fn create(&self, session: &Session) -> Result<(File, bool), Failure> {
         let file = session.name();
         let is_new = match session.mount.walk(&session.below(), Follow::Links).await {
@@ -64,7 +64,7 @@ impl Copy<'_> {
     }
 }
 
-/// Writes standard input to a file, and gives a new file its mode when all of it is on stable storage.
+/// Writes standard input to a file, and sets a new file's mode when all data is on stable storage.
 async fn write_stream(
     session: &Session,
     file: File,
@@ -89,7 +89,7 @@ async fn write_stream(
     Ok(offset)
 }
 
-/// The next bytes of standard input; none at its end.
+/// The next bytes of standard input; empty at its end.
 async fn read_piece() -> io::Result<Vec<u8>> {
     let read = tokio::task::spawn_blocking(|| {
         let mut piece = Vec::new();

@@ -1,5 +1,5 @@
-//! Where the copy goes: to the path that the user names, or into the directory that is there (cp(1)). A directory that
-//! is itself a copy of the same original that is not whole yet, or is whole already, is completed and takes nothing in.
+//! Finds the target of a copy: the path that the user names, or a name in an existing directory (cp(1)). With --resume,
+//! a directory that is itself a copy of the same original, complete or not, is completed instead.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,26 +15,26 @@ use crate::remote::{Session, about};
 
 /// What is copied.
 pub(super) struct Source {
-    /// Its name in a directory that takes it in.
+    /// Its name in an existing target directory.
     pub(super) name: Vec<u8>,
-    /// What the mark of an unfinished copy calls it.
+    /// Its name in the mark of an incomplete copy.
     pub(super) origin: Vec<u8>,
     pub(super) is_dir: bool,
     pub(super) modified: Timestamp,
 }
 
-/// A directory that is there where the copy shall go.
+/// An existing directory at the target.
 struct Existing {
     file: String,
-    /// Of what it is an unfinished copy.
+    /// The original in its mark, if it is an incomplete copy.
     mark: Option<Vec<u8>>,
     modified: Timestamp,
-    /// Whether it has an entry of the source's name.
+    /// Whether it has an entry with the source's name.
     has_inner: bool,
 }
 
 impl Copy<'_> {
-    /// The path of the copy on a server.
+    /// The remote path of the copy.
     pub(super) async fn target_there(&self, session: &Session, source: &Source) -> Result<Vec<u8>, Failure> {
         let target = session.below();
         let found = match session.mount.walk(&target, Follow::Links).await {
@@ -61,7 +61,7 @@ impl Copy<'_> {
         Ok(Existing { file: session.name(), mark, modified: dir.attributes.modified, has_inner })
     }
 
-    /// The path of the copy on this machine.
+    /// The local path of the copy.
     pub(super) fn target_here(&self, to: &Path, source: &Source) -> Result<PathBuf, Failure> {
         if !to.is_dir() {
             let is_missing = self.is_one_of_several;
@@ -82,7 +82,7 @@ impl Copy<'_> {
         Ok(if self.takes_in(source, &existing)? { inner } else { to.to_owned() })
     }
 
-    /// Whether a directory that is there takes the copy in. Otherwise it is the copy.
+    /// Whether to copy into an existing directory. Otherwise it is the copy itself.
     fn takes_in(&self, source: &Source, existing: &Existing) -> Result<bool, Failure> {
         if self.is_one_of_several || !source.is_dir {
             return Ok(true);
@@ -97,13 +97,13 @@ impl Copy<'_> {
                 origin: String::from_utf8_lossy(mark).into_owned(),
                 is_same: *mark == source.origin,
             }),
-            // A directory gets its original's time when all of it is copied.
+            // A directory gets its original's time when its copy is complete.
             None => Ok(!self.flags.resume || existing.has_inner || !has_time(existing.modified, source.modified)),
         }
     }
 }
 
-/// The name of what is copied, in a directory that takes it in. A path such as `..` has one only when it is resolved.
+/// The name of a source in a target directory. A path such as `..` must be resolved first.
 pub(super) fn local_name(from: &Path) -> Result<Vec<u8>, Failure> {
     let name = |path: &Path| path.file_name().map(|name| name.as_bytes().to_vec());
     if let Some(name) = name(from) {
@@ -117,14 +117,14 @@ pub(super) fn remote_name(from: &Url) -> Vec<u8> {
     from.path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or_default().to_vec()
 }
 
-/// What the mark calls a file of this machine: its path, wherever the command runs. Nothing there breaks a line.
+/// The name of a local source in the mark: its absolute path, without line breaks.
 pub(super) fn local_origin(from: &Path) -> Result<Vec<u8>, Failure> {
     let whole = std::path::absolute(from).map_err(|source| Failure::Local { path: from.to_owned(), source })?;
     let whole = whole.canonicalize().unwrap_or(whole);
     Ok(whole.as_os_str().as_bytes().escape_ascii().collect())
 }
 
-/// What the mark calls a file of a server: its host and path, by whatever port.
+/// The name of a remote source in the mark: host and path, without the port.
 pub(super) fn remote_origin(from: &Url) -> Vec<u8> {
     let path = from.path.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
     let path = path.fold(Vec::new(), |path, part| [&path, &b"/"[..], part].concat());

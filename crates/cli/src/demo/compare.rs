@@ -1,4 +1,4 @@
-//! Whether two trees of this machine are the same, byte by byte.
+//! Compares two local trees, byte by byte.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// How many bytes of two files are compared at a time.
+/// The size of a read in a comparison.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// What was compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Compared {
-    /// Files of any kind, and directories.
+    /// Files and directories.
     pub entries: u64,
-    /// Bytes of regular files, holes included.
+    /// Bytes of regular files, including holes.
     pub bytes: u64,
 }
 
-/// Compares names, kinds, modes, sizes, times, targets of links and all bytes.
+/// Compares names, kinds, modes, sizes, times, targets of links and all data.
 ///
 /// # Errors
-/// The first difference, or what the system says.
+/// The first difference, or an error of the system.
 pub fn compare(original: &Path, copy: &Path) -> Result<Compared, Failure> {
     let mut compared = Compared::default();
     let mut pending = vec![(original.to_owned(), copy.to_owned())];
@@ -41,7 +41,7 @@ pub fn compare(original: &Path, copy: &Path) -> Result<Compared, Failure> {
     Ok(compared)
 }
 
-/// Compares two files without what is in them, if they are directories. Says whether they are.
+/// Compares two files, or two directories without their contents. Returns whether they are directories.
 fn compare_one(original: &Path, copy: &Path, compared: &mut Compared) -> Result<bool, Failure> {
     let (first, second) = (metadata(original)?, metadata(copy)?);
     let kind = first.file_type();
@@ -83,7 +83,7 @@ fn compare_bytes(original: &Path, copy: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Reads until the buffer is full or the file is over.
+/// Reads until the buffer is full or the file ends.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut count = 0;
     while count < buffer.len() {
@@ -121,7 +121,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::{Duration, SystemTime};
 
-    /// Makes a directory with a file of two chunks and a bit, and a link, all with fixed modes and times.
+    /// Creates a directory with a file of two chunks and a bit, and a link, all with fixed modes and times.
     fn make(top: &Path) {
         fs::create_dir(top).unwrap();
         fs::set_permissions(top, Permissions::from_mode(0o755)).unwrap();
@@ -136,7 +136,7 @@ mod tests {
         File::open(path).unwrap().set_modified(time).unwrap();
     }
 
-    /// One test, since a process has one stage.
+    /// One test, because a process has one stage.
     #[test]
     fn every_kind_of_difference_is_found_out() {
         let stage = Stage::new().unwrap();

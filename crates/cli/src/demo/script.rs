@@ -1,4 +1,4 @@
-//! What is shown, step by step.
+//! The steps of the demonstration.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -25,13 +25,13 @@ use crate::serve::{BackendOptions, Backends, Privilege, how_to_mount};
 /// The name of the export's directory on the stage.
 const EXPORT: &str = "export";
 
-/// How long each benchmark runs, and how long before it is measured.
+/// The duration of each benchmark, and of its warm-up.
 const BENCH_TIME: Duration = Duration::from_secs(2);
 const BENCH_WARM_UP: Duration = Duration::from_millis(300);
 /// The file that benchmarks read, in bytes.
 const BENCH_FILE_BYTES: u64 = 64 << 20;
 
-/// How long calls may take when the demonstration ends.
+/// The time limit for requests at the end.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// The demonstration: a server, and what to do with it.
@@ -56,7 +56,7 @@ impl<'s> Script<'s> {
             state_dir: Some(stage.path("state")),
             ..daemon::Options::default()
         };
-        // Owners are kept only where the clients' superuser is the superuser.
+        // Preserving owners requires that root is not squashed.
         let flags = ExportFlags {
             exports: vec![directory.into()],
             no_root_squash: privilege.is_superuser(),
@@ -80,15 +80,15 @@ impl<'s> Script<'s> {
         Ok(Script { stage, daemon, url, is_over: Cell::new(false) })
     }
 
-    /// Whether everything has been shown.
+    /// Whether all steps were shown.
     pub fn is_over(&self) -> bool {
         self.is_over.get()
     }
 
-    /// Shows everything.
+    /// Shows all steps.
     ///
     /// # Errors
-    /// The first thing that is not as it should be.
+    /// The first failure.
     pub async fn play(&self, wait: bool) -> Result<(), Failure> {
         let generated = self.stage.path("generated");
         tree::generate(&generated)?;
@@ -109,7 +109,7 @@ impl<'s> Script<'s> {
         Ok(())
     }
 
-    /// Copies a tree in over v3 and TCP, and out in several ways, and compares everything.
+    /// Copies a tree in over NFSv3 and TCP, and out in several ways, and compares everything.
     async fn round_trip(&self, title: &str, tree: &Path) -> Result<(), Failure> {
         let mount = self.mount(Version::V3, Transport::Stream).await?;
         println!("\nCopying {title}:");
@@ -134,7 +134,7 @@ impl<'s> Script<'s> {
         Ok(())
     }
 
-    /// Lets the server copy the tree by itself, which NFSv4.2 can, and compares everything.
+    /// Makes the server copy the tree itself (NFSv4.2), and compares everything.
     async fn copy_at_server(&self, name: &[u8], tree: &Path) -> Result<(), Failure> {
         let mount = self.mount(Version::V4_2, Transport::Stream).await?;
         let (copy, began) = ([name, b"-copy"].concat(), Instant::now());
@@ -165,7 +165,7 @@ impl<'s> Script<'s> {
         );
     }
 
-    /// Measures small random and large sequential reads. Client and server share this process and its processors.
+    /// Benchmarks small random and large sequential reads. Client and server share this process and its processors.
     async fn measure(&self) -> Result<(), Failure> {
         println!("\nMeasuring for {} each, client and server in one process:", units::duration(BENCH_TIME));
         let random = Workload::reading(Order::Random);
@@ -180,7 +180,7 @@ impl<'s> Script<'s> {
                 warm_up: BENCH_WARM_UP,
                 ..Job::new(self.url.clone())
             };
-            // It waits for threads of its own; Ctrl-C is to be heard meanwhile.
+            // The benchmark blocks a thread; Ctrl-C must be handled meanwhile.
             let done = tokio::task::spawn_blocking(move || lab::bench::run(&job)).await;
             let outcome = done.map_err(|_| BenchError::Lab(lab::bench::Error::ThreadDied))?.map_err(BenchError::Lab)?;
             tell_measured(&outcome.summary);
@@ -221,7 +221,7 @@ fn tell_measured(summary: &JobSummary) {
     );
 }
 
-/// Wharf's own sources, where the program was built from them, or what C programs include.
+/// Wharf's own sources, if the program was built from them, or /usr/include.
 fn real_tree() -> Option<PathBuf> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned);
     [sources, Some("/usr/include".into())].into_iter().flatten().find(|tree| tree.is_dir())

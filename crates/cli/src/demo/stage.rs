@@ -7,18 +7,18 @@ use std::{env, process, thread};
 
 use crate::failure::Failure;
 
-/// A temporary directory with all that the demonstration makes. It is removed at the end.
+/// A temporary directory for the demonstration, removed at its end.
 pub struct Stage(PathBuf);
 
-/// How often removing is tried: tasks that were interrupted may make a last file meanwhile.
+/// How often the removal is tried: interrupted tasks may still create files.
 const REMOVE_ATTEMPTS: usize = 20;
 const REMOVE_PAUSE: Duration = Duration::from_millis(50);
 
 impl Stage {
-    /// Makes the directory.
+    /// Creates the directory.
     ///
     /// # Errors
-    /// When it cannot be made, or is there already.
+    /// When it cannot be created, or exists.
     pub fn new() -> Result<Stage, Failure> {
         let path = env::temp_dir().join(format!("wharf-demo-{}", process::id()));
         let made = fs::DirBuilder::new().mode(0o700).create(&path);
@@ -34,7 +34,7 @@ impl Stage {
     /// Removes it.
     ///
     /// # Errors
-    /// When something of it cannot be removed.
+    /// When some of it cannot be removed.
     pub fn clean_up(self) -> Result<(), Failure> {
         remove(&self.0).map_err(|source| Failure::Local { path: self.0.clone(), source })
     }

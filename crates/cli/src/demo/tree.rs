@@ -1,4 +1,4 @@
-//! A tree that looks like people's: many small files, a few large ones, and everything that copies get wrong.
+//! A typical tree: many small files, a few large ones, and special cases that copies often miss.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// How many directories and files there are, besides the odd ones.
+/// The number of directories, without the special cases.
 const DIRECTORIES: u64 = 40;
 const FILES: u64 = 400;
-/// The sizes of files go from 1 byte to this many, each power of two as often as any other.
+/// File sizes range from 1 byte to 2 to the power of this, with equal shares for each power of two.
 const MAX_SIZE_BITS: u64 = 21;
-/// One file is as large as this.
+/// The size of the large file.
 const LARGE_BYTES: u64 = 32 << 20;
-/// One file is mostly a hole.
+/// The size of the sparse file.
 const SPARSE_BYTES: u64 = 128 << 20;
 
-/// Makes the tree at `top`, which is not there yet; the same one every time.
+/// Creates the tree at `top`, which must not exist; it is always the same.
 ///
 /// # Errors
-/// What the system says.
+/// Those of the system.
 pub fn generate(top: &Path) -> Result<(), Failure> {
     let failed = |source| Failure::Local { path: top.to_owned(), source };
     Generator { random: 1, directories: vec![top.to_owned()] }.run(top).map_err(failed)
@@ -52,7 +52,7 @@ impl Generator {
         self.odd_ones(top)
     }
 
-    /// What copies get wrong.
+    /// Creates the special cases.
     fn odd_ones(&mut self, top: &Path) -> io::Result<()> {
         let odd = top.join("odd");
         fs::create_dir(&odd)?;
@@ -87,7 +87,7 @@ impl Generator {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// SplitMix64: fast, and the same everywhere.
+    /// SplitMix64: fast, and equal on all machines.
     fn next(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;

@@ -1,16 +1,16 @@
-/// Why a benchmark has no figures, or some that cannot be trusted.
+/// Why a benchmark has no figures, or none that can be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// It could not be done.
     #[error(transparent)]
     Lab(#[from] lab::bench::Error),
-    /// There is no such experiment.
+    /// The experiment is unknown.
     #[error(transparent)]
     Unknown(#[from] lab::experiments::Unknown),
-    /// The experiment has no such part.
+    /// The experiment has no such level.
     #[error(transparent)]
     Only(#[from] lab::experiments::OnlyError),
-    /// Further servers mean nothing to the experiment.
+    /// The experiment does not compare servers.
     #[error(
         "--server: {name} compares ways of one server, and takes no others; `wharf lab run peers` compares servers, \
          and so do mix, andrew, clients and reply-path"
@@ -25,7 +25,7 @@ pub enum BenchError {
     /// The folder of a run cannot be used.
     #[error(transparent)]
     Folder(#[from] lab::engine::FolderError),
-    /// Operations failed; this is the first.
+    /// Operations failed; this is the first failure.
     #[error("operations failed: {0}")]
     Operation(#[source] lab::bench::OperationError),
     /// A chart cannot be drawn.

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 /// Why an export cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The directory is of no use.
+    /// The directory cannot be used.
     #[error(transparent)]
     Open(fs_host::OpenError),
-    /// Clients could read and change the server's state, as when somebody exports their home.
+    /// Clients could read and change the server's state, for example if a home directory is exported.
     #[error(
         "the server's state directory {} is inside the export, where clients could change it; choose another with \
          --state-dir DIR, or with state_dir in the configuration file",
@@ -17,7 +17,7 @@ pub enum ExportError {
         /// The state directory.
         state_dir: PathBuf,
     },
-    /// Clients' files would lie among the server's own.
+    /// Clients' files would be among the server's own.
     #[error(
         "the export is inside the server's state directory {}; export another directory, or choose another state \
          directory with --state-dir DIR, or with state_dir in the configuration file",
@@ -27,7 +27,7 @@ pub enum ExportError {
         /// The state directory.
         state_dir: PathBuf,
     },
-    /// Clients could get around the rules of one export by way of the other.
+    /// Clients could bypass the rules of one export through the other.
     #[error(
         "it and {other} contain one another at another server, but have different clients or options, which this \
          server cannot enforce; give both the same clients and options"
@@ -36,16 +36,16 @@ pub enum ExportError {
         /// The name of the other export.
         other: String,
     },
-    /// The URL of another server's directory is none.
+    /// The URL of another server's directory is wrong.
     #[error(transparent)]
     BadUrl(#[from] client::UrlError),
-    /// The directory of another server cannot be had.
+    /// The directory of another server cannot be mounted.
     #[error(transparent)]
     Remote(#[from] client::Error),
-    /// The URL names something else.
+    /// The URL does not name a directory.
     #[error("not a directory: only directories can be exported")]
     NotDirectory,
-    /// What speaks to other servers cannot be started.
+    /// The runtime of the client cannot be started.
     #[error("cannot start the client's runtime: {0}")]
     Runtime(#[source] io::Error),
     /// Clients could read and change the log.
@@ -58,7 +58,7 @@ pub enum ExportError {
     /// The write log cannot be put in front of it.
     #[error(transparent)]
     WriteLog(#[from] stable::WriteLogError),
-    /// The plan of faults cannot be read.
+    /// The fault plan is invalid.
     #[error("invalid fault plan: {0}")]
     Faults(#[from] fs_fault::ParseError),
 }

@@ -1,6 +1,6 @@
-//! What commands end with that could not do what they were asked, and what the user is told then.
+//! The failures of commands, and their messages.
 //!
-//! Commands know of this, and it knows nothing of how they work.
+//! Commands depend on this module, and it does not depend on them.
 
 mod bench;
 mod export;
@@ -23,16 +23,16 @@ pub use export::ExportError;
 pub use several::{Failures, tell};
 pub use tcp::TcpError;
 
-/// Why a command did not do all of what it was asked.
+/// Why a command failed or is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The configuration makes no sense.
+    /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] config::ConfigError),
     /// An export cannot be served.
     #[error("{origin}: {source}")]
     Export {
-        /// Where it was asked for.
+        /// Where it is configured.
         origin: config::Origin,
         /// Why it cannot.
         source: ExportError,
@@ -43,7 +43,7 @@ pub enum Failure {
     /// The write log cannot be used.
     #[error(transparent)]
     WriteLog(#[from] stable::WriteLogError),
-    /// A directory of a write log cannot be had.
+    /// A directory of a write log cannot be opened.
     #[error("{}: {source}", dir.display())]
     Logged {
         /// The directory.
@@ -51,10 +51,10 @@ pub enum Failure {
         /// Why not.
         source: ExportError,
     },
-    /// The write log needs a place for its own state.
+    /// The write log requires a state directory.
     #[error("a write log requires a state directory; choose one with --state-dir DIR")]
     WriteLogWithoutState,
-    /// A log in memory has to be asked for twice.
+    /// A log in memory requires a second flag.
     #[error(
         "a write log in memory loses acknowledged changes when the server is killed; add --lose-my-data to accept that"
     )]
@@ -62,13 +62,13 @@ pub enum Failure {
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] daemon::StartError),
-    /// The sockets that the service manager handed over are of no use.
+    /// The sockets from the service manager cannot be used.
     #[error(transparent)]
     Inherited(#[from] net::NetError),
-    /// The exports of a reload cannot be told apart.
+    /// The exports of a reload collide.
     #[error(transparent)]
     Reload(#[from] daemon::ReloadError),
-    /// The server said no, or did not answer.
+    /// The server refused, or did not answer.
     #[error("{file}: {} ({})", source.reason(), source.operation())]
     Remote {
         /// The file, as the user named it.
@@ -76,7 +76,7 @@ pub enum Failure {
         /// What the client says.
         source: client::Error,
     },
-    /// The address of a host cannot be found.
+    /// The host name cannot be resolved.
     #[error("cannot find the address of {host}: {source}")]
     Resolve {
         /// The host.
@@ -84,7 +84,7 @@ pub enum Failure {
         /// What the system says.
         source: io::Error,
     },
-    /// A text that has to be a URL is none.
+    /// A text is not a URL.
     #[error("{text}: {source}")]
     BadUrl {
         /// The text.
@@ -92,7 +92,7 @@ pub enum Failure {
         /// Why it is none.
         source: LocationError,
     },
-    /// Two files have to be in one export and are not.
+    /// Two files must be in one export, but are not.
     #[error("{first} and {second} are not in the same export; use wharf cp and then wharf rm")]
     TwoExports {
         /// One of them.
@@ -100,28 +100,28 @@ pub enum Failure {
         /// The other.
         second: String,
     },
-    /// A directory is where only a file will do.
+    /// A directory cannot be used here without -r.
     #[error("{file}: is a directory; -r includes directories and their contents")]
     IsDirectory {
         /// The directory.
         file: String,
     },
-    /// A directory has no bytes of its own.
+    /// A directory has no data.
     #[error("{file}: is a directory; wharf ls lists it")]
     NotReadable {
         /// The directory.
         file: String,
     },
-    /// A directory has one name.
+    /// A directory cannot have hard links.
     #[error("{file}: is a directory, which cannot have hard links; -s creates a symbolic link")]
     OneName {
         /// The directory.
         file: String,
     },
-    /// Several files cannot become one.
+    /// Several sources require a directory.
     #[error("{file}: is not a directory; several sources require an existing directory")]
     NoDirectory {
-        /// What was named as the target.
+        /// The target.
         file: String,
     },
     /// A copy ended early.
@@ -131,19 +131,19 @@ pub enum Failure {
         file: String,
         /// Why.
         source: CopyError,
-        /// What is incomplete now, and what to do about it; empty when nothing was begun.
+        /// What is incomplete, and what to do about it; empty if nothing has begun.
         left: String,
     },
-    /// The command line makes no sense, in a way that its parser does not see.
+    /// The command line is wrong in a way that clap does not detect.
     #[error("{0}")]
     Usage(clap::Error),
-    /// Some files of a tree were not copied, and were told.
+    /// Some files of a tree were not copied; their failures were printed.
     #[error("{left}")]
     CopyIncomplete {
         /// How much was copied, and what to do about the rest.
         left: String,
     },
-    /// A directory that is there is an unfinished copy, so that it takes no other one in.
+    /// An existing directory is an incomplete copy, so nothing is copied into it.
     #[error(
         "{file}: is an incomplete copy of {origin}; {}, or remove {file}/.wharf-copy to keep it as it is",
         if *is_same { "--resume completes it" } else { "complete it first with --resume" }
@@ -151,12 +151,12 @@ pub enum Failure {
     Unfinished {
         /// The directory.
         file: String,
-        /// The original of which it is a copy.
+        /// The original of that copy.
         origin: String,
-        /// Whether that is what is to be copied.
+        /// Whether this is the same source.
         is_same: bool,
     },
-    /// Something is there where standard input is to go.
+    /// The target of standard input exists.
     #[error("{file}: exists already; --overwrite replaces it")]
     Exists {
         /// The file.
@@ -171,7 +171,7 @@ pub enum Failure {
     /// Standard input cannot be read again.
     #[error("--resume cannot continue standard input, which cannot be read again; --overwrite copies all of it")]
     NoResume,
-    /// Something ended early and has left something behind.
+    /// It ended early and left something behind.
     #[error("{failure}; {left}")]
     Partly {
         /// Why it ended.
@@ -179,19 +179,19 @@ pub enum Failure {
         /// What is left.
         left: String,
     },
-    /// Both sides of a copy are here.
+    /// Both sides of a copy are local.
     #[error("neither SRC nor DST is on a server: write nfs://host/export or host:/export; cp(1) copies local files")]
     NoRemoteSide,
-    /// A mount did not come about.
+    /// Mounting failed.
     #[error(transparent)]
     Mount(#[from] MountFailure),
-    /// Nobody tells what they count.
+    /// No client publishes statistics.
     #[error(
         "no running Wharf mount found: wharf mount has statistics for its user and root; cat, ls, cp and bench have \
          them with --nfsstat"
     )]
     NoClients,
-    /// Nobody tells what this mount counts.
+    /// No such client publishes statistics.
     #[error("{mount}: no such mount, or it is another user's; wharf nfsstat -m lists the mounts")]
     NoSuchClient {
         /// The mount, as the user named it.
@@ -215,7 +215,7 @@ pub enum Failure {
     /// A benchmark failed.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// The work on TCP failed.
+    /// A TCP command failed.
     #[error(transparent)]
     Tcp(#[from] TcpError),
     /// A local file could not be read or written.
@@ -226,7 +226,7 @@ pub enum Failure {
         /// What the system said.
         source: io::Error,
     },
-    /// A copy is not what the original is.
+    /// A copy differs from its original.
     #[error("{}: the copy has other {what}", path.display())]
     Differs {
         /// The original.
@@ -234,21 +234,21 @@ pub enum Failure {
         /// What is different.
         what: &'static str,
     },
-    /// The user wants no more of it.
+    /// The user interrupted it.
     #[error("interrupted; {left}")]
     Interrupted {
         /// By which signal.
         signal: i32,
-        /// What is left of it.
+        /// What it left behind.
         left: String,
     },
-    /// The user interrupted it, and nothing is left to be said.
+    /// The user interrupted it, and there is nothing to add.
     #[error("interrupted")]
     Ended {
         /// By which signal.
         signal: i32,
     },
-    /// A tree is deeper than any that a path can name.
+    /// A tree is deeper than any path allows.
     #[error("{file}: more than {max} directories deep")]
     TooDeep {
         /// Where the walk ended.
@@ -256,16 +256,16 @@ pub enum Failure {
         /// The most directories.
         max: usize,
     },
-    /// Things failed, and were told; all but so many.
+    /// Failures were printed, but for this many.
     #[error("{untold} more failures are not shown")]
     Told {
-        /// How many were not told.
+        /// The number of failures that were not printed.
         untold: u64,
     },
     /// Standard output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
-    /// The system refuses something that the program needs.
+    /// A system call failed.
     #[error("cannot {action}: {source}")]
     System {
         /// What was tried.
@@ -280,7 +280,7 @@ fn lines(failures: &[Failure]) -> String {
     failures.iter().map(|failure| explain(failure)).collect::<Vec<_>>().join("\n")
 }
 
-/// What the user may do about a failure of a copy.
+/// A remedy for a failed copy.
 pub fn advice(source: &CopyError) -> &'static str {
     match source {
         CopyError::Exists { .. } => "; --overwrite replaces it, --resume continues a copy that ended early",
@@ -299,10 +299,10 @@ impl From<Vec<config::ConfigError>> for Failure {
 }
 
 impl Failure {
-    /// All of these failures as one, if there are any.
+    /// Combines these failures, if there are any.
     ///
     /// # Errors
-    /// When there are some.
+    /// If there are some.
     pub fn if_any(mut failures: Vec<Failure>) -> Result<(), Failure> {
         match failures.len() {
             0 => Ok(()),
@@ -311,7 +311,7 @@ impl Failure {
         }
     }
 
-    /// Whether it will be the same with every further file: the server is gone or has no room.
+    /// Whether all further files would fail, too: the server is unreachable or has no room.
     pub fn ends_all(&self) -> bool {
         match self {
             Failure::Copy { source, .. } => source.ends_all(),
@@ -325,9 +325,10 @@ impl Failure {
         }
     }
 
-    /// Says on standard error what failed, and with which status the program ends.
+    /// Prints the failure to standard error, and returns the exit status.
     pub fn report(&self) -> ExitCode {
-        // Whoever reads our output may stop when they have seen enough: `wharf ls … | head` is no failure of anything.
+        // A reader may close the pipe early, as in `wharf ls …
+        // head`: this is not a failure.
         if matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;
         }
@@ -342,7 +343,7 @@ impl Failure {
     }
 }
 
-/// The message of an error, with those of its sources that are not in it already.
+/// The message of an error, with those of its sources that it does not contain.
 pub fn explain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

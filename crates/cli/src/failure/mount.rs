@@ -3,24 +3,24 @@ use std::path::PathBuf;
 
 use crate::mount::options::OptionError;
 
-/// Why a mount did not come about, or did not end well.
+/// Why mounting failed, or unmounting.
 #[derive(Debug, thiserror::Error)]
 pub enum MountFailure {
-    /// An option makes no sense.
+    /// An option is wrong.
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// What is to be mounted is no directory.
+    /// The source is not a directory.
     #[error("{0}: is not a directory; only directories can be mounted")]
     NotDirectory(String),
     /// It is there already.
     #[error("{origin} is mounted on {} already; unmount it first, or choose another directory", dir.display())]
     Already {
-        /// What was to be mounted.
+        /// The source.
         origin: String,
         /// Where.
         dir: PathBuf,
     },
-    /// There is a mount without the process that served it.
+    /// The process that served the mount is gone.
     #[error(
         "{}: the process that served this mount has ended; unmount it with `umount {}` (ordinary users: `fusermount3 \
          -u {}`) and try again",
@@ -30,10 +30,10 @@ pub enum MountFailure {
     /// The file system could not be mounted.
     #[error(transparent)]
     Mount(#[from] mount::MountError),
-    /// The process that should have stayed has ended; it has said why.
+    /// The background process has ended and printed why.
     #[error("mounting failed")]
     Daemon,
-    /// The process that stays cannot be started.
+    /// The background process cannot be started.
     #[error("cannot start the process that serves the mount: {0}; try --foreground, which starts none")]
     Start(#[source] io::Error),
 }

@@ -1,26 +1,26 @@
 use super::{Failure, MountFailure, explain};
 
-/// How many failures of one command are told one by one. The rest is counted: a tree may have millions.
+/// The maximum number of failures that a command prints. A tree may have millions.
 const MAX_TOLD: u64 = 100;
 
-/// The failures of a command that goes on with the next file after each of them.
+/// The failures of a command that continues with the next file.
 #[derive(Debug, Default)]
 pub struct Failures {
     count: u64,
 }
 
 impl Failures {
-    /// Tells of a failure and counts it.
+    /// Prints and counts a failure.
     pub fn note(&mut self, failure: &Failure) {
         if self.is_told() {
             tell(failure);
         }
     }
 
-    /// Tells of a failure, if it is one, and counts it.
+    /// Prints and counts a failure, if it is one.
     ///
     /// # Errors
-    /// The failure, when it would be the same with every further file.
+    /// The failure, if all further files would fail, too.
     pub fn go_on(&mut self, result: Result<(), Failure>) -> Result<(), Failure> {
         match result {
             Err(failure) if failure.ends_all() => Err(failure),
@@ -32,7 +32,7 @@ impl Failures {
         }
     }
 
-    /// Counts a failure, and says whether it is to be told.
+    /// Counts a failure, and returns whether to print it.
     pub fn is_told(&mut self) -> bool {
         self.count += 1;
         self.count <= MAX_TOLD
@@ -43,27 +43,27 @@ impl Failures {
         self.count
     }
 
-    /// How many of them were not told.
+    /// The number of failures that were not printed.
     pub fn untold(&self) -> u64 {
         self.count.saturating_sub(MAX_TOLD)
     }
 
-    /// How the command ends.
+    /// The result of the command.
     ///
     /// # Errors
-    /// [`Failure::Told`] when anything failed.
+    /// [`Failure::Told`] if anything failed.
     pub fn finish(self) -> Result<(), Failure> {
         if self.count == 0 { Ok(()) } else { Err(Failure::Told { untold: self.untold() }) }
     }
 }
 
-/// Says on standard error what failed.
+/// Prints a failure to standard error.
 pub fn tell(failure: &Failure) {
     match failure {
-        // The process that should have stayed has said why, and so has whoever noted several failures.
+        // These failures were printed before.
         Failure::Mount(MountFailure::Daemon) | Failure::Told { untold: 0 } | Failure::Ended { .. } => {}
         Failure::Several(failures) => failures.iter().for_each(tell),
-        // It quotes all that its source has to say.
+        // Its message contains that of its source.
         Failure::Remote { .. } => eprintln!("wharf: {failure}"),
         _ => eprintln!("wharf: {}", explain(failure)),
     }

@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 
-/// Why a command on TCP has no figures, or only some.
+/// Why a TCP command has no figures, or only some.
 #[derive(Debug, thiserror::Error)]
 pub enum TcpError {
-    /// A capture cannot be read, or not to its end.
+    /// A capture cannot be read to its end.
     #[error("{}: {source}", path.display())]
     Trace {
         /// The capture.
@@ -11,13 +11,13 @@ pub enum TcpError {
         /// Why not.
         source: segments::trace::Error,
     },
-    /// A stream did not reach its end.
+    /// A stream was not completed.
     #[error(transparent)]
     Stream(segments::user::Error),
-    /// A test between two kernels did not reach its end.
+    /// A test between two kernels was not completed.
     #[error(transparent)]
     Kernel(segments::kernel::Error),
-    /// A test over a wire did not reach its end.
+    /// A test over a wire was not completed.
     #[error(transparent)]
     Wire(segments::link::Failure),
     /// Several streams would be captured to the same file.
@@ -26,7 +26,7 @@ pub enum TcpError {
     /// A mistake of ours.
     #[error("the thread of the run has ended early; this is a bug in wharf, please report it")]
     Died,
-    /// The sender has sent something else than it was given.
+    /// The receiver got wrong data.
     #[error("{count} received bytes differ from those sent; this is a bug in wharf, please report it")]
     WrongBytes {
         /// How many.

@@ -20,7 +20,7 @@ fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> 
     writeln!(output, "    Log: {}", path.display())?;
     writeln!(output, "   Size: {}, used: {}", bytes(check.size_bytes), bytes(check.used_bytes))?;
     for dir in exports {
-        // Whoever wrote the log chose these letters.
+        // The names in the log are not trusted.
         writeln!(output, " Export: {}", dir.replace(char::is_control, "?"))?;
     }
     writeln!(output, "Records: {} of {} in {} batches", check.records, bytes(check.record_bytes), check.batches)?;

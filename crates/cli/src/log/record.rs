@@ -3,7 +3,7 @@ use std::path::Path;
 use serde::Serialize;
 use stable::Check;
 
-/// What `--json` shows of a log.
+/// A log in `--json`.
 #[derive(Debug, Serialize)]
 pub struct LogRecord {
     path: String,
@@ -28,7 +28,7 @@ struct DamageRecord {
 }
 
 impl LogRecord {
-    /// What is known of the log at `path`.
+    /// The record of the log at `path`.
     pub fn new(path: &Path, check: &Check) -> LogRecord {
         let damages = check.damages.iter();
         LogRecord {

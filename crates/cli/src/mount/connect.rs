@@ -1,4 +1,4 @@
-//! Reaching the server, and what keeps the connections going.
+//! Connects to the server, and runs the connections.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::source::Source;
 use crate::failure::{Failure, MountFailure};
 use crate::remote::about;
 
-/// How long to wait before a server that did not answer is asked again.
+/// The pause before another attempt to reach the server.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// A runtime with a thread of its own, for as long as the process lives.
+/// Starts a runtime with its own thread, for the lifetime of the process.
 ///
 /// # Errors
-/// When the system gives none.
+/// When it cannot be started.
 pub fn start_runtime() -> Result<Handle, Failure> {
     let failed = |source: io::Error| Failure::System { action: "start the client's runtime", source };
     let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -40,10 +40,10 @@ pub struct Target<'a> {
     pub dir: &'a Path,
 }
 
-/// Connects to the server, again and again for as long as the options say.
+/// Connects to the server, and retries as long as the options say.
 ///
 /// # Errors
-/// The last reason why not.
+/// The last failure.
 pub fn connect(target: Target<'_>, settings: &Settings, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
     let end = settings.retry.map(|time| Instant::now() + time);
     loop {
@@ -57,8 +57,8 @@ pub fn connect(target: Target<'_>, settings: &Settings, runtime: &Handle) -> Res
     }
 }
 
-/// Whether another try may help. What a server says, it will say again; one that says nothing may only be starting. A directory may be
-/// one of a mount that is still to come (nfs(5), `bg`).
+/// Whether another attempt may succeed. A server that answers will repeat its answer; one that does not may be
+/// starting. The directory may belong to another mount that is still missing (nfs(5), `bg`).
 pub fn may_pass(failure: &Failure, settings: &Settings) -> bool {
     match failure {
         Failure::Remote { source, .. } => source.status().is_none(),
@@ -67,7 +67,7 @@ pub fn may_pass(failure: &Failure, settings: &Settings) -> bool {
     }
 }
 
-/// The directory that the URL names, in the export that it is in.
+/// Opens the directory of the URL in its export.
 fn try_once(target: Target<'_>, settings: &Settings, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
     place::check(target.dir, &target.source.to_string())?;
     let url = target.source.url();

@@ -18,10 +18,10 @@ use crate::ending::end_by;
 use crate::failure::{Failure, MountFailure, explain};
 use crate::{nfsstat, remote};
 
-/// How long a mount in the background tries to reach its server when `retry` does not say: a week, as nfs(5) has it.
+/// How long a background mount tries to reach its server without `retry`: a week, as in nfs(5).
 const BACKGROUND_RETRY: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Mounts, and returns when it was unmounted.
+/// Mounts, and returns when it is unmounted.
 pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
     let log = log::start();
     let served = serve(flags, settings, &log);
@@ -36,13 +36,13 @@ pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
 fn serve(flags: &Flags, settings: &Settings, log: &Log) -> Result<(), Failure> {
     let runtime = connect::start_runtime()?;
     let served = serve_with(flags, settings, (&runtime, log));
-    // The server need not remember a mount that is gone, or that has failed.
+    // Destroys sessions and client IDs at the server, also of a failed mount.
     runtime.block_on(client::leave_servers(remote::FAREWELL));
     served
 }
 
 fn serve_with(flags: &Flags, settings: &Settings, (runtime, log): (&Handle, &Log)) -> Result<(), Failure> {
-    // The working directory may be below the mount, or go away.
+    // The working directory may be below the mount, or be removed.
     let dir = std::path::absolute(&flags.dir).map_err(|source| Failure::Local { path: flags.dir.clone(), source })?;
     let target = Target { source: &flags.source, dir: &dir };
     let files = if flags.as_daemon && settings.is_background {
@@ -66,7 +66,7 @@ fn serve_with(flags: &Flags, settings: &Settings, (runtime, log): (&Handle, &Log
     Ok(())
 }
 
-/// Connects, and goes on trying behind the caller's back when that fails at first.
+/// Connects; after a first failure, continues in the background.
 fn connect_behind(
     target: Target<'_>,
     settings: &Settings,
@@ -85,7 +85,7 @@ fn connect_behind(
     }
 }
 
-/// Unmounts on Ctrl-C and when the process is told to end.
+/// Unmounts on Ctrl-C and SIGTERM.
 fn end_when_told(mounted: &Arc<Mounted>) -> Result<(), Failure> {
     let failed = |source| Failure::System { action: "receive signals", source };
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
@@ -101,7 +101,7 @@ fn end_when_told(mounted: &Arc<Mounted>) -> Result<(), Failure> {
                 end_by(signal);
             }
         }
-        // Whoever asks a third time does not care.
+        // A third signal ends the process.
         ends.next().map(end_by)
     };
     thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;

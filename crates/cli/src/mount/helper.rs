@@ -1,15 +1,15 @@
-//! Being called by mount(8), which runs `mount.TYPE SOURCE DIR [-sfnv] [-N NAMESPACE] [-t TYPE] [-o OPTIONS]`: a link `/sbin/mount.wharf`
-//! to this program makes `mount -t wharf` and lines of fstab(5) work.
+//! Helper of mount(8), which runs `mount.TYPE SOURCE DIR [-sfnv] [-N NAMESPACE] [-t TYPE] [-o OPTIONS]`. With a link
+//! `/sbin/mount.wharf` to this program, `mount -t wharf` and fstab(5) work.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What the name of a helper of mount(8) begins with.
+/// The prefix of helpers of mount(8).
 const HELPER: &[u8] = b"mount.";
 
-/// The command line of this process; that of a helper becomes that of `wharf mount`.
+/// The command line of this process, translated to `wharf mount` if it is a helper's.
 pub fn command_line() -> Vec<OsString> {
     translate(env::args_os().collect())
 }
@@ -24,11 +24,11 @@ fn translate(line: Vec<OsString>) -> Vec<OsString> {
     let mut lists = Vec::new();
     while let Some(word) = words.next() {
         match word.as_bytes() {
-            // The type is this program's name, and mount(8) has gone to the name space by itself.
+            // The type is this program's name, and mount(8) has already entered the namespace.
             b"-t" | b"-N" => drop(words.next()),
             b"-o" => lists.extend(words.next()),
             [b'-', letters @ ..] if is_cluster(letters) => {
-                // There is no table of mounts to leave out (`n`), and nothing more to tell (`v`).
+                // There is no mtab to skip (`n`), and no verbose output (`v`).
                 if letters.contains(&b's') {
                     lists.insert(0, OsString::from("sloppy"));
                 }
@@ -45,7 +45,7 @@ fn translate(line: Vec<OsString>) -> Vec<OsString> {
     translated
 }
 
-/// Whether these are letters that mount(8) may pass together.
+/// Whether mount(8) may pass these letters together.
 fn is_cluster(letters: &[u8]) -> bool {
     !letters.is_empty() && letters.iter().all(|letter| b"sfnv".contains(letter))
 }

@@ -1,4 +1,4 @@
-//! Where something is to be mounted.
+//! Checks the directory to mount on.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,16 +9,15 @@ use rustix::io::Errno;
 
 use crate::failure::{Failure, MountFailure};
 
-/// What is mounted on this machine, as this process sees it.
+/// The mounts that this process sees.
 const MOUNTS: &str = "/proc/self/mounts";
 /// The type of our mounts there.
 const TYPE: &[u8] = b"fuse.wharf";
 
-/// Looks whether the directory is there, and whether `source` is not mounted on it already: the kernel would put a second
-/// mount over the first.
+/// Checks that the directory exists, and that `source` is not mounted on it: the kernel would stack a second mount.
 ///
 /// # Errors
-/// What is in the way.
+/// The obstacle.
 pub fn check(dir: &Path, source: &str) -> Result<(), Failure> {
     let failed = |error: io::Error| match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOTCONN) => MountFailure::Orphaned(dir.to_owned()).into(),
@@ -29,7 +28,7 @@ pub fn check(dir: &Path, source: &str) -> Result<(), Failure> {
     if !metadata.is_dir() {
         return Err(MountFailure::from(mount::MountError::NotDirectory(dir)).into());
     }
-    // Where nothing can be seen nothing is known to be in the way.
+    // Without a list of mounts no obstacle is known.
     if is_mounted(&fs::read(MOUNTS).unwrap_or_default(), source, &dir) {
         return Err(MountFailure::Already { origin: source.to_owned(), dir }.into());
     }
@@ -37,7 +36,7 @@ pub fn check(dir: &Path, source: &str) -> Result<(), Failure> {
 }
 
 fn is_mounted(mounts: &[u8], source: &str, dir: &Path) -> bool {
-    // The last one that was mounted on a directory is the one that is seen there.
+    // Only the last mount on a directory is visible.
     let mounted = mounts.split(|byte| *byte == b'\n').rev().map(fields).find(|fields| fields[1] == dir);
     mounted.is_some_and(|[origin, _, kind]| origin == source && kind.as_bytes() == TYPE)
 }
@@ -48,7 +47,7 @@ fn fields(line: &[u8]) -> [OsString; 3] {
     std::array::from_fn(|_| fields.next().unwrap_or_default())
 }
 
-/// A field of fstab(5), in which a backslash and three digits to the base of eight are a byte.
+/// Decodes a field of fstab(5), in which a backslash and three octal digits are a byte.
 fn unescaped(mut field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     while let [first, rest @ ..] = field {

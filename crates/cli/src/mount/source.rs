@@ -5,7 +5,7 @@ use client::Url;
 
 use crate::remote::{LocationError, parse_url};
 
-/// What is mounted, as a URL or as mount(8) writes it.
+/// The source of a mount, as a URL or in the notation of mount(8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source(Url);
 

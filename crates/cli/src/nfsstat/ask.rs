@@ -1,4 +1,4 @@
-//! Asking the clients of this machine what they have counted.
+//! Collects the statistics of the clients on this machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,19 +17,19 @@ use super::document::{Document, FORMAT, MountFigures};
 use super::folder::{self, Socket};
 use super::publish::ZERO;
 
-/// How long a client may take to answer, all in all; one that hangs is left out.
+/// The time limit for all answers; a client that hangs is left out.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// After how many clients of one user that do not answer in time the others of that user are left out, too.
+/// After this many silent clients of one user, that user's other clients are left out, too.
 const MAX_SILENT: usize = 3;
-/// The longest answer, in bytes: that of hundreds of mounts that called every procedure.
+/// The maximum size of an answer, in bytes: enough for hundreds of mounts that called every procedure.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
-/// How much is read at once, in bytes.
+/// The size of a read, in bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Which mounts are meant.
 #[derive(Debug, Clone)]
 pub enum Which {
-    /// All of this user's; of root's, everybody's.
+    /// All of this user's; for root, all of all users'.
     All,
     /// Those of one process.
     Process(u32),
@@ -41,19 +41,19 @@ pub enum Which {
 #[derive(Debug, Clone, Serialize)]
 pub struct Found {
     pub pid: u32,
-    /// The number of the user whose process that is.
+    /// The user of that process.
     pub user: u32,
     #[serde(flatten)]
     pub mount: MountFigures,
 }
 
 impl Which {
-    /// Reads what a user says: the number of a process, or a mount point.
+    /// Parses a process ID or a mount point.
     pub fn parse(text: &str) -> Which {
         if let Ok(pid) = text.parse() {
             return Which::Process(pid);
         }
-        // The daemon made the path absolute too.
+        // The daemon has made its path absolute, too.
         let path = fs::canonicalize(text).or_else(|_| std::path::absolute(text));
         Which::On(path.map_or(text.to_owned(), |path| path.to_string_lossy().into_owned()))
     }
@@ -67,7 +67,7 @@ impl Which {
     }
 }
 
-/// Asks all clients that are meant. Those that do not answer are left out.
+/// Asks all selected clients. Leaves out those that do not answer.
 pub fn ask(which: &Which, begin_anew: bool) -> Vec<Found> {
     let (mut found, mut silent) = (Vec::new(), BTreeMap::<u32, usize>::new());
     for socket in folder::sockets() {
@@ -84,7 +84,7 @@ pub fn ask(which: &Which, begin_anew: bool) -> Vec<Found> {
             Ok(document) => {
                 eprintln!("wharf: skipped process {pid}: it runs another version of wharf (format {})", document.format)
             }
-            // A socket that is left from a process which was killed has nobody behind it.
+            // A killed process leaves a socket that nobody listens on.
             Err(error) => {
                 let is_late = matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock);
                 *silent.entry(user).or_default() += usize::from(is_late);
@@ -95,15 +95,15 @@ pub fn ask(which: &Which, begin_anew: bool) -> Vec<Found> {
     found
 }
 
-/// Asks a client, and has it begin anew if that is wanted and it has a mount that is meant.
+/// Asks a client. Resets its counters if requested and it has a selected mount.
 fn ask_as(socket: &Socket, which: &Which, begin_anew: bool) -> io::Result<Document> {
     let document = ask_one(socket, false)?;
-    // What is shown is what is taken away: nothing that is counted between two answers gets lost.
+    // The reset subtracts the counts in the answer, so that none is lost.
     let is_meant = document.mounts.iter().any(|mount| which.takes(socket.pid, mount));
     if begin_anew && is_meant { ask_one(socket, true) } else { Ok(document) }
 }
 
-/// What all of them counted together.
+/// The sum of all counters.
 pub fn sum(found: &[Found]) -> Statistics {
     let mut sum = Statistics::default();
     found.iter().for_each(|found| sum.merge(&found.mount.statistics.statistics()));
@@ -113,7 +113,7 @@ pub fn sum(found: &[Found]) -> Statistics {
 fn ask_one(socket: &Socket, begin_anew: bool) -> io::Result<Document> {
     let mut stream = dial(&socket.path)?;
     let peer = socket_peercred(&stream)?;
-    // Whoever owns the folder can put a way to anybody's socket there.
+    // The owner of the folder could link to another user's socket.
     if (peer.uid.as_raw(), peer.pid.as_raw_pid()) != (socket.user, socket.pid.cast_signed()) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -124,7 +124,7 @@ fn ask_one(socket: &Socket, begin_anew: bool) -> io::Result<Document> {
     Ok(serde_json::from_slice(&read(&mut stream, Instant::now() + PATIENCE)?)?)
 }
 
-/// Reads to the end, for no longer than until `end`.
+/// Reads to the end, at most until `end`.
 fn read(stream: &mut UnixStream, end: Instant) -> io::Result<Vec<u8>> {
     let (mut text, mut piece) = (Vec::new(), vec![0; PIECE_BYTES]);
     loop {
@@ -141,7 +141,7 @@ fn read(stream: &mut UnixStream, end: Instant) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Connects, for no longer than a client that is alive takes.
+/// Connects within the time that a live client takes.
 fn dial(path: &Path) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;

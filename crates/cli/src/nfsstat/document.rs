@@ -1,4 +1,4 @@
-//! What a client process says of its mounts, as JSON.
+//! The statistics of a client process as JSON.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use client::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The form of the document; a reader that does not know it says so.
+/// The format of the document; a reader of another format reports it.
 pub const FORMAT: u32 = 2;
 
-/// What a process says of all its mounts.
+/// The statistics of all mounts of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     pub format: u32,
@@ -26,13 +26,13 @@ pub struct MountFigures {
     pub from: String,
     /// The mount point, or the command that uses the mount.
     pub on: String,
-    /// The options, with commas between them, as nfs(5) names them.
+    /// The options in the notation of nfs(5), separated by commas.
     pub options: String,
     pub statistics: Figures,
 }
 
 impl MountFigures {
-    /// The same without letters that would do something to a terminal: other users may have written the names.
+    /// Removes control characters, because other users may have chosen the names.
     pub fn printable(mut self) -> MountFigures {
         for text in [&mut self.from, &mut self.on, &mut self.options] {
             if text.chars().any(char::is_control) {
@@ -71,7 +71,7 @@ struct Both {
     misses: u64,
 }
 
-/// The caches under FreeBSD's names.
+/// The caches, with FreeBSD's names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Caches {
     attr: Both,
@@ -84,7 +84,7 @@ pub struct Caches {
     accs: Both,
 }
 
-/// State that is held at this moment, under FreeBSD's names.
+/// The state held now, with FreeBSD's names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Held {
     openowner: u64,
@@ -123,7 +123,7 @@ pub struct OperationFigures {
     errors: u64,
 }
 
-/// A histogram: its sum is exact, and its buckets are those that are not empty.
+/// A histogram with an exact sum and its non-empty buckets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Times {
     count: u64,
@@ -167,7 +167,7 @@ impl From<&Statistics> for Figures {
 }
 
 impl Figures {
-    /// The statistics that these were made of. What this program does not know by name is left out.
+    /// The statistics in this document. Drops names that this program does not know.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();
         let Rpc { timed_out, invalid, x_replies, retries, requests, replies, reconnects, refusals } = self.rpc;

@@ -1,4 +1,4 @@
-//! Where clients and whoever asks them meet: a folder of sockets that only their user, and root, can enter.
+//! The folder of sockets through which clients publish statistics. Only its user and root can enter it.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -9,28 +9,26 @@ use std::time::Duration;
 
 use rustix::process::{Pid, geteuid, test_kill_process};
 
-/// What the names of sockets begin and end with. Between stand the id of the process and the number of its pid namespace:
-/// containers that share the folder have processes of the same id.
+/// The prefix and suffix of socket names. Between them are the process ID and the number of its PID namespace, because
+/// containers that share the folder may have equal process IDs.
 const PREFIX: &str = "nfsstat-";
 const SUFFIX: &str = ".sock";
-/// The environment variable that names the only folder to use.
+/// The environment variable with the only folder to use.
 const ONLY_FOLDER: &str = "WHARF_RUNTIME_DIR";
-/// The most sockets that are looked at in one folder.
+/// The maximum number of sockets per folder.
 const MAX_SOCKETS: usize = 4096;
-/// How long a socket of another pid namespace has to be there before it counts as left behind: one that is being made does not
-/// answer yet.
+/// The age from which a socket of another PID namespace counts as stale. A newer one may not answer yet.
 const MIN_STALE_AGE: Duration = Duration::from_secs(60);
 
-/// Where users' folders are that a program of root's finds: the names of the entries end with the user's number, and `WITHIN`
-/// is the folder in the first.
+/// The places of users' folders, for root: names end with the user ID, and `WITHIN` is the folder in the first place.
 const SESSIONS: &str = "/run/user";
 const WITHIN: &str = "wharf";
 const TEMPORARY: &str = "/tmp";
 const TEMPORARY_PREFIX: &str = "wharf-";
-/// The most users that root looks for.
+/// The maximum number of users that root searches.
 const MAX_USERS: usize = 4096;
 
-/// A folder of clients' sockets, and whose it must be.
+/// A folder of sockets, and its required owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Folder {
     path: PathBuf,
@@ -40,14 +38,14 @@ struct Folder {
 /// A client's socket.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Socket {
-    /// The process behind it, if it has not ended.
+    /// The process behind it, if it is running.
     pub pid: u32,
-    /// Whose process that must be.
+    /// The required user of the process.
     pub user: u32,
     pub path: PathBuf,
 }
 
-/// The folders that clients of this user may use, best first.
+/// The possible folders of this user, best first.
 fn candidates() -> Vec<Folder> {
     let user = geteuid();
     let own = |path: PathBuf| Folder { path, user: user.as_raw() };
@@ -63,7 +61,7 @@ fn candidates() -> Vec<Folder> {
     folders
 }
 
-/// The folders of all clients that this user may ask: root may ask everybody's.
+/// The folders of all clients that this user may ask; root may ask all.
 fn visible() -> Vec<Folder> {
     let mut folders = candidates();
     if geteuid().is_root() && std::env::var_os(ONLY_FOLDER).is_none() {
@@ -85,10 +83,10 @@ fn visible() -> Vec<Folder> {
     folders
 }
 
-/// A folder to make a socket in; it is made when there is none.
+/// Returns a folder for a socket; creates it if there is none.
 ///
 /// # Errors
-/// Why the last of the folders will not do.
+/// Why the last possible folder cannot be used.
 pub fn for_publishing() -> io::Result<PathBuf> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for folder in candidates() {
@@ -104,7 +102,7 @@ pub fn for_publishing() -> io::Result<PathBuf> {
     Err(last)
 }
 
-/// Whether only its user can put anything into the folder: in a folder of somebody else's, anybody could answer for a client.
+/// Whether only its user can write to the folder. Otherwise others could answer in place of a client.
 fn check(folder: &Folder) -> io::Result<()> {
     let metadata = fs::symlink_metadata(&folder.path)?;
     let is_own = metadata.is_dir() && metadata.uid() == folder.user && metadata.mode() & 0o077 == 0;
@@ -116,7 +114,7 @@ pub fn socket(folder: &Path, pid: u32) -> PathBuf {
     folder.join(format!("{PREFIX}{pid}-{}{SUFFIX}", pid_namespace()))
 }
 
-/// The sockets of all clients that this user may ask, in the order of their processes. Those whose process is gone are left out.
+/// The sockets of all clients that this user may ask, in order of process. Leaves out ended processes.
 pub fn sockets() -> Vec<Socket> {
     let folders = visible().into_iter().filter(|folder| check(folder).is_ok());
     let sockets = folders.flat_map(|folder| {
@@ -153,7 +151,8 @@ impl Entry {
         self.pid_namespace == pid_namespace()
     }
 
-    /// Whether its process has ended. Those of another namespace cannot be seen, but nobody answers behind such a socket.
+    /// Whether its process has ended. A process of another namespace is not visible, but nobody answers at its socket
+    /// then.
     fn is_stale(&self) -> bool {
         match self.is_of_this_namespace() {
             true => !is_alive(self.pid),
@@ -173,7 +172,7 @@ fn in_folder(folder: &Path) -> Vec<Entry> {
     names.filter_map(|name| Entry::parse(folder, &name)).take(MAX_SOCKETS).collect()
 }
 
-/// The number of the namespace in which this process has its id; 0 where the system does not tell.
+/// The number of this process's PID namespace; 0 if unknown.
 fn pid_namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |about| about.ino())
 }

@@ -1,4 +1,4 @@
-//! What the tables show of reads whose costs are known beforehand: the identities of FreeBSD's counters.
+//! Tests the tables on reads with known costs: the identities of FreeBSD's counters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,7 @@ async fn sequential_read_shows_n_reads_n_misses_and_15_n_hits() {
         for offset in (0..bytes).step_by(buffer.len()) {
             assert_eq!(file.read_at(offset, &mut buffer).await.unwrap(), buffer.len());
         }
-        // As another process would show it.
+        // As another process would receive it.
         let since = Figures::from(&mount.statistics().since(&before)).statistics();
         let tables = layout::text(&since, Extent::Basic, false);
         assert_eq!(numbers(&tables, "Getattr")[4], BLOCKS, "Read, {version}: {tables}");

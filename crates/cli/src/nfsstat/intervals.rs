@@ -2,17 +2,17 @@
 
 use client::{HitsMisses, Statistics};
 
-/// After how many lines the names stand there again.
+/// The column names are repeated after this many lines.
 pub const LINES_PER_HEADER: usize = 20;
 
-/// The names of the columns; wide ones have shares of hits behind them.
+/// The names of the columns; wide lines also have hit rates.
 pub fn header(is_wide: bool) -> String {
     let names = ["GtAttr", "Lookup", "Rdlink", "Read", "Write", "Rename", "Access", "Rddir"];
     let columns: Vec<String> = names.iter().map(|name| format!("{name:>6}")).collect();
     format!(" {}{}\n", columns.join(" "), if is_wide { " Attr Lkup BioR BioW Accs BioD" } else { "" })
 }
 
-/// The calls of an interval, and behind them, in wide lines, how often the caches had what was looked for.
+/// The calls of an interval, and in wide lines the hit rates of the caches.
 pub fn line(since: &Statistics, is_wide: bool) -> String {
     let caches = &since.caches;
     let columns: [&[&str]; 8] = [
@@ -41,7 +41,7 @@ pub fn line(since: &Statistics, is_wide: bool) -> String {
     line + "\n"
 }
 
-/// How many of a hundred looks were hits.
+/// The hit rate in percent.
 fn share(both: HitsMisses) -> String {
     match both.hits.saturating_mul(100).checked_div(both.hits.saturating_add(both.misses)) {
         Some(percent) => format!(" {percent:>3}%"),

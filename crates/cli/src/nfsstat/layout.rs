@@ -1,27 +1,27 @@
-//! The tables of FreeBSD's nfsstat(1), release 15: the same names, the same columns, the same meaning.
+//! The tables of FreeBSD's nfsstat(1), release 15, with the same columns and meaning.
 
 use std::fmt::Write;
 
 use client::{CacheCounters, HeldState, HitsMisses, Statistics};
 
-/// The width of a column, in characters; longer names are cut off, longer numbers are not.
+/// The width of a column in characters; longer names are truncated, longer numbers are not.
 const WIDTH: usize = 13;
 
-/// A column: its name, and the procedures that are counted in it.
+/// A column: its name, and the procedures that it counts.
 type Column = (&'static str, &'static [&'static str]);
 
 /// Which tables there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What NFSv2 and NFSv3 have (`nfsstat -c`).
+    /// NFSv2 and NFSv3 (`nfsstat -c`).
     Basic,
-    /// What NFSv4.0 has too (`nfsstat -c -e`).
+    /// Also NFSv4.0 (`nfsstat -c -e`).
     V4,
-    /// What NFSv4.1 and NFSv4.2 have too (`nfsstat -c -E`).
+    /// Also NFSv4.1 and NFSv4.2 (`nfsstat -c -E`).
     V42,
 }
 
-/// READ_PLUS is a READ: what is asked of the server by one can be had by the other. FreeBSD's client does not use it.
+/// READ_PLUS counts as READ, which it can replace. FreeBSD's client does not use it.
 const READ: Column = ("Read", &["READ", "READ_PLUS"]);
 /// NFSv2 calls it STATFS.
 const FSSTAT: Column = ("Fsstat", &["FSSTAT", "STATFS"]);
@@ -86,7 +86,8 @@ const V4: [&[Column]; 5] = [
     &[("LockT", &["LOCKT"]), ("LockU", &["LOCKU"]), ("Open", &["OPEN"]), ("OpenCfr", &["OPEN_CONFIRM"])],
 ];
 
-/// Columns without procedures are of pNFS, of access lists, or of operations that FreeBSD puts into one COMPOUND and this client does not.
+/// Columns without procedures are for pNFS, access lists, or operations that FreeBSD combines in one COMPOUND and this
+/// client does not.
 const V41_AND_V42: [&[Column]; 7] = [
     &[("OpenDownGr", &["OPEN_DOWNGRADE"]), ("Close", &["CLOSE"])],
     &[
@@ -137,7 +138,7 @@ const V41_AND_V42: [&[Column]; 7] = [
     ],
 ];
 
-/// The tables of what was counted, without their titles if that is wanted (FreeBSD's `-q`).
+/// The tables, without titles if `is_quiet` (FreeBSD's `-q`).
 pub fn text(statistics: &Statistics, extent: Extent, is_quiet: bool) -> String {
     let title = |title: &'static str| if is_quiet { "" } else { title };
     let mut text = title("Client Info:\n").to_owned();
@@ -180,7 +181,7 @@ pub fn text(statistics: &Statistics, extent: Extent, is_quiet: bool) -> String {
     text
 }
 
-/// What is held; layouts are of pNFS, which this client does not have.
+/// The state held; layouts belong to pNFS, which this client does not have.
 fn held_columns(held: &HeldState) -> [(&'static str, u64); 10] {
     [
         ("OpenOwner", held.open_owners),
@@ -211,7 +212,7 @@ fn cache_columns(caches: &CacheCounters) -> Vec<(&'static str, u64)> {
     .concat()
 }
 
-/// Puts a line of names and a line of numbers.
+/// Appends a line of names and a line of numbers.
 fn put(text: &mut String, columns: &[(&str, u64)]) {
     // A String takes everything.
     for (name, _) in columns {

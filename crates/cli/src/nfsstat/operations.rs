@@ -1,11 +1,11 @@
-//! Per procedure: counts, bytes, errors and times, one line each.
+//! A line per procedure with counts, bytes, errors and times.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use client::{Histogram, ProcedureStatistics, Statistics};
 
-/// The table of what each procedure cost, and what was in COMPOUNDs. Times are in microseconds.
+/// The table of procedures, and of operations in COMPOUNDs. Times are in microseconds.
 pub fn text(statistics: &Statistics) -> String {
     let mut text = String::new();
     // A String takes everything.

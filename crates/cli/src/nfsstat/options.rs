@@ -1,10 +1,10 @@
-//! The options of a mount, as nfs(5) names them.
+//! The options of a mount in the notation of nfs(5).
 
 use std::time::Duration;
 
 use client::{Caching, Mount, NameCaching, Options, Transport, Version};
 
-/// What a mount was made with and what came of it, with commas between.
+/// The options and negotiated values of a mount, separated by commas.
 pub fn text(mount: &Mount) -> String {
     let (options, sizes) = (mount.options(), mount.sizes());
     let mut words = vec![
@@ -25,7 +25,7 @@ pub fn text(mount: &Mount) -> String {
     words.join(",")
 }
 
-/// Whether files are delegated to the mount, where that is not as it is without options.
+/// Delegation options that differ from the default.
 fn delegations(version: Version, options: &Options) -> Option<String> {
     match version {
         Version::V4_1 | Version::V4_2 if !options.uses_delegations => Some("nodelegations".to_owned()),

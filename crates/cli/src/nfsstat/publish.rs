@@ -1,4 +1,4 @@
-//! The publishing end: a socket that tells whoever connects what the mounts of this process have counted.
+//! Publishes the statistics of this process's mounts on a socket.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,12 +13,12 @@ use client::{Meter, Mount, Statistics};
 use super::document::{Document, FORMAT, Figures, MountFigures};
 use super::{folder, options};
 
-/// How long whoever connects may take to say what they want, and to take what they get.
+/// The time limit for a reader to send its request and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What asks for the counts to begin at zero after they were told.
+/// A request to reset the counters after the answer.
 pub const ZERO: u8 = b'z';
 
-/// Mounts whose statistics this process tells, until this is dropped.
+/// The published mounts, until this is dropped.
 #[derive(Debug)]
 pub struct Publication {
     shared: Arc<Shared>,
@@ -39,14 +39,14 @@ struct Source {
     on: String,
     options: String,
     meter: Meter,
-    /// What was counted when somebody wanted the counts to begin at zero.
+    /// The counters at the last reset.
     zero: Statistics,
 }
 
-/// Tells the statistics of one mount, which is on the directory `on`, or used by the command of that name.
+/// Publishes the statistics of one mount. `on` is its directory, or the command that uses it.
 ///
 /// # Errors
-/// What the system says of the socket.
+/// Those of the system for the socket.
 pub fn publish(mount: &Mount, on: &str) -> io::Result<Publication> {
     let publication = Publication::start()?;
     publication.add(mount, on);
@@ -54,10 +54,10 @@ pub fn publish(mount: &Mount, on: &str) -> io::Result<Publication> {
 }
 
 impl Publication {
-    /// Begins without any mount.
+    /// Starts without mounts.
     ///
     /// # Errors
-    /// What the system says of the socket.
+    /// Those of the system for the socket.
     pub fn start() -> io::Result<Publication> {
         let folder = folder::for_publishing()?;
         folder::remove_stale(&folder);
@@ -65,7 +65,7 @@ impl Publication {
     }
 
     fn start_at(socket: &Path) -> io::Result<Publication> {
-        // A process with this one's number may have ended without removing it.
+        // An earlier process with the same ID may have left it.
         match std::fs::remove_file(socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -77,7 +77,7 @@ impl Publication {
         Ok(Publication { shared, socket: socket.to_owned(), thread: Some(thread) })
     }
 
-    /// Adds a mount. It is not kept alive by this.
+    /// Adds a mount, without keeping it alive.
     pub fn add(&self, mount: &Mount, on: &str) {
         let source = Source {
             from: format!("{}:{}", mount.server(), String::from_utf8_lossy(mount.export())),
@@ -95,12 +95,12 @@ impl Publication {
 impl Drop for Publication {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        // The thread waits for somebody to connect.
+        // Wakes the thread, which waits for a connection.
         let is_awake = UnixStream::connect(&self.socket).is_ok();
-        // Whoever reads the folder meanwhile skips what is gone.
+        // A concurrent reader of the folder skips a missing socket.
         let _ = std::fs::remove_file(&self.socket);
         if let (true, Some(thread)) = (is_awake, self.thread.take()) {
-            // A panic there has been told already.
+            // A panic was already reported.
             let _ = thread.join();
         }
     }
@@ -111,7 +111,7 @@ impl Shared {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers whoever connects, one after the other.
+    /// Answers connections one after the other.
     fn run(&self, listener: &UnixListener) {
         for stream in listener.incoming() {
             if self.is_over.load(Ordering::Acquire) {
@@ -119,7 +119,7 @@ impl Shared {
             }
             let answered = match stream {
                 Ok(stream) => self.answer(stream),
-                // There are no more descriptors for a while, or the peer is gone.
+                // Descriptors are exhausted for now, or the peer has gone.
                 Err(error) => {
                     thread::sleep(PATIENCE / 10);
                     Err(error)

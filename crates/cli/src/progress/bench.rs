@@ -5,7 +5,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use lab::bench::{Observer, Progress};
 use report::{Direction, units};
 
-/// A line that shows what a benchmark measures, on a terminal; elsewhere nothing is drawn.
+/// Shows the progress of a benchmark on a terminal; draws nothing elsewhere.
 pub struct BenchProgress {
     bar: ProgressBar,
 }
@@ -14,14 +14,14 @@ pub struct BenchProgress {
 const STEPS: u64 = 1000;
 
 impl BenchProgress {
-    /// Draws the line as soon as something is measured.
+    /// Shows the line once something is measured.
     pub fn start() -> BenchProgress {
         let style = ProgressStyle::with_template("{bar:10} {percent:>3}%  {wide_msg}");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         BenchProgress { bar: ProgressBar::new(STEPS).with_style(style) }
     }
 
-    /// What hears how far the jobs are.
+    /// Returns an observer of the jobs' progress.
     pub fn watcher(&self) -> Observer<Progress> {
         let bar = self.bar.clone();
         Observer(Arc::new(move |progress: &Progress| {

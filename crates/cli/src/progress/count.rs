@@ -1,4 +1,4 @@
-//! How much there is to copy, found out while the copy has begun already.
+//! Counts the files to copy while the copy is running.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use vfs::FileKind;
 
 use super::Total;
 
-/// The most entries of a tree that are counted. A larger tree is copied without percentage.
+/// The maximum number of entries to count. A larger tree is copied without a percentage.
 const MAX_ENTRIES: u64 = 10_000_000;
-/// The most directories that wait to be counted.
+/// The maximum number of pending directories.
 const MAX_PENDING: usize = 100_000;
-/// The most files with several names that are remembered while a tree is counted.
+/// The maximum number of files with several names to track.
 const MAX_LINKED: usize = 1_000_000;
 
 /// What was counted so far.
@@ -26,7 +26,7 @@ struct Count {
     linked: HashSet<(u64, u64)>,
 }
 
-/// A regular file that was met.
+/// A regular file.
 struct Met {
     id: (u64, u64),
     links: u64,
@@ -42,15 +42,14 @@ impl Count {
         self.bytes += file.bytes;
     }
 
-    /// Counts an entry, and says whether there is no use in going on: the tree is too large, or nobody waits for the
-    /// figures any more.
+    /// Counts an entry. Returns whether to stop, because the tree is too large or the copy has ended.
     fn is_over(&mut self, pending: usize, total: &Weak<Total>) -> bool {
         self.entries += 1;
         self.entries > MAX_ENTRIES || pending > MAX_PENDING || total.strong_count() == 0
     }
 }
 
-/// Counts a tree of this machine. What cannot be read is left out: the copy tells of it.
+/// Counts a local tree. Skips what cannot be read; the copy reports it.
 pub(super) fn count_here(top: &Path, total: &Weak<Total>) {
     let (mut count, mut dirs) = (Count::default(), Vec::new());
     count_one(top, &mut count, &mut dirs);
@@ -76,7 +75,7 @@ fn count_one(path: &Path, count: &mut Count, dirs: &mut Vec<PathBuf>) {
     }
 }
 
-/// Counts a tree of a server. What cannot be read is left out: the copy tells of it.
+/// Counts a remote tree. Skips what cannot be read; the copy reports it.
 pub(super) async fn count_there(mount: Mount, top: Entry, total: Weak<Total>) {
     let (mut count, mut dirs) = (Count::default(), Vec::new());
     count_entry(top, &mut count, &mut dirs);

@@ -1,4 +1,4 @@
-//! How far a copy or a benchmark is: a bar on a terminal, and what is said of a copy when it ends early.
+//! Shows the progress of a copy or a benchmark, and describes a copy that ends early.
 
 mod bench;
 mod count;
@@ -19,30 +19,30 @@ pub use bench::BenchProgress;
 pub use lab::LabProgress;
 pub use under_way::UnderWay;
 
-/// What to do about a copy that is not whole.
+/// The remedy for an incomplete copy.
 const RESUME: &str = "run the same command with --resume to go on";
 
-/// A bar that shows how far a copy is, on a terminal; elsewhere nothing is drawn.
+/// Shows the progress of a copy on a terminal; draws nothing elsewhere.
 pub struct CopyProgress {
     bar: ProgressBar,
     began: Instant,
-    /// Whether copies are compared with their originals.
+    /// Whether copies are verified.
     verifies: bool,
     under_way: UnderWay,
     total: Arc<Total>,
 }
 
-/// How much there is to copy.
+/// The amount to copy.
 struct Total {
     bar: ProgressBar,
     under_way: UnderWay,
-    /// Whether that is known. Until then what was met is taken for it.
+    /// Whether it is known. Until then it is the amount found so far.
     is_known: AtomicBool,
 }
 
-/// How often the bar moves when nothing else moves it.
+/// How often the bar is redrawn without other events.
 const TICK: Duration = Duration::from_millis(200);
-/// What is shown while nobody knows how much there is.
+/// The line while the amount is unknown.
 const UNCOUNTED: &str = "{spinner} {bytes}  {binary_bytes_per_sec}  {elapsed}  {wide_msg}";
 const COUNTED: &str =
     "{bar:30} {percent:>3}%  {bytes} of {total_bytes}  {binary_bytes_per_sec}  {eta} left  {wide_msg}";
@@ -61,7 +61,8 @@ impl Total {
 }
 
 impl CopyProgress {
-    /// Starts the clock of a copy that compares files afterwards, or does not. `under_way` hears which files it is at.
+    /// Starts the clock. `verifies` tells whether files are compared after the copy. `under_way` tracks the files in
+    /// progress.
     pub fn start(verifies: bool, under_way: &UnderWay) -> CopyProgress {
         let bar = ProgressBar::new(0).with_style(style(UNCOUNTED));
         bar.enable_steady_tick(TICK);
@@ -70,22 +71,21 @@ impl CopyProgress {
         CopyProgress { bar, began: Instant::now(), verifies, under_way, total }
     }
 
-    /// Counts what there is to copy of this machine meanwhile.
+    /// Counts a local tree in the background.
     pub fn count_here(&self, top: &Path) {
         let (top, total) = (top.to_owned(), Arc::downgrade(&self.total));
-        // Without a thread for it the copy has no percentage.
+        // Without a thread the copy has no percentage.
         let _ = std::thread::Builder::new().name("count".to_owned()).spawn(move || count::count_here(&top, &total));
     }
 
-    /// Counts what there is to copy of a server meanwhile. A tree is asked for a second time, which is done only for a
-    /// terminal.
+    /// Counts a remote tree in the background. This reads the tree a second time, so it is done only for a terminal.
     pub fn count_there(&self, mount: &Mount, top: Entry) {
         if !self.bar.is_hidden() {
             tokio::spawn(count::count_there(mount.clone(), top, Arc::downgrade(&self.total)));
         }
     }
 
-    /// What hears of the steps.
+    /// Returns a listener for the steps of a copy.
     pub fn listener(&self) -> Progress {
         let (bar, verifies, under_way, total) =
             (self.bar.clone(), self.verifies, self.under_way.clone(), Arc::clone(&self.total));
@@ -102,12 +102,12 @@ impl CopyProgress {
                 }
                 Event::Kept(bytes) => {
                     bar.inc(bytes);
-                    // Nothing was copied for it, which says nothing about the time that is left.
+                    // These bytes were not transferred, so they must not affect the estimate.
                     bar.reset_eta();
                 }
                 Event::Copied(bytes) => {
                     bar.inc(bytes);
-                    // Nobody shall take the comparison that follows for a copy that hangs.
+                    // Shows that verification is running, so that the copy does not seem to hang.
                     if verifies && bar.length().is_some_and(|length| bar.position() >= length) {
                         bar.set_message("comparing");
                     }
@@ -117,7 +117,7 @@ impl CopyProgress {
         })
     }
 
-    /// What hears of files that cannot be copied and tells of them; `file` is the remote side, as the user named it.
+    /// Returns a listener that prints files that cannot be copied; `file` is the remote side, as the user named it.
     pub fn failure_listener(&self, file: String) -> OnFailure {
         let (bar, under_way) = (self.bar.clone(), self.under_way.clone());
         Arc::new(move |path, error| {
@@ -129,12 +129,12 @@ impl CopyProgress {
         })
     }
 
-    /// What is left of a copy that ends early, and what to do about it; empty when nothing was begun.
+    /// Describes what is left of a copy that ends early, and the remedy; empty if nothing has begun.
     pub fn left(&self) -> String {
         if self.under_way.has_begun() { format!("; {}", self.under_way.left()) } else { String::new() }
     }
 
-    /// Takes the bar away, and says how long it took.
+    /// Removes the bar, and returns the elapsed time.
     pub fn finish(&self) -> Duration {
         self.bar.finish_and_clear();
         self.began.elapsed()
@@ -142,7 +142,7 @@ impl CopyProgress {
 }
 
 impl Drop for CopyProgress {
-    /// Takes the bar away when the copy was interrupted.
+    /// Removes the bar after an interruption.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

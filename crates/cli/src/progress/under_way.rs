@@ -7,24 +7,24 @@ use super::RESUME;
 use crate::failure::Failures;
 use crate::remote::display_name;
 
-/// How far the copies of a command are. Clones are the same.
+/// The progress of a command's copies. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct UnderWay(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Files whose copies are there and are incomplete.
+    /// Files with incomplete copies.
     incomplete: BTreeSet<Vec<u8>>,
-    /// How many regular files are copied.
+    /// The number of regular files copied.
     copied: u64,
-    /// How many regular files were met.
+    /// The number of regular files found.
     found: u64,
-    /// How many there are, where they were counted.
+    /// The number of regular files in total, if counted.
     total: Option<u64>,
     failures: Failures,
 }
 
-/// How many files that are incomplete are named.
+/// The maximum number of incomplete files that are listed.
 const MAX_NAMED: usize = 4;
 
 impl UnderWay {
@@ -45,26 +45,26 @@ impl UnderWay {
         }
     }
 
-    /// Hears how many files there are in the end.
+    /// Sets the total number of files.
     pub(super) fn set_total(&self, files: u64) {
         self.state().total = Some(files);
     }
 
-    /// Counts a failure. Says whether it is to be told, and whether the file's copy is there and incomplete.
+    /// Counts a failure. Returns whether to print it, and whether the file has an incomplete copy.
     pub(super) fn fail(&self, path: &[u8]) -> (bool, bool) {
         let mut state = self.state();
-        // It is told with the failure.
+        // It is reported with the failure.
         let is_begun = state.incomplete.remove(path);
         (state.failures.is_told(), is_begun)
     }
 
-    /// Whether anything is copied or begun.
+    /// Whether any file is copied or begun.
     pub(super) fn has_begun(&self) -> bool {
         let state = self.state();
         state.copied > 0 || !state.incomplete.is_empty()
     }
 
-    /// Says which files are incomplete when the copy ends now, besides those that failed.
+    /// Lists the files that are incomplete if the copy ends now, without those that failed.
     pub fn incomplete(&self) -> String {
         let files = &self.state().incomplete;
         let named: Vec<_> = files.iter().take(MAX_NAMED).map(|path| display_name(path).to_string()).collect();
@@ -75,12 +75,12 @@ impl UnderWay {
         }
     }
 
-    /// What is left of a copy that ends now, and what to do about it.
+    /// Describes what is left of a copy that ends now, and the remedy.
     pub fn left(&self) -> String {
         format!("{}; {}", self.incomplete(), self.copied())
     }
 
-    /// Says how much is copied, and what to do about the rest.
+    /// Describes how much is copied, and the remedy for the rest.
     pub fn copied(&self) -> String {
         let state = self.state();
         let total = state.total.map(|total| format!(" of {}", total.max(state.found))).unwrap_or_default();

@@ -3,7 +3,7 @@ use client::{Entry, Follow, Mount, Url, Version};
 use super::{ConnectFlags, about};
 use crate::failure::Failure;
 
-/// A mounted export, and the file in it that a URL names.
+/// A mounted export, and the file of a URL in it.
 pub struct Session {
     /// The export.
     pub mount: Mount,
@@ -12,19 +12,19 @@ pub struct Session {
 }
 
 impl Session {
-    /// Mounts the export that `url` is in.
+    /// Mounts the export of `url`.
     ///
     /// # Errors
-    /// When there is no such export, or no such server.
+    /// When there is no such export or server.
     pub async fn open(url: &Url, flags: &ConnectFlags) -> Result<Session, Failure> {
         let mount = Mount::connect(url, &flags.options()).await.map_err(about(url.to_string()))?;
         Ok(Session { below: mount.path_below().to_vec(), mount, url: url.clone() })
     }
 
-    /// Mounts the export that two URLs are in.
+    /// Mounts the common export of two URLs.
     ///
     /// # Errors
-    /// When they are not in the same one.
+    /// When they are in different exports.
     pub async fn open_both(first: &Url, second: &Url, flags: &ConnectFlags) -> Result<(Session, Session), Failure> {
         let first = Session::open(first, flags).await?;
         let second = Session::open(second, flags).await?;
@@ -35,16 +35,16 @@ impl Session {
         Err(Failure::TwoExports { first: first.name(), second: second.name() })
     }
 
-    /// Mounts what two URLs are in; both sessions share one mount where one server of NFSv4 has both, of whatever exports.
+    /// Mounts the exports of two URLs. Both sessions share one mount if they are on one server of NFSv4.
     ///
     /// # Errors
-    /// As those of [`Session::open`].
+    /// As for [`Session::open`].
     pub async fn open_pair(first: &Url, second: &Url, flags: &ConnectFlags) -> Result<(Session, Session), Failure> {
         let source = Session::open(first, flags).await?;
         let is_one_server =
             (&first.host, first.port, &first.parameters) == (&second.host, second.port, &second.parameters);
         if is_one_server && source.mount.version() >= Version::V4_0 {
-            // All exports are below the root of a server of NFSv4.
+            // With NFSv4, all exports are below the server's root.
             let top = Url { path: b"/".to_vec(), ..first.clone() };
             let mount = Session::open(&top, flags).await?.mount;
             let session = |url: &Url| Session { mount: mount.clone(), url: url.clone(), below: url.path.clone() };
@@ -72,18 +72,18 @@ impl Session {
         self.below.clone()
     }
 
-    /// Finds the file.
+    /// Looks the file up.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it does not exist.
     pub async fn find(&self, follow: Follow) -> Result<Entry, Failure> {
         self.mount.walk(&self.below, follow).await.map_err(about(self.name()))
     }
 
-    /// Finds the directory that the file is in, and its name there.
+    /// Looks up the file's directory, and returns it with the file's name.
     ///
     /// # Errors
-    /// When there is no such directory, or the URL names the export itself.
+    /// When the directory does not exist, or the URL names the export itself.
     pub async fn find_parent(&self) -> Result<(Entry, Vec<u8>), Failure> {
         let (dir, name) = self.mount.walk_parent(&self.below).await.map_err(about(self.name()))?;
         Ok((dir, name.to_vec()))

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use client::{Parameters, Url, UrlError};
 
-/// A file here or on a server, or one of the standard streams.
+/// A local or remote file, or a standard stream.
 #[derive(Debug, Clone)]
 pub enum Location {
     /// On a server.
@@ -14,10 +14,10 @@ pub enum Location {
     Stream,
 }
 
-/// Why a text names nothing on a server.
+/// Why a text does not name a remote file.
 #[derive(Debug, thiserror::Error)]
 pub enum LocationError {
-    /// It looks like a URL and is none.
+    /// It is not a valid URL.
     #[error(transparent)]
     Url(#[from] UrlError),
     /// It looks like nothing.
@@ -28,8 +28,8 @@ pub enum LocationError {
 impl FromStr for Location {
     type Err = LocationError;
 
-    /// `-` is a stream. Whatever begins like a URL or like `host:/` is on a server; a local file with such a name is
-    /// written `./nfs://…` or `./host:/…`, as for scp(1).
+    /// `-` is a stream. A text that begins like a URL or `host:/` is remote; a local file with such a name is written
+    /// `./nfs://…` or `./host:/…`, as for scp(1).
     fn from_str(text: &str) -> Result<Location, LocationError> {
         match text {
             "-" => Ok(Location::Stream),
@@ -39,13 +39,13 @@ impl FromStr for Location {
     }
 }
 
-/// Whether a text is to be a URL, be it of another scheme (RFC 3986 §3.1).
+/// Whether a text is meant as a URL, of any scheme (RFC 3986 §3.1).
 fn is_url(text: &str) -> bool {
     let is_scheme = |scheme: &str| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
 }
 
-/// The file that a text names as a URL, or as mount(8) does: `host:/path`.
+/// Reads a URL, or `host:/path` as in mount(8).
 ///
 /// # Errors
 /// When it is neither.
@@ -58,9 +58,9 @@ pub fn parse_url(text: &str) -> Result<Url, LocationError> {
     Ok(Url { host: host.to_owned(), port: None, path, parameters: Parameters::default() })
 }
 
-/// The host and the path of `host:/path`, without brackets around the host.
+/// Splits `host:/path`, and removes brackets around the host.
 fn split_host(text: &str) -> Option<(&str, &str)> {
-    // The first colon with a slash behind it: an address of IPv6 has colons of its own.
+    // The first colon before a slash: IPv6 addresses contain colons.
     let (host, path) = text.split_at(text.find(":/")?);
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     (!host.is_empty() && !host.contains('/')).then_some((host, &path[1..]))

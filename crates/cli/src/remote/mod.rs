@@ -1,5 +1,4 @@
-//! What the commands that act as a client have in common: their flags, their session with a server, and how files are
-//! shown.
+//! What client commands have in common: flags, sessions with servers, and the presentation of files.
 
 mod connect;
 mod flags;
@@ -23,7 +22,7 @@ pub use walk::MAX_DEPTH;
 
 use crate::failure::Failure;
 
-/// Says which file an error is about, as the user named it.
+/// Adds the file, as the user named it, to an error.
 pub fn about(file: impl Into<String>) -> impl FnOnce(client::Error) -> Failure {
     let file = file.into();
     move |source| Failure::Remote { file, source }

@@ -1,17 +1,17 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Names as they came from the server, for people or for programs.
+/// How to show names from a server, for people or for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// As the bytes that they are.
+    /// As raw bytes.
     Raw,
-    /// With an escape in place of everything that a terminal would take for a command.
+    /// With escapes for characters that control a terminal.
     Escaped,
 }
 
 impl Shown {
-    /// How to show names on standard output.
+    /// The mode for standard output.
     pub fn on_stdout() -> Shown {
         use std::io::IsTerminal;
         if std::io::stdout().is_terminal() { Shown::Escaped } else { Shown::Raw }
@@ -26,7 +26,7 @@ impl Shown {
     }
 }
 
-/// Shows a name that may hold anything.
+/// Formats any name for display.
 pub fn display_name(name: &[u8]) -> impl fmt::Display + '_ {
     DisplayName(name)
 }

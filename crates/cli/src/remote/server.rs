@@ -4,7 +4,7 @@ use client::Url;
 
 use crate::failure::Failure;
 
-/// The URL of a server that is named as `host`, `host:port`, an address, or the beginning of a URL.
+/// Reads a server as `host`, `host:port`, an address, or the beginning of a URL.
 ///
 /// # Errors
 /// When it is none of these.

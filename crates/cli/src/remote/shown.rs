@@ -1,12 +1,11 @@
-//! A file as `ls` and `stat` show it.
+//! The presentation of files in `ls` and `stat`.
 
 use client::Entry;
 use serde::Serialize;
 use vfs::{Attributes, FileKind, Timestamp};
 
-/// What `--json` says of a file. A name that is not UTF-8 is shown with replacement characters, and exactly in
-/// hexadecimal beside. Numbers of file systems and files may take all of 64 bits, more than many readers of JSON keep
-/// exactly: they are strings.
+/// A file in `--json`. A name that is not UTF-8 has replacement characters, and is repeated in hexadecimal. IDs of file
+/// systems and files are strings, because many readers of JSON cannot represent 64-bit numbers.
 #[derive(Debug, Serialize)]
 pub struct FileRecord {
     path: String,
@@ -33,7 +32,7 @@ pub struct FileRecord {
 }
 
 impl FileRecord {
-    /// What is known of the file at `path`; `target` is what it points to, for symbolic links.
+    /// The record of the file at `path`; `target` is that of a symbolic link.
     pub fn new(path: &[u8], entry: &Entry, target: Option<&[u8]>) -> FileRecord {
         let Attributes { kind, mode, links, uid, gid, size_bytes, used_bytes, device, fsid, fileid, .. } =
             entry.attributes;
@@ -78,7 +77,7 @@ pub fn kind_text(kind: FileKind) -> &'static str {
     }
 }
 
-/// The ten letters that begin a line of `ls -l`.
+/// The ten characters at the beginning of a line of `ls -l`.
 pub fn mode_text(attributes: &Attributes) -> String {
     let kind = match attributes.kind {
         FileKind::Regular => '-',
@@ -92,7 +91,7 @@ pub fn mode_text(attributes: &Attributes) -> String {
     let mode = attributes.mode;
     let has = |bit: u32| mode & bit != 0;
     let letter = |bit: u32, letter: char| if has(bit) { letter } else { '-' };
-    // The bits 04000, 02000 and 01000 show in the place of the execute bits.
+    // The bits 04000, 02000 and 01000 are shown in place of the execute bits.
     let execute = |bit: u32, special: u32, letter: char| match (has(bit), has(special)) {
         (true, true) => letter,
         (false, true) => letter.to_ascii_uppercase(),
@@ -105,7 +104,7 @@ pub fn mode_text(attributes: &Attributes) -> String {
     [kind].into_iter().chain(user).chain(group).chain(others).collect()
 }
 
-/// A time in UTC, as RFC 3339 writes it.
+/// A time in UTC in the format of RFC 3339.
 pub fn time_text(time: Timestamp) -> String {
     const SECONDS_PER_DAY: i64 = 86_400;
     let (year, month, day) = date_of(time.seconds.div_euclid(SECONDS_PER_DAY));
@@ -114,7 +113,7 @@ pub fn time_text(time: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:09}Z", time.nanoseconds)
 }
 
-/// The date that is `days` after 1970-01-01. Years are counted from March here, so that the leap day is the last one.
+/// The date `days` after 1970-01-01. Years begin in March here, so that the leap day is the last day.
 fn date_of(days: i64) -> (i64, i64, i64) {
     const DAYS_PER_ERA: i64 = 146_097;
     const MARCH_OF_YEAR_0_TO_1970: i64 = 719_468;

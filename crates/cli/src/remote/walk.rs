@@ -1,4 +1,4 @@
 //! Limits of walks over trees.
 
-/// How many directories deep a tree may be: twice as deep as a path of 4096 bytes can name.
+/// The maximum depth of a tree: twice that of a path of 4096 bytes.
 pub const MAX_DEPTH: usize = 4096;

@@ -15,8 +15,8 @@ use super::remotes::Remotes;
 use super::write_log::ServedLog;
 use crate::failure::{ExportError, Failure};
 
-/// Opens the file systems of exports, and keeps those of exports that stay the same through a reload, so that their clients
-/// notice nothing and what is in memory is still there.
+/// Opens the file systems of exports. A reload keeps those of unchanged exports, so that their clients are not affected
+/// and files in memory stay.
 #[derive(Default)]
 pub struct Backends {
     options: BackendOptions,
@@ -29,44 +29,44 @@ pub struct Backends {
 #[derive(Clone)]
 struct Backend {
     file_system: Arc<dyn FileSystem>,
-    /// The directory behind it, if it is one of this machine.
+    /// The directory behind it, if it is on this machine.
     host: Option<Arc<HostFs>>,
 }
 
-/// What holds for all file systems.
+/// Options of all file systems.
 #[derive(Debug, Clone, Default)]
 pub struct BackendOptions {
-    /// Where the stores of handles are kept.
+    /// The directory for the stores of handles.
     pub state_dir: Option<PathBuf>,
     /// How many threads call.
     pub workers: usize,
-    /// Who reads ahead of sequential readers of files on disk.
+    /// Who reads ahead for sequential readers of files on disk.
     pub read_ahead: ReadAheadMode,
-    /// Whether calls that wait for storage share flushes.
+    /// Whether requests that wait for stable storage share flushes.
     pub group_commit: bool,
     /// Counts the flushes of all directories of this machine.
     pub flush_counters: Arc<FlushCounters>,
-    /// The user and the group that own the roots of what is in memory.
+    /// The owner of the root of a file system in memory.
     pub owner: (u32, u32),
-    /// How many files of a directory are kept at hand, if that is bounded.
+    /// The maximum number of files kept at hand per directory, if limited.
     pub files_at_hand: Option<usize>,
 }
 
-/// What makes two exports be the same file system.
+/// Exports with the same key share a file system.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     source: Source,
-    /// Two exports of one directory share it; two in memory have nothing to do with each other.
+    /// Exports of one directory share it; exports in memory are separate.
     memory_name: Option<String>,
     sync_metadata: bool,
     fault: Option<String>,
 }
 
-/// Everybody may make files in memory, and remove only their own, as in /tmp.
+/// Everybody may create files in memory, and remove only their own, as in /tmp.
 const MEMORY_ROOT_MODE: u32 = 0o1777;
 
 impl Backends {
-    /// Makes a set without any file system.
+    /// Starts without file systems.
     pub fn new(options: BackendOptions) -> Backends {
         Backends { options, ..Backends::default() }
     }
@@ -76,36 +76,36 @@ impl Backends {
         Backends { log, ..self }
     }
 
-    /// The changes of names that requests had made before a power failure, as the write log knows them.
+    /// The name changes that requests made before a power failure, from the write log.
     pub fn take_made_changes(&self) -> Vec<daemon::MadeBefore> {
         self.log.as_ref().map_or_else(Vec::new, ServedLog::take_made_changes)
     }
 
-    /// What starts the write log, if there is one.
+    /// Starts the write log, if there is one.
     pub fn log_starter(&mut self) -> Option<daemon::BeforeRequests> {
         self.log.as_mut().map(ServedLog::starter)
     }
 
-    /// Brings everything to storage that is only in the write log.
+    /// Flushes all changes in the write log to storage.
     pub fn drain_log(&self) {
         self.log.iter().for_each(ServedLog::drain);
     }
 
-    /// Ends the write log; the server has ended.
+    /// Closes the write log after the server has ended.
     pub fn close_log(&self) {
         self.log.iter().for_each(ServedLog::close);
     }
 
-    /// How the write log is doing, if there is one.
+    /// The state of the write log, if there is one.
     pub fn log_status(&self) -> Option<stable::Status> {
         self.log.as_ref().map(ServedLog::status)
     }
 
-    /// Opens what `specs` need, lets go of what they do not, and gives their exports. A directory that is no longer the
-    /// one at its path is opened anew.
+    /// Opens the file systems of `specs`, closes others, and returns the exports. Reopens a directory that was replaced
+    /// at its path.
     ///
     /// # Errors
-    /// All that cannot be opened; everything is as it was then.
+    /// All that cannot be opened; then nothing changes.
     pub fn exports(&mut self, specs: &[ExportSpec]) -> Result<Vec<Export>, Failure> {
         let (mut open, mut failures) = (HashMap::new(), Vec::new());
         let mut exports = Vec::with_capacity(specs.len());
@@ -128,7 +128,7 @@ impl Backends {
         Ok(exports)
     }
 
-    /// The file system of an export, which is put among those that are `open` now.
+    /// Returns the file system of an export, and adds it to `open`.
     fn backend(&self, spec: &ExportSpec, open: &mut HashMap<Key, Backend>) -> Result<Backend, ExportError> {
         let key = Key::of(spec);
         let backend = match open.get(&key).or_else(|| self.current(&key, spec)) {
@@ -139,7 +139,7 @@ impl Backends {
         Ok(backend)
     }
 
-    /// What is open of an export, if it is still what the export names.
+    /// Returns the open file system of an export, if it is still the one at the path.
     fn current(&self, key: &Key, spec: &ExportSpec) -> Option<&Backend> {
         let known = self.open.get(key)?;
         if known.is_current(spec) {
@@ -152,7 +152,7 @@ impl Backends {
     fn open(&self, spec: &ExportSpec) -> Result<Backend, ExportError> {
         let backend = match &spec.source {
             Source::Dir(dir) => {
-                // A log makes changes durable: nothing is synced besides.
+                // The log makes changes durable, so the file system need not sync them.
                 let syncs = spec.sync_metadata && self.log.is_none();
                 let host = Arc::new(HostFs::open(dir, self.options.host_options(syncs))?);
                 Backend { file_system: Arc::clone(&host) as _, host: Some(host) }
@@ -183,7 +183,7 @@ impl Backends {
 }
 
 impl BackendOptions {
-    /// How directories of this machine are served.
+    /// The options for directories of this machine.
     pub fn host_options(&self, sync_metadata: bool) -> HostOptions {
         HostOptions {
             state_dir: self.state_dir.clone(),
@@ -203,7 +203,7 @@ impl Backend {
         Backend { file_system: Arc::new(file_system), host: None }
     }
 
-    /// Whether it still serves what `spec` names: a directory may have been replaced, or something mounted on it.
+    /// Whether it still serves what `spec` names: a directory may have been replaced, or mounted over.
     fn is_current(&self, spec: &ExportSpec) -> bool {
         match (&spec.source, &self.host) {
             (Source::Dir(dir), Some(host)) => host.is_still_at(dir),
@@ -213,7 +213,7 @@ impl Backend {
 }
 
 impl Key {
-    /// The directory, if it is one of this machine.
+    /// The directory, if it is on this machine.
     fn dir(&self) -> Option<&PathBuf> {
         if let Source::Dir(dir) = &self.source { Some(dir) } else { None }
     }

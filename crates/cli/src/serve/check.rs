@@ -1,4 +1,4 @@
-//! `wharf serve --check`: all that can be found out about a configuration without serving it.
+//! `wharf serve --check`: checks a configuration without serving it.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,18 +17,18 @@ use super::{Flags, remote_overlap, start};
 use crate::failure::{ExportError, Failure};
 use crate::output::Output;
 
-/// What is known of the file system of an export.
+/// The result of checking an export's file system.
 enum Look {
     Dir(Examined),
-    /// In memory, or at another server, which is not asked.
+    /// In memory, or at another server, which is not contacted.
     Other,
 }
 
-/// Looks at everything, prints what would be served, and serves nothing: neither is an address taken, nor another
-/// server asked, nor any file made. A server that uses the same state may be running.
+/// Checks everything, and prints what would be served. Does not bind addresses, contact other servers or create files,
+/// so a server with the same state may be running.
 ///
 /// # Errors
-/// All that is wrong.
+/// All mistakes.
 pub fn run(flags: &Flags, sources: &Sources) -> Result<(), Failure> {
     let (loaded, mistakes) = config::load_what_can_be(sources);
     let mut failures: Vec<Failure> = mistakes.into_iter().map(Failure::from).collect();
@@ -58,7 +58,7 @@ fn print(offers: &Offers, is_json: bool) -> Result<(), Failure> {
     Ok(output.finish()?)
 }
 
-/// Looks at each export. Those that cannot be served are among the failures, and have no look.
+/// Checks each export. One that cannot be served adds a failure and has no result.
 fn look_at_all(specs: &[ExportSpec], backends: &BackendOptions, failures: &mut Vec<Failure>) -> Vec<Option<Look>> {
     let mut looks = Vec::with_capacity(specs.len());
     for spec in specs {
@@ -82,7 +82,7 @@ fn look_at(spec: &ExportSpec, backends: &BackendOptions) -> Result<Look, ExportE
     }
 }
 
-/// Exports that disagree about one directory.
+/// Exports of one directory that contradict each other.
 fn conflicts(specs: &[ExportSpec], looks: &[Option<Look>]) -> Vec<Failure> {
     let claims = specs.iter().zip(looks).filter_map(|(spec, look)| match look {
         Some(Look::Dir(examined)) => Some(Claim { name: &spec.name, rules: &spec.rules, origin: examined.origin }),
@@ -91,7 +91,7 @@ fn conflicts(specs: &[ExportSpec], looks: &[Option<Look>]) -> Vec<Failure> {
     Claim::conflicts(claims).into_iter().map(|conflict| Failure::Reload(conflict.into())).collect()
 }
 
-/// How files are named in handles.
+/// How handles identify files.
 fn handles(look: &Option<Look>) -> Option<&'static str> {
     match look {
         Some(Look::Dir(Examined { has_kernel_handles: true, .. })) => Some("kernel"),
@@ -100,14 +100,14 @@ fn handles(look: &Option<Look>) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with the state directory.
+/// Checks the state directory.
 fn check_state(options: &Options) -> Option<Failure> {
     let dir = options.state_dir.as_deref()?;
     let key = daemon::check_state_dir(dir).map_err(|error| Failure::Start(error.into()));
     key.and_then(|()| require_writable(dir)).err()
 }
 
-/// Refuses a directory in which nothing can be made, or that cannot be made itself.
+/// Refuses a directory that is not writable or cannot be created.
 fn require_writable(dir: &Path) -> Result<(), Failure> {
     let Some(existing) = dir.ancestors().find(|path| path.exists()) else { return Ok(()) };
     let failed = |errno: rustix::io::Errno| Failure::Local { path: existing.to_path_buf(), source: errno.into() };

@@ -1,37 +1,35 @@
-//! How many files and sockets the process may have open, and who gets how many of them.
+//! Distributes file descriptors among files and connections.
 
 use daemon::Options;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::memory;
 
-/// What the files of the server's own get at the most before connections get the rest.
+/// The maximum for the server's own files; connections get the rest.
 const MAX_FOR_FILES: u64 = 7168;
 
-/// Which part of the memory files may take that stay open, and how many bytes the kernel keeps in memory for one of them at
-/// the most: the inode, its name, the open file.
+/// The share of memory for cached open files, and the maximum memory of the kernel for each: inode, name and open file.
 const MEMORY_SHARE: usize = 32;
 const OPEN_FILE_BYTES: usize = 2048;
 
-/// Below this many the server says that it is short of them.
+/// Below this limit the server warns.
 const ENOUGH: u64 = 1024;
 
-/// What a limit of file descriptors allows. A part that is named nowhere is left for what each call opens for a moment,
-/// for files with locks and for the server's own.
+/// The budget for a limit of file descriptors. The remainder is for files opened during a request, for files with locks
+/// and for the server's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     limit: u64,
     /// The most connections.
     connections: usize,
-    /// Files that stay open for the next READ or WRITE, a quarter, or fewer where there is little memory.
+    /// Cached open files for READ and WRITE: a quarter, or fewer if memory is small.
     open_files: usize,
-    /// Files whose place is kept at hand, an eighth: a directory takes two descriptors.
+    /// Files kept at hand: an eighth, because a directory takes two descriptors.
     files_at_hand: usize,
 }
 
-/// Raises the soft limit of file descriptors to the hard one, and says what it allows. The soft limit is low for the
-/// sake of programs that use select(2), which cannot have more than 1024; each connection takes a descriptor, and so
-/// does each cached file.
+/// Raises the soft limit of file descriptors to the hard one, and returns the budget. The soft limit is low because of
+/// programs with select(2), which cannot use more than 1024. Each connection and each cached file takes a descriptor.
 pub fn raise_limit() -> Budget {
     let limits = getrlimit(Resource::Nofile);
     let limit = if limits.current == limits.maximum { limits.current } else { raised(limits) };
@@ -64,12 +62,12 @@ impl Budget {
         }
     }
 
-    /// How many files each of `exports` directories keeps at hand.
+    /// The number of files at hand for each of `exports` directories.
     pub fn files_at_hand(&self, exports: usize) -> usize {
         (self.files_at_hand / exports.max(1)).max(1)
     }
 
-    /// Keeps the server within the budget, and says what that allows.
+    /// Applies the budget to the options, and logs it if it is small.
     pub fn apply(&self, options: &mut Options) {
         let wanted = options.limits.max_connections;
         options.limits.max_connections = wanted.min(self.connections);

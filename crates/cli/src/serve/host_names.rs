@@ -1,7 +1,7 @@
-//! Addresses of the hosts that exports name.
+//! Resolves the host names of clients.
 //!
-//! Looking a name up may take long, so a thread of its own does it, again and again, and requests only read what it found
-//! last. While a look-up fails, the last addresses stay in force: a name server that is down shall lock nobody out.
+//! A look-up may be slow, so a thread repeats it regularly, and requests use the latest result. While a look-up fails,
+//! the last addresses stay valid: a name server that is down must not lock clients out.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, ToSocketAddrs};
@@ -16,26 +16,26 @@ use server::ClientPattern;
 
 use crate::failure::Failure;
 
-/// How long an address that was found is believed.
+/// How long an address stays valid.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How long a start or a reload waits for the first addresses of new names.
 const FIRST_LOOKUP: Duration = Duration::from_secs(5);
 
-/// How many requests to look now wait; one covers all that come while it waits.
+/// The queue of look-up requests; one covers all that arrive while it waits.
 const MAX_REQUESTS: usize = 1;
 
 /// The addresses of one host.
 type Addresses = Arc<ArcSwap<Vec<IpAddr>>>;
 
-/// Keeps the addresses of hosts up to date, as long as it lives.
+/// Keeps the addresses of hosts up to date as long as it lives.
 pub struct HostNames {
     hosts: Arc<Mutex<HashMap<String, Addresses>>>,
     now: SyncSender<SyncSender<()>>,
 }
 
 impl HostNames {
-    /// Starts without any host.
+    /// Starts without hosts.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -51,7 +51,7 @@ impl HostNames {
                     Err(RecvTimeoutError::Disconnected) => return,
                 };
                 refresh(&shared);
-                // Nobody may be waiting any more.
+                // The caller may no longer be waiting.
                 done.map(|done| done.try_send(()));
             }
         };
@@ -60,8 +60,8 @@ impl HostNames {
         Ok(HostNames { hosts, now })
     }
 
-    /// Puts the hosts of `exports` under the care of this, for as long as the exports exist, and waits a short time for
-    /// their addresses.
+    /// Keeps the addresses of the hosts in `exports` up to date as long as the exports exist. Waits briefly for the
+    /// first addresses.
     pub fn adopt(&self, exports: &mut [ExportSpec]) {
         let names = self.share_addresses(exports);
         if names == 0 {
@@ -77,8 +77,7 @@ impl HostNames {
         }
     }
 
-    /// Makes all patterns of one host share one cell, which keeps what is known of the host. Says how many hosts there
-    /// are.
+    /// Makes all patterns of one host share one cell with its addresses. Returns the number of hosts.
     fn share_addresses(&self, exports: &mut [ExportSpec]) -> usize {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         hosts.retain(|_, addresses| is_used(addresses));
@@ -93,12 +92,12 @@ impl HostNames {
     }
 }
 
-/// Whether any export has a pattern with these addresses: those in force, or those of a reload that is under way.
+/// Whether an export uses these addresses, in force or in a reload.
 fn is_used(addresses: &Addresses) -> bool {
     Arc::strong_count(addresses) > 1
 }
 
-/// Looks every host up, with no lock held meanwhile.
+/// Looks every host up, without holding the lock.
 fn refresh(hosts: &Mutex<HashMap<String, Addresses>>) {
     let hosts: Vec<(String, Addresses)> = {
         let hosts = hosts.lock().unwrap_or_else(PoisonError::into_inner);

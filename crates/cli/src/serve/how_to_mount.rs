@@ -1,11 +1,10 @@
-//! What to type on a client.
+//! The commands to mount an export on a client.
 
 use std::net::SocketAddr;
 
 use client::{Parameters, Url};
 
-/// A way to reach an export: its mount command, of the version that needs no second port and locks, and its URL for clients of every
-/// version.
+/// A mount command for an export, for NFSv4.2 (one port, with locks), and its URL for clients of every version.
 pub fn describe(name: &str, address: SocketAddr) -> String {
     let host = host_of(address);
     let port = address.port();
@@ -19,7 +18,7 @@ pub fn describe(name: &str, address: SocketAddr) -> String {
     )
 }
 
-/// The name of the address for clients; any address is called by the name of this machine.
+/// The host name for clients; for an unspecified address, that of this machine.
 fn host_of(address: SocketAddr) -> String {
     let ip = address.ip().to_canonical();
     match ip.is_unspecified() {
@@ -28,7 +27,7 @@ fn host_of(address: SocketAddr) -> String {
     }
 }
 
-/// Quotes `text` for a shell, where that is needed.
+/// Quotes `text` for a shell if necessary.
 fn quote(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/:._-[]@+,=".contains(&byte);
     if text.bytes().all(is_plain) && !text.contains('[') {

@@ -1,4 +1,4 @@
-//! Where the log goes: to standard error, which the service manager or the terminal keeps.
+//! Logs to standard error, which the service manager or the terminal shows.
 
 use std::io::{self, IsTerminal};
 

@@ -1,4 +1,4 @@
-//! `wharf serve`: reads what to serve, serves it, and reads it again when told.
+//! `wharf serve`: reads the configuration, serves it, and reloads it on SIGHUP.
 
 mod backends;
 mod check;
@@ -36,9 +36,9 @@ pub use privilege::Privilege;
 use serving::Serving;
 pub use write_log::tell as tell_replayed;
 
-/// Serves until it is told to end.
+/// Serves until a signal ends it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    // From here on a signal waits until it is looked at, and never ends the process halfway.
+    // From here on signals are handled by the main loop and do not kill the process.
     let signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2])
         .map_err(|source| Failure::System { action: "receive signals", source })?;
     let privilege = Privilege::of_this_process();
@@ -58,11 +58,11 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whoever started the server may want it to end with them (PR_SET_PDEATHSIG). The kernel forgets that when this thread has acted as
-/// somebody else, as it does while exports are made ready.
+/// Restores the signal that the server's parent may have requested for its own death (PR_SET_PDEATHSIG). The kernel
+/// clears it when this thread acts as another user, as it does while exports are opened.
 fn keep_death_signal(wish: rustix::io::Result<Option<Signal>>) {
     if let Ok(Some(signal)) = wish {
-        // Without it the server outlives them, as it would have anyway.
+        // Without it the server survives its parent, which is acceptable.
         let _ = set_parent_process_death_signal(Some(signal));
     }
 }

@@ -1,4 +1,4 @@
-//! What would be served, for people and as JSON.
+//! Describes what would be served, as text and JSON.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ pub struct Offers {
     exports: Vec<Offer>,
     listen: Vec<SocketAddr>,
     state_dir: Option<String>,
-    /// What the log will say of the configuration.
+    /// The remarks for the log.
     remarks: Vec<String>,
 }
 
@@ -26,11 +26,11 @@ pub struct Offer {
     /// Where its files are.
     source: String,
     clients: Vec<Offered>,
-    /// How files are named in handles: by the kernel, or by a store in the state directory.
+    /// How handles identify files: by the kernel, or by a store in the state directory.
     handles: Option<&'static str>,
 }
 
-/// Some clients and what they get, in the words of exports(5).
+/// Clients and their options in the words of exports(5).
 #[derive(Debug, Serialize)]
 struct Offered {
     clients: String,
@@ -38,7 +38,7 @@ struct Offered {
 }
 
 impl Offers {
-    /// Puts the exports, where they are served, and where state is kept, together.
+    /// Combines exports, addresses and state directory.
     pub fn new(exports: Vec<Offer>, listen: &[SocketAddr], state_dir: Option<&Path>, remarks: Vec<String>) -> Offers {
         let state_dir = state_dir.map(|dir| dir.display().to_string());
         Offers { exports, listen: listen.to_vec(), state_dir, remarks }
@@ -59,7 +59,7 @@ impl Offer {
 }
 
 impl Offer {
-    /// A row for each of the clients; what holds for all is in the first.
+    /// A row for each client; common values are in the first row.
     fn rows(&self) -> Vec<[String; 5]> {
         let nobody = Offered { clients: "(nobody)".to_owned(), options: Vec::new() };
         let clients = if self.clients.is_empty() { vec![&nobody] } else { self.clients.iter().collect() };
@@ -78,7 +78,7 @@ impl Offered {
     }
 }
 
-/// The words of exports(5) for these options.
+/// These options in the words of exports(5).
 fn words(options: &ExportOptions, sync_metadata: bool) -> Vec<String> {
     let squash = match options.squash {
         Squash::None => "no_root_squash",

@@ -1,10 +1,10 @@
-//! As whom the server can act.
+//! The privileges of the server.
 
 use config::Defaults;
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{CapabilitySet, capabilities};
 
-/// What this process may do that matters to exports.
+/// The privileges of this process that matter to exports.
 #[derive(Debug, Clone, Copy)]
 pub struct Privilege {
     uid: u32,
@@ -24,22 +24,22 @@ impl Privilege {
         }
     }
 
-    /// Whether this is the superuser's process.
+    /// Whether this process runs as root.
     pub fn is_superuser(&self) -> bool {
         self.uid == 0
     }
 
-    /// The user and the group that it acts as.
+    /// The user and group of this process.
     pub fn own(&self) -> (u32, u32) {
         (self.uid, self.gid)
     }
 
-    /// How exports are offered when nobody says.
+    /// The defaults of exports.
     pub fn defaults(&self) -> Defaults {
         if self.can_switch { Defaults::privileged() } else { Defaults::unprivileged(self.uid, self.gid) }
     }
 
-    /// Tells in the log what follows for exports.
+    /// Logs the consequences for exports.
     pub fn log(&self) {
         if !self.can_switch {
             tracing::info!(

@@ -1,5 +1,5 @@
-//! Directories of other servers, one inside of the other. This server does not see where one of them begins in the
-//! other, so that it cannot keep their clients apart.
+//! Detects exported directories of other servers that contain one another. This server does not see where one begins
+//! within the other, so it cannot enforce different clients or options.
 
 use client::Url;
 use config::{ExportSpec, Source};
@@ -7,8 +7,8 @@ use server::AccessRule;
 
 use crate::failure::{ExportError, Failure};
 
-/// A failure for every export of another server's directory that is inside of another export's, or has it inside, for
-/// other clients or with other options.
+/// Returns a failure for every export that contains another one of the same server, or is inside it, with other clients
+/// or options.
 pub fn failures(specs: &[ExportSpec]) -> Vec<Failure> {
     let remotes: Vec<(&ExportSpec, Url)> = specs.iter().filter_map(|spec| Some((spec, url(spec)?))).collect();
     let mut failures = Vec::new();

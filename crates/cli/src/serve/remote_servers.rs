@@ -1,4 +1,4 @@
-//! Files of other servers, which clients have copied here: read with this workspace's own client of NFSv4.2.
+//! Reads files of other servers for COPY between servers, with this workspace's client of NFSv4.2.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,22 +9,22 @@ use config::CopySource;
 use server::{RemoteError, RemoteFile, RemoteFiles, RemoteName};
 use tokio::runtime::{Builder, Runtime};
 
-/// The most bytes of one READ: more than most servers bring.
+/// The READ size: more than most servers return.
 const READ_BYTES: u32 = 1 << 20;
 
-/// How many pieces are asked for at the same time.
+/// The number of READs in flight.
 const MAX_PENDING: usize = 4;
 
-/// How long taking leave of a server may take.
+/// The time limit for ending a session.
 const CLOSE: Duration = Duration::from_secs(2);
 
-/// The servers that may be reached. None of them is spoken to before a client copies from it.
+/// The servers that may be copied from. None is contacted before a client copies from it.
 #[derive(Debug)]
 pub struct RemoteServers {
     sources: Vec<CopySource>,
 }
 
-/// A file that is being copied, with a session of its own at its server.
+/// A file that is being copied, with its own session at its server.
 struct Reading {
     runtime: Runtime,
     client: Client,
@@ -48,7 +48,7 @@ impl RemoteFiles for RemoteServers {
             tracing::error!(%error, "cannot start to copy from another server");
             RemoteError::Failed
         })?;
-        // The stateid says on whose behalf it is read.
+        // The stateid identifies the client that authorized the read.
         let options = Options { credentials: Credentials::None, max_pending: MAX_PENDING, ..Options::default() };
         let server = name.address.ip().to_string();
         let connect = Client::connect(name.address, &server, MinorVersion::V2, &options);
@@ -61,7 +61,7 @@ impl RemoteFiles for RemoteServers {
 }
 
 impl RemoteFile for Reading {
-    /// Reads in pieces that are asked for at the same time.
+    /// Reads with several READs in flight.
     fn read(&mut self, offset_bytes: u64, count: u32) -> Result<Vec<u8>, RemoteError> {
         let piece = |number: u32| {
             let begin = count.min(number * READ_BYTES);
@@ -73,7 +73,7 @@ impl RemoteFile for Reading {
         for piece in [first, second, third, fourth] {
             let piece = piece?;
             bytes.extend_from_slice(&piece.bytes);
-            // What comes behind a short piece does not follow it.
+            // Replies behind a short one leave a gap.
             if piece.bytes.len() < READ_BYTES as usize {
                 break;
             }
@@ -97,7 +97,7 @@ impl Drop for Reading {
     }
 }
 
-/// Why the other server does not bring the bytes.
+/// Translates an error of the other server.
 fn cause(error: &Error) -> RemoteError {
     tracing::warn!(%error, "cannot read from another server");
     match error.reason() {

@@ -1,4 +1,4 @@
-//! Directories of other servers, which are served on.
+//! Mounts directories of other servers, for re-export.
 
 use std::sync::OnceLock;
 
@@ -8,21 +8,21 @@ use vfs::FileKind;
 
 use crate::failure::ExportError;
 
-/// The threads that receive from other servers, which is little work: the calls wait on the server's own threads.
+/// The threads that receive from other servers. This is little work: requests wait on the server's own threads.
 const RUNTIME_THREADS: usize = 1;
 
-/// What speaks to other servers, once there is one.
+/// The runtime of the client, once it is started.
 #[derive(Default)]
 pub struct Remotes {
     runtime: OnceLock<Runtime>,
 }
 
 impl Remotes {
-    /// Mounts the directory that `url` names. Unless the URL says `soft`, calls wait for as long as its server is away, as clients of
-    /// a server that is away do.
+    /// Mounts the directory at `url`. Unless the URL says `soft`, requests wait as long as its server is unreachable,
+    /// like those of any client.
     ///
     /// # Errors
-    /// When the URL is none, its server does not answer or refuses, or there is no such directory.
+    /// When the URL is wrong, its server does not answer or refuses, or there is no such directory.
     pub fn open(&self, url: &str) -> Result<RemoteFs, ExportError> {
         let url: Url = url.parse()?;
         let runtime = self.runtime()?;

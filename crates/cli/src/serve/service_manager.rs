@@ -1,4 +1,4 @@
-//! Telling systemd how the server does (sd_notify(3)), when it started us and wants to know.
+//! Notifies systemd of the server's state (sd_notify(3)), if it started the server and requests that.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The service manager, if there is one.
+/// The connection to the service manager, if there is one.
 pub struct ServiceManager(Option<Channel>);
 
 struct Channel {
@@ -18,7 +18,7 @@ struct Channel {
 }
 
 impl ServiceManager {
-    /// The one that `NOTIFY_SOCKET` names.
+    /// Connects to the socket in `NOTIFY_SOCKET`.
     pub fn from_environment() -> ServiceManager {
         let Some(name) = env::var_os("NOTIFY_SOCKET") else { return ServiceManager(None) };
         match Channel::open(&name) {
@@ -30,12 +30,12 @@ impl ServiceManager {
         }
     }
 
-    /// Requests are answered from now on.
+    /// The server is ready for requests.
     pub fn ready(&self) {
         self.tell("READY=1");
     }
 
-    /// The configuration is being read again; [`ServiceManager::ready`] ends that.
+    /// The server reloads its configuration; [`ServiceManager::ready`] ends that.
     pub fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
@@ -56,7 +56,7 @@ impl ServiceManager {
 }
 
 impl Channel {
-    /// The name is a path, or one that begins with `@` in the abstract name space.
+    /// The name is a path, or in the abstract name space if it begins with `@`.
     fn open(name: &OsStr) -> io::Result<Channel> {
         let address = match name.as_bytes().strip_prefix(b"@") {
             Some(abstract_name) => SocketAddr::from_abstract_name(abstract_name)?,

@@ -20,13 +20,13 @@ use super::write_log::ServedLog;
 use super::{Flags, how_to_mount, remote_overlap, reply_flags, start, storage_flags, summary};
 use crate::failure::{Failure, explain};
 
-/// How long calls that were accepted may take when the server is told to end.
+/// The time limit for accepted requests during a shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
 
-/// The most ways to mount that are printed.
+/// The maximum number of mount commands that are printed.
 const MAX_PRINTED: usize = 32;
 
-/// A running server, and what a reload needs.
+/// A running server, and what a reload requires.
 pub struct Serving {
     daemon: Arc<Daemon>,
     manager: ServiceManager,
@@ -35,10 +35,10 @@ pub struct Serving {
     flush_counters: Arc<FlushCounters>,
 }
 
-/// What is served, and how it is read again.
+/// The exports, and how to reload them.
 struct Configuration {
     sources: Sources,
-    /// What the command line says of how the server runs; the file says the rest.
+    /// The settings of the command line, which override those of the file.
     flags: ServerSettings,
     /// The settings in force.
     settings: ServerSettings,
@@ -49,10 +49,10 @@ struct Configuration {
 }
 
 impl Serving {
-    /// Starts to serve what was loaded.
+    /// Starts to serve a loaded configuration.
     ///
     /// # Errors
-    /// When anything of it cannot be served.
+    /// When any of it cannot be served.
     pub fn start((flags, budget): (&Flags, Budget), sources: Sources, loaded: Loaded) -> Result<Serving, Failure> {
         let privilege = Privilege::of_this_process();
         let settings = flags.settings().or(loaded.settings.clone());
@@ -89,7 +89,7 @@ impl Serving {
         Ok(Serving { daemon, manager, configuration, read_ahead, flush_counters })
     }
 
-    /// Serves until a signal says that it is enough, and what was accepted is finished.
+    /// Serves until a signal ends the server and accepted requests are complete.
     pub fn until_told(mut self, mut signals: Signals) {
         let handle = signals.handle();
         let mut is_ending = false;
@@ -122,7 +122,7 @@ impl Serving {
         }
     }
 
-    /// Ends the server; `signals` end when it has.
+    /// Shuts the server down; `signals` are closed afterwards.
     fn end(&self, signals: Handle) {
         tracing::info!(grace = ?SHUTDOWN_GRACE, "stopping: completing accepted requests");
         self.manager.stopping();
@@ -169,7 +169,7 @@ impl Serving {
 }
 
 impl Configuration {
-    /// Makes exports of what was loaded.
+    /// Makes exports from a loaded configuration.
     fn exports(&mut self, mut loaded: Loaded) -> Result<Vec<Export>, Failure> {
         config::check_exposure(&self.addresses, &loaded.exports)?;
         for remark in &loaded.remarks {
@@ -189,7 +189,7 @@ impl Configuration {
     }
 }
 
-/// Addresses as a user writes them.
+/// Lists addresses in the user's notation.
 fn listed(addresses: &[SocketAddr]) -> String {
     addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",")
 }

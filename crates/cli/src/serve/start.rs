@@ -1,4 +1,4 @@
-//! From settings to a running server.
+//! Turns settings into options of a server.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -15,13 +15,13 @@ use super::remote_servers::RemoteServers;
 use super::reply_flags;
 use crate::failure::Failure;
 
-/// What part of the memory the state of clients may take: a quarter, so that it fits beside messages, files and other programs.
+/// The state of clients may take a quarter of the memory, which leaves room for messages, files and other programs.
 const STATE_SHARE: usize = 4;
 
-/// What the server is started with.
+/// The options of the server.
 ///
 /// # Errors
-/// When the sockets that were handed over are of no use.
+/// When inherited sockets cannot be used.
 pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Options, Failure> {
     let inherited = net::inherited_sockets()?;
     let defaults = Options::default();
@@ -43,7 +43,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         send_path: reply_flags::send_path(&settings.reply),
         sendfile_bytes: sendfile_bytes(settings, defaults.sendfile_bytes),
         gather_writes: settings.storage.gather_writes.unwrap_or(defaults.gather_writes),
-        // Descriptors and memory limit all of them together (`descriptors.rs`).
+        // Descriptors and memory limit all threads together (`descriptors.rs`).
         open_files_per_worker: settings.open_files.unwrap_or(usize::MAX),
         open_file_idle: settings.open_file_idle.unwrap_or(defaults.open_file_idle),
         remote_files: settings.copy_from.clone().map(|sources| Box::new(RemoteServers::new(sources)) as _),
@@ -52,10 +52,10 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
     })
 }
 
-/// Every address that the server will listen on.
+/// All addresses that the server will listen on.
 ///
 /// # Errors
-/// When an inherited file descriptor is no socket.
+/// When an inherited file descriptor is not a socket.
 pub fn addresses(options: &Options) -> Result<Vec<SocketAddr>, Failure> {
     let inherited = options.inherited.iter().map(local_address);
     options.listen.iter().copied().map(Ok).chain(inherited).collect()
@@ -67,7 +67,7 @@ fn local_address(socket: &OwnedFd) -> Result<SocketAddr, Failure> {
     address.try_into().map_err(|_| failed(io::ErrorKind::AddrNotAvailable.into()))
 }
 
-/// Where to listen: where somebody says, else on the inherited sockets alone, else on loopback.
+/// The addresses: the configured ones, else only inherited sockets, else loopback.
 fn listen(settings: &ServerSettings, is_activated: bool) -> Vec<SocketAddr> {
     if let Some(listen) = &settings.listen {
         return listen.clone();
@@ -100,7 +100,7 @@ fn read_plus(setting: ReadPlus) -> ReadPlusMode {
     }
 }
 
-/// From which size on replies leave their data in the file.
+/// The minimum size of a READ for sendfile.
 fn sendfile_bytes(settings: &ServerSettings, default: Option<u32>) -> Option<u32> {
     let bytes = settings.sendfile_bytes.unwrap_or(default);
     bytes.filter(|_| reply_flags::sends_from_files(&settings.reply))

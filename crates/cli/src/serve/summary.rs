@@ -5,7 +5,7 @@ use fs_host::{FlushCounts, ReadAheadMode};
 use net::Counters;
 use stable::Status;
 
-/// Logs what was done since the start: the most important counters at level info, all others at level debug.
+/// Logs the counters since the start: the most important ones at level info, others at level debug.
 pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode, event: &str) {
     let counters = daemon.net_counters();
     log_work(&counters, event);
@@ -32,7 +32,7 @@ pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode, event: &str) {
     }
 }
 
-/// Logs how changes came to stable storage.
+/// Logs the flushes to stable storage.
 pub fn log_flushes(counts: FlushCounts) {
     tracing::debug!(
         flushes = counts.flushes,
@@ -42,7 +42,7 @@ pub fn log_flushes(counts: FlushCounts) {
     );
 }
 
-/// Logs how full and how old the write log is, and what it has done.
+/// Logs size, age and counters of the write log.
 pub fn log_write_log(status: &Status) {
     tracing::info!(
         used_bytes = status.used_bytes,
@@ -57,7 +57,7 @@ pub fn log_write_log(status: &Status) {
     );
 }
 
-/// The whole of it. What went wrong is told only if it did.
+/// Logs the counters of the event loops. Counters of problems are only logged if they are not zero.
 fn log_work(counters: &Counters, event: &str) {
     let if_any = |count: u64| (count > 0).then_some(count);
     tracing::info!(

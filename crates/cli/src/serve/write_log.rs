@@ -13,20 +13,20 @@ use crate::failure::{ExportError, Failure};
 const DEFAULT_SIZE_BYTES: u64 = 256 << 20;
 const PERCENT: f64 = 100.0;
 
-/// A write log that was opened for a server.
+/// The open write log of a server.
 pub struct ServedLog {
     log: Arc<WriteLog>,
-    /// Where it is, unless it is in memory.
+    /// Its path, unless it is in memory.
     path: Option<PathBuf>,
     is_started: bool,
 }
 
 impl ServedLog {
-    /// Opens the log that the settings ask for, and makes it if it is missing.
+    /// Opens the configured log, and creates it if it is missing.
     ///
     /// # Errors
-    /// When it cannot be opened, when clients could change it by one of `exports`, or the settings make no sense
-    /// together.
+    /// When it cannot be opened, when clients could change it through one of `exports`, or the settings contradict each
+    /// other.
     pub fn open(
         settings: &WriteLogSettings,
         (state_dir, exports): (Option<&Path>, &[ExportSpec]),
@@ -56,7 +56,7 @@ impl ServedLog {
     /// Puts the log in front of a directory.
     ///
     /// # Errors
-    /// When clients could read the log, and when changes cannot be made again.
+    /// When clients could read the log, and when changes cannot be replayed.
     pub fn attach(&self, dir: &Path, inner: Arc<dyn FileSystem>) -> Result<Arc<dyn FileSystem>, ExportError> {
         self.path.iter().try_for_each(|path| check_not_inside(path, dir))?;
         let (fs, replayed) = self.log.attach(&dir.to_string_lossy(), inner)?;
@@ -64,8 +64,8 @@ impl ServedLog {
         Ok(Arc::new(fs))
     }
 
-    /// Starts the log for the directories that are attached: it drops what it had before. Their requests must be among the
-    /// kept replies then.
+    /// Starts the log for the attached directories, and drops earlier records. Their requests must be among the kept
+    /// replies then.
     pub fn starter(&mut self) -> daemon::BeforeRequests {
         self.is_started = true;
         let log = Arc::clone(&self.log);
@@ -75,16 +75,16 @@ impl ServedLog {
         })
     }
 
-    /// Lets go of other directories, once the log was started.
+    /// Detaches all other directories, after the log was started.
     ///
     /// # Errors
-    /// When their changes cannot be brought to storage.
+    /// When their changes cannot be flushed.
     pub fn keep(&self, dirs: &[PathBuf]) -> Result<(), WriteLogError> {
         let names: Vec<_> = dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
         if self.is_started { self.log.keep(&names) } else { Ok(()) }
     }
 
-    /// The changes of names that requests had made before a power failure.
+    /// The name changes that requests made before a power failure.
     pub fn take_made_changes(&self) -> Vec<MadeBefore> {
         let made = self.log.take_made_changes().into_iter();
         made.map(|MadeChange { ticket, file }| MadeBefore { ticket, file }).collect()
@@ -97,12 +97,12 @@ impl ServedLog {
         }
     }
 
-    /// Ends the log; the server has ended.
+    /// Closes the log after the server has ended.
     pub fn close(&self) {
         self.log.close();
     }
 
-    /// How the log is doing.
+    /// The state of the log.
     pub fn status(&self) -> Status {
         self.log.status()
     }
@@ -114,7 +114,7 @@ fn check_outside(path: &Path, spec: &ExportSpec) -> Result<(), Failure> {
 }
 
 fn check_not_inside(path: &Path, dir: &Path) -> Result<(), ExportError> {
-    // A directory that is not there is told later.
+    // A missing directory is reported later.
     if dir.exists() && fs_host::is_inside(path, dir).unwrap_or(true) {
         return Err(ExportError::WriteLogInside { path: path.to_owned() });
     }
@@ -146,7 +146,7 @@ fn options(settings: &WriteLogSettings, state_dir: &Path) -> Options {
     }
 }
 
-/// Tells what was made again.
+/// Logs what was replayed.
 pub fn tell(dir: &Path, replayed: &Replayed) {
     let Replayed { records, compared, made, names, data_bytes, conflicts } = *replayed;
     let dir = dir.display();

@@ -1,4 +1,4 @@
-//! The other end of a test, as the user names it.
+//! Parses the address of a test's other end.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 

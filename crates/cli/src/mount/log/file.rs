@@ -13,11 +13,11 @@ use crate::remote::time_text;
 
 /// The name of the file.
 const NAME: &str = "wharf-mount.log";
-/// How long the file gets before it becomes the old one, which takes the place of the one before.
+/// The size at which the file is rotated; one old file is kept.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The path of the file: in what systemd gives, else `/var/log` for the superuser, else the user's own state directory.
-/// `None` when there is no home either.
+/// The path of the file: in systemd's directory, else `/var/log` for root, else the user's state directory. `None` if
+/// there is no home either.
 pub(super) fn path() -> Option<PathBuf> {
     let given = env::var_os("LOGS_DIRECTORY").map(PathBuf::from).filter(|path| path.is_absolute());
     let own = || match rustix::process::geteuid().is_root() {
@@ -27,12 +27,12 @@ pub(super) fn path() -> Option<PathBuf> {
     given.or_else(own).map(|dir| dir.join(NAME))
 }
 
-/// Opens the file to write behind what is in it, and begins a new one when it is too long.
+/// Opens the file for appending, and rotates it when it is too long.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     if let Some(dir) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     }
-    // Who may make links where it is may not choose what the superuser writes to.
+    // Other users' symbolic links must not redirect what root writes.
     let flags = OFlags::NOFOLLOW.bits() as i32;
     let open = || File::options().append(true).create(true).mode(0o600).custom_flags(flags).open(path);
     let file = open()?;
@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     open()
 }
 
-/// Adds a line with the time and this process. Every line opens the file anew: another mount may have begun a new one.
+/// Appends a line with the time and process ID. Opens the file each time, because another mount may have rotated it.
 pub(super) fn write(path: &Path, line: &[u8]) -> io::Result<()> {
     let now = time_text(SystemTime::now().into());
     let mut text = format!("{now} wharf[{}]: ", process::id()).into_bytes();

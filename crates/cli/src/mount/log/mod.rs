@@ -1,5 +1,4 @@
-//! Where a mount's log goes: to standard error while there is somebody to read it, and after that to the system's log,
-//! or to a file where there is none.
+//! The log of a mount: standard error in the foreground, then the system's log, or a file where there is none.
 
 mod file;
 
@@ -12,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Where the system's log listens.
+/// The socket of the system's log.
 const SYSTEM_LOG: &str = "/dev/log";
 /// A daemon's notice (RFC 5424 §6.2.1).
 const PRIORITY: u32 = 3 << 3 | 5;
@@ -35,18 +34,18 @@ pub fn start() -> Log {
 }
 
 impl Log {
-    /// Says that from now on nobody reads standard error. Says whether that was not so already.
+    /// Switches away from standard error. Returns whether it was in use.
     pub fn leave_terminal(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
     }
 
-    /// Whether nobody reads standard error any more.
+    /// Whether standard error is no longer in use.
     pub fn has_left_terminal(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// Tells on standard error where messages go from now on, when that is not the system's log.
+/// Prints to standard error where messages go from now on, unless it is the system's log.
 pub fn tell_place() {
     if UnixDatagram::unbound().and_then(|socket| socket.connect(SYSTEM_LOG)).is_ok() {
         return;
@@ -78,7 +77,7 @@ impl<'a> MakeWriter<'a> for Log {
 pub enum Line {
     /// For standard error.
     Terminal,
-    /// For the system's log, which takes it whole.
+    /// For the system's log, which takes whole messages.
     System(Vec<u8>),
 }
 
@@ -100,13 +99,13 @@ impl Drop for Line {
         let Line::System(line) = self else { return };
         let line = line.trim_ascii();
         if !line.is_empty() && send(line).is_err() {
-            // Without the file either there is nobody left to tell.
+            // If the file fails too, the message is lost.
             let _ = file::path().map(|path| file::write(&path, line));
         }
     }
 }
 
-/// Gives a line to the system's log.
+/// Sends a line to the system's log.
 fn send(line: &[u8]) -> io::Result<usize> {
     let message = [format!("<{PRIORITY}>wharf[{}]: ", process::id()).as_bytes(), line].concat();
     UnixDatagram::unbound()?.send_to(&message, SYSTEM_LOG)

@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use super::Settings;
 
-/// Options as they were written, which are known to make sense.
+/// Validated options, as written.
 #[derive(Debug, Clone)]
 pub struct OptionList(String);
 
@@ -22,13 +22,13 @@ impl FromStr for OptionList {
     }
 }
 
-/// Why an option makes no sense.
+/// Why an option is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    /// There is none of this name.
+    /// The option is unknown.
     #[error("unknown option '{0}'; wharf mount --help lists all options, and sloppy ignores unknown ones")]
     Unknown(String),
-    /// It asks for what cannot be had.
+    /// The option is not supported.
     #[error("option '{name}' is not supported: {reason}")]
     Refused {
         /// The option.
@@ -36,13 +36,13 @@ pub enum OptionError {
         /// Why.
         reason: &'static str,
     },
-    /// It needs a value and has none.
+    /// It requires a value.
     #[error("option '{0}' requires a value: write {0}=VALUE")]
     NoValue(String),
-    /// It has a value and takes none.
+    /// It takes no value.
     #[error("option '{0}' takes no value")]
     HasValue(String),
-    /// The value is not one of the option's.
+    /// The value is invalid.
     #[error("invalid value '{value}' of option '{name}': {expected}")]
     Value {
         /// The option.

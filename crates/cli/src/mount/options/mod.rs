@@ -14,22 +14,22 @@ pub use error::{OptionError, OptionList};
 use names::{ASSIGNMENTS, FLAGS, OTHERS, REFUSED, WITHOUT_EFFECT};
 use value::Value;
 
-/// What the kernel asks for at once when it does not read ahead yet: a little of that is kept here, too, for its neighbours.
+/// The size of the kernel's reads before it reads ahead. A few of them are cached here for neighbouring reads.
 const MAX_KEPT_READ_BYTES: u64 = 128 * 1024;
 
-/// What all options together say.
+/// The effect of all options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// How to talk to the server.
     pub client: client::Options,
     /// How to mount.
     pub mount: mount::Options,
-    /// How long to try again when the server does not answer at first.
+    /// How long to retry if the server does not answer at first.
     pub retry: Option<Duration>,
-    /// Whether to go on trying behind the caller's back.
+    /// Whether to continue in the background.
     pub is_background: bool,
     keeps_attributes: bool,
-    /// Where a server of NFSv4.0 calls: the address and the port, as far as they are named.
+    /// The callback address and port for NFSv4.0, as far as given.
     called_at: (Option<IpAddr>, Option<u16>),
 }
 
@@ -48,10 +48,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Does what a list of options says, from its left to its right.
+    /// Applies a list of options from left to right.
     ///
     /// # Errors
-    /// An [`OptionError`] for the first that makes no sense.
+    /// An [`OptionError`] for the first wrong one.
     pub fn apply(&mut self, list: &str) -> Result<(), OptionError> {
         let words = || list.split(',').filter(|word| !word.is_empty());
         let is_sloppy = words().any(|word| word == "sloppy");
@@ -78,7 +78,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Draws the conclusions that depend on several options.
+    /// Applies the combined effects of several options.
     pub fn finish(mut self) -> Settings {
         if !self.keeps_attributes {
             // nfs(5): noac is actimeo=0 and sync.
@@ -87,7 +87,7 @@ impl Settings {
         }
         self.client.callback_address = match self.called_at {
             (None, None) => None,
-            // nfs(5): this says that no delegations are wanted.
+            // nfs(5): this disables delegations.
             (Some(address), _) if address.is_unspecified() => None,
             (address, port) => {
                 let any = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -107,7 +107,7 @@ impl Settings {
         self
     }
 
-    /// Lets the kernel alone read ahead, and keep what it reads ahead: a second copy here would take as long again.
+    /// Leaves read-ahead and its cache to the kernel: a second copy here would cost as much again.
     pub fn leave_reads_to_kernel(&mut self) {
         if !self.mount.is_direct {
             let caching = &mut self.client.caching;
@@ -115,12 +115,12 @@ impl Settings {
         }
     }
 
-    /// What users mount lends nobody its owner's rights (mount(8), `owner` and `group`).
+    /// Users' mounts must not grant the rights of a file's owner (mount(8), `owner` and `group`).
     fn distrust_files(&mut self) {
         (self.mount.allows_devices, self.mount.allows_set_ids) = (false, false);
     }
 
-    /// What any user mounts is not run either (mount(8), `user` and `users`).
+    /// Users' mounts must not execute programs either (mount(8), `user` and `users`).
     fn distrust_programs(&mut self) {
         self.distrust_files();
         self.mount.allows_programs = false;
@@ -170,7 +170,7 @@ impl Settings {
     }
 }
 
-/// Does nothing for an option that is to have no effect.
+/// Accepts an option without effect.
 fn pass_over(name: &str) -> Result<(), OptionError> {
     if WITHOUT_EFFECT.contains(&name) || OTHERS.iter().any(|prefix| name.starts_with(prefix)) {
         return Ok(());
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(called_at("clientaddr=2001:db8::7,callbackport=9"), Some("[2001:db8::7]:9".to_owned()));
         assert_eq!(called_at("callbackport=9"), Some("0.0.0.0:9".to_owned()));
         assert_eq!(called_at("callbackport=0"), Some("0.0.0.0:0".to_owned()));
-        // nfs(5): no delegations are wanted.
+        // nfs(5): this disables delegations.
         assert_eq!((called_at("clientaddr=0.0.0.0"), called_at("clientaddr=::,callbackport=9")), (None, None));
     }
 

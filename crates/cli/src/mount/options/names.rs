@@ -1,4 +1,4 @@
-//! Which options there are, and what each does.
+//! The options and their effects.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use client::Transport;
 use super::value::Value;
 use super::{OptionError, Settings};
 
-/// What an option without a value does.
+/// The effect of an option without a value.
 pub(super) type Flag = fn(&mut Settings);
 
 pub(super) const FLAGS: &[(&str, Flag)] = &[
@@ -55,7 +55,7 @@ pub(super) const FLAGS: &[(&str, Flag)] = &[
     ("fg", |all| all.is_background = false),
 ];
 
-/// What an option with a value does.
+/// The effect of an option with a value.
 pub(super) type Assignment = fn(&mut Settings, &Value<'_>) -> Result<(), OptionError>;
 
 pub(super) const ASSIGNMENTS: &[(&str, Assignment)] = &[
@@ -88,8 +88,8 @@ pub(super) const ASSIGNMENTS: &[(&str, Assignment)] = &[
     ("xprtsec", |_, value| value.transport_security()),
 ];
 
-/// Options that change nothing here: the server keeps the times of access, what this client does anyway needs no option, and the rest is for
-/// other programs or only makes Linux' own client faster.
+/// Options without effect: the server keeps access times, the client behaves so anyway, or they are for other programs
+/// or tune Linux' own client.
 pub(super) const WITHOUT_EFFECT: &[&str] = &[
     "defaults",
     "atime",
@@ -141,10 +141,10 @@ pub(super) const WITHOUT_EFFECT: &[&str] = &[
     "sloppy",
 ];
 
-/// What the names of options begin with that are for other programs (mount(8), "x-").
+/// The prefixes of options for other programs (mount(8), "x-").
 pub(super) const OTHERS: [&str; 2] = ["x-", "X-"];
 
-/// Options that promise what this mount cannot do, and why.
+/// Options that this mount cannot support, with the reasons.
 pub(super) const REFUSED: &[(&str, &str)] = &[
     ("rdma", "Wharf supports TCP and UDP only"),
     ("mounthost", "the MOUNT service must run at the NFS server; mountport= sets its port"),

@@ -6,7 +6,7 @@ use client::{NameCaching, Transport};
 
 use super::OptionError;
 
-/// The most bytes of a transfer, and what stands for fewer than a KiB, as nfs(5) has both.
+/// The maximum transfer size, and the one used for values below 1 KiB, as in nfs(5).
 const MAX_TRANSFER_BYTES: u32 = 1 << 20;
 const SMALL_TRANSFER_BYTES: u32 = 4096;
 
@@ -39,17 +39,17 @@ impl Value<'_> {
         if tenths == 0 { Err(self.wrong(expected)) } else { Ok(Duration::from_millis(100) * tenths) }
     }
 
-    /// Whether the transport is wanted over IPv6 alone, by its netid (nfs(5), `proto`).
+    /// Whether the netid requires IPv6 (nfs(5), `proto`).
     pub(super) fn is_of_ipv6(&self) -> bool {
         self.text.ends_with('6')
     }
 
-    /// The port of NFS; nfs(5) has 0 for asking rpcbind in NFSv4 too.
+    /// The NFS port; 0 asks rpcbind, for NFSv4 too, as in nfs(5).
     pub(super) fn nfs_port(&self) -> Result<u16, OptionError> {
         self.number("ports are 1 to 65535, and 0 asks rpcbind")
     }
 
-    /// A port; nfs(5) has 0 for asking rpcbind.
+    /// A port; 0 asks rpcbind, as in nfs(5).
     pub(super) fn port(&self) -> Result<Option<u16>, OptionError> {
         self.number("ports are 1 to 65535, and 0 asks rpcbind").map(|port| Some(port).filter(|port| *port != 0))
     }
@@ -70,7 +70,7 @@ impl Value<'_> {
         if (1..=client::Options::MAX_CONNECTIONS).contains(&count) { Ok(count) } else { Err(self.wrong(expected)) }
     }
 
-    /// A number of bytes, which nfs(5) brings to a whole number of KiB in reach.
+    /// A number of bytes, rounded down to KiB and limited, as in nfs(5).
     pub(super) fn transfer(&self) -> Result<u32, OptionError> {
         let bytes =
             config::parse_size(self.text).map_err(|_| self.wrong("expected a number of bytes, such as 65536 or 1M"))?;
@@ -86,7 +86,7 @@ impl Value<'_> {
         }
     }
 
-    /// Flavours with colons between them, of which one has to be there.
+    /// Security flavours separated by colons; one must be supported.
     pub(super) fn security(&self) -> Result<(), OptionError> {
         let is_there = self.text.split(':').any(|flavour| flavour == "sys");
         if is_there { Ok(()) } else { Err(self.wrong("only sys is possible: Wharf does not support Kerberos")) }
@@ -96,7 +96,7 @@ impl Value<'_> {
         if self.text == "none" { Ok(()) } else { Err(self.wrong("only none is possible: TLS is not supported")) }
     }
 
-    /// Whether listings bring the files.
+    /// Whether listings use READDIRPLUS.
     pub(super) fn plus(&self) -> Result<bool, OptionError> {
         match self.text {
             "force" => Ok(true),
@@ -105,7 +105,7 @@ impl Value<'_> {
         }
     }
 
-    /// Whether a write waits for the server.
+    /// Whether writes are synchronous.
     pub(super) fn waits(&self) -> Result<bool, OptionError> {
         match self.text {
             "lazy" | "eager" => Ok(false),
@@ -123,7 +123,7 @@ impl Value<'_> {
         }
     }
 
-    /// Which locks are the server's: those of `fcntl`, and those of `flock`.
+    /// Which locks go to the server: those of `fcntl`, and those of `flock`.
     pub(super) fn servers_locks(&self) -> Result<(bool, bool), OptionError> {
         match self.text {
             "none" => Ok((true, true)),

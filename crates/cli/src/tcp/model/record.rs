@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use super::Done;
 
-/// What `--json` shows of a run.
+/// A run in `--json`.
 #[derive(Debug, Serialize)]
 pub struct RunRecord {
     limit: &'static str,
@@ -24,7 +24,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// What came of a run.
+    /// The record of a run.
     pub fn new(done: &Done) -> RunRecord {
         let Done { limit, rule, buffers, outcome } = done;
         let tally = &outcome.tally;

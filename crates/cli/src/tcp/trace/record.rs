@@ -1,7 +1,7 @@
 use segments::trace::{Flow, MssSource, Tally, Trace};
 use serde::Serialize;
 
-/// What `--json` shows of a capture.
+/// A capture in `--json`.
 #[derive(Debug, Serialize)]
 pub struct TraceRecord {
     tcp_packets: u64,
@@ -43,7 +43,7 @@ struct TallyRecord {
 }
 
 impl TraceRecord {
-    /// What is known of a capture.
+    /// The record of a capture.
     pub fn new(trace: &Trace) -> TraceRecord {
         TraceRecord {
             tcp_packets: trace.tcp_packets,
