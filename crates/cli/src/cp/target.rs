@@ -1,5 +1,5 @@
 //! Finds the target of a copy: the path that the user names, or a name in an existing directory (cp(1)). With --resume,
-//! a directory that is itself a copy of the same original, complete or not, is completed instead.
+//! and with --overwrite for an incomplete copy, a directory that is a copy of the same original is completed instead.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
