@@ -29,8 +29,8 @@ pub enum ExportError {
     },
     /// Clients could bypass the rules of one export through the other.
     #[error(
-        "it and {other} contain one another at another server, but have different clients or options, which this \
-         server cannot enforce; give both the same clients and options"
+        "it overlaps {other} at another server, where this server cannot enforce different clients or options; give both \
+         the same clients and options"
     )]
     Overlap {
         /// The name of the other export.

@@ -140,8 +140,8 @@ struct ServerFlags {
     /// holes, `zeros` also reports blocks of zeros. [default: extents]
     #[arg(long, value_name = "WHAT")]
     read_plus: Option<ReadPlusFlag>,
-    /// Send the data of READs of at least this size with sendfile instead of copying, where it cannot block (tmpfs); or
-    /// `never`. [default: 24K]
+    /// Send the data of READs of at least this size with sendfile instead of copying, if it is in memory; or `never`.
+    /// [default: 24K]
     #[arg(long, value_name = "SIZE", value_parser = parse_sendfile)]
     sendfile: Option<Sendfile>,
     /// Number of open files that each thread caches; 0 opens and closes the file for each READ and WRITE. [default:
