@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[allow(dead_code, reason = "a part of it is enough here")]
+#[path = "all/echo/mod.rs"]
 mod echo;
 
 use std::io::Write;

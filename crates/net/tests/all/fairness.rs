@@ -2,17 +2,14 @@
 //!
 //! The loop is held in a call while the clients send, so that the order does not depend on the clock.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::sync::atomic::Ordering;
 
-use echo::{Echo, PATIENCE, TestServer, exchange, framed, read_answer, wait_until};
 use net::{Limits, Server};
 use rustix::net::{AddressFamily, SocketType};
+
+use crate::echo::{Echo, PATIENCE, TestServer, exchange, framed, read_answer, wait_until};
 
 /// How many messages a client of a busy connection sends at once.
 const DEEP: usize = 64;

@@ -1,13 +1,10 @@
 //! Messages over UDP.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use echo::{PATIENCE, TestServer, framed_with, pattern, wait_until};
 use net::Limits;
+
+use crate::echo::{PATIENCE, TestServer, framed_with, pattern, wait_until};
 
 fn socket_to(address: SocketAddr) -> UdpSocket {
     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };

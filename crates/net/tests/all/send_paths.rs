@@ -1,15 +1,12 @@
 //! Answers over TCP, however they are sent.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::Write;
 use std::num::NonZero;
 use std::time::Duration;
 
-use echo::{TestServer, framed, framed_with, pattern, read_answer};
 use net::SendPath;
+
+use crate::echo::{TestServer, framed, framed_with, pattern, read_answer};
 
 /// Every way to send that the switches make.
 fn all_paths() -> impl Iterator<Item = SendPath> {

@@ -1,14 +1,12 @@
 //! What the service sends on its own account.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
-use echo::{PATIENCE, TestServer, exchange, framed, pattern, read_answer, wait_until};
 use net::{Limits, NetError};
+
+use crate::echo;
+use crate::echo::{PATIENCE, TestServer, exchange, framed, pattern, read_answer, wait_until};
 
 /// The number of the connection that a stream is the other end of.
 fn number_of(stream: &mut TcpStream) -> u64 {

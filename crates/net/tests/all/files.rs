@@ -1,16 +1,14 @@
 //! Answers with parts of files in them.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::fs::File;
 use std::io::Write;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use echo::{PATIENCE, TestServer, framed, framed_with, pattern, read_answer};
 use net::Limits;
+
+use crate::echo;
+use crate::echo::{PATIENCE, TestServer, framed, framed_with, pattern, read_answer};
 
 /// A file without a name that holds `bytes`.
 fn file_of(bytes: &[u8]) -> File {

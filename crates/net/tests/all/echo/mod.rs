@@ -1,5 +1,4 @@
 //! A service for tests: messages are a big-endian u32 length and that many bytes, of which the first says what to do.
-#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::fs::File;
 use std::io::{Read, Write};

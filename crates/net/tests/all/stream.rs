@@ -1,15 +1,13 @@
 //! Messages over TCP.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::time::Duration;
 
-use echo::{TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
 use net::Limits;
+
+use crate::echo;
+use crate::echo::{TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
 
 #[test]
 fn message_split_at_any_byte_is_answered() {

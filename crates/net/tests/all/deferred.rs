@@ -1,14 +1,11 @@
 //! Calls that blocking threads answer.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use echo::{TestServer, exchange, framed, read_answer, wait_until};
 use net::Limits;
+
+use crate::echo::{TestServer, exchange, framed, read_answer, wait_until};
 
 #[test]
 fn deferred_call_stalls_neither_its_connection_nor_others() {

@@ -1,15 +1,12 @@
 //! What the server knows of the answers that it has sent.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
-use echo::{TestServer, exchange, framed_with, wait_until};
 use net::{Delivery, Limits};
+
+use crate::echo::{TestServer, exchange, framed_with, wait_until};
 
 /// More than sockets hold whose owners do not read.
 const LARGE: usize = 900_000;

@@ -1,13 +1,11 @@
 //! Messages that are answered together, and large ones.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::Write;
 
-use echo::{LARGE_BYTES, TestServer, framed, pattern, read_answer, wait_until};
 use net::Limits;
+
+use crate::echo;
+use crate::echo::{LARGE_BYTES, TestServer, framed, pattern, read_answer, wait_until};
 
 /// Sends messages in one piece and checks that they all come back, in any order.
 fn echo_all(server: &TestServer, bodies: &[Vec<u8>]) {

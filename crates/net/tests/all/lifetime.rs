@@ -1,16 +1,13 @@
 //! Connections in number, and the end of a server.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use echo::{Echo, PATIENCE, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
 use net::{Limits, NetError, Server, Transport};
+
+use crate::echo::{Echo, PATIENCE, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
 
 #[test]
 fn connection_beyond_the_limit_is_closed_and_the_next_after_a_close_is_served() {

@@ -1,13 +1,10 @@
 //! A loop whose messages follow one another closely looks for the next one before it sleeps.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::time::Duration;
 
-use echo::{Echo, TestServer, exchange, wait_until};
 use net::{Limits, Server};
+
+use crate::echo::{Echo, TestServer, exchange, wait_until};
 
 /// How many messages the client sends, each when it has the answer to the last one.
 const MESSAGES: u64 = 200;

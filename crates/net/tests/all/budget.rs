@@ -1,15 +1,13 @@
 //! Clients that take as much memory, or as many connections, as they can get.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod echo;
-
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream};
 use std::time::Duration;
 
-use echo::{MAX_BYTES, TestServer, exchange, framed, framed_with, read_answer, wait_until};
 use net::{Counters, Limits};
+
+use crate::echo;
+use crate::echo::{MAX_BYTES, TestServer, exchange, framed, framed_with, read_answer, wait_until};
 
 const MIB: usize = 1 << 20;
 
