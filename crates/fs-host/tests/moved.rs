@@ -2,6 +2,8 @@
 //! whatever. A program of its own, since it counts the memory of the process.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
+#[allow(dead_code, reason = "a part of it is enough here")]
+#[path = "all/support/mod.rs"]
 mod support;
 
 use std::sync::{Mutex, PoisonError};

@@ -1,13 +1,11 @@
 //! Bytes of files.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::os::fd::AsFd;
 
-use support::*;
 use vfs::{Context, Error, FileSystem, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::HandleForm;
+
+use crate::support::*;
 
 const GIB: u64 = 1 << 30;
 

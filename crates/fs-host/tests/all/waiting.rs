@@ -1,13 +1,11 @@
 //! What a thread that may not wait leaves to others, and that it has changed nothing by then.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::ops::ControlFlow;
 
-use support::*;
 use vfs::{Context, CreateMode, Detail, Error, FileSystem, OpenMode, ReadDir, SetAttributes};
 use wharf_fs_host::HandleForm;
+
+use crate::support::*;
 
 const LOOP: Context<'static> = Context { may_block: false, ..Context::ROOT };
 

@@ -1,14 +1,12 @@
 //! An overlay has no handles that open anything, and makes another file of one that is first changed.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::ffi::CString;
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use support::*;
 use vfs::{CreateMode, Error, FileSystem, SetAttributes};
 use wharf_fs_host::HandleForm;
+
+use crate::support::*;
 
 /// Runs `test` on an export that is an overlay with one file, `low`, in its lower layer.
 fn with_overlay(test: impl FnOnce(&Export)) {

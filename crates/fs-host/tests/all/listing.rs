@@ -1,15 +1,13 @@
 //! Listings: every name that stays is given exactly once, whatever comes and goes meanwhile.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use support::*;
 use vfs::{Context, Detail, Error, FileKind, FileSystem, Listing, NewNode, ReadDir, SetAttributes};
 use wharf_fs_host::HandleForm;
+
+use crate::support::*;
 
 const NAMES: usize = 100_000;
 const CHURN: usize = 2_000;

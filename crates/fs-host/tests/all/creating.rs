@@ -1,11 +1,9 @@
 //! Creating, exclusive creating, and everything that is not a regular file.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
-mod support;
-
-use support::*;
 use vfs::{Context, CreateMode, Error, FileKind, FileSystem, NewNode, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::{HandleForm, HostOptions};
+
+use crate::support::*;
 
 const VERIFIERS: [[u8; 8]; 4] = [[0; 8], [0xff; 8], [0x80, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff], *b"verifier"];
 

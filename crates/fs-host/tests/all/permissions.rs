@@ -1,17 +1,15 @@
 //! Who owns what is made, what access lists allow, and what a caller may change. All of this needs root.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
 use rustix::fs::XattrFlags;
-use support::*;
 use vfs::{
     Access, Attributes, CreateMode, Error, FileSystem, NewNode, OpenMode, SetAttributes, SetTime, Stability, Timestamp,
 };
 use wharf_fs_host::{HandleForm, HostFs};
+
+use crate::support::*;
 
 const ALICE: u32 = 41_001;
 const BOB: u32 = 41_002;

@@ -1,16 +1,14 @@
 //! Holes, copies and extended attributes.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::sync::Arc;
 
-use support::*;
 use vfs::{
     Context, CopyRange, Error, FileSystem, Handle, OpenFile, OpenMode, Seek, SetAttributes, SetXattr, Stability,
     XattrMode, XattrName,
 };
 use wharf_fs_host::{HandleForm, HostFs};
+
+use crate::support::*;
 
 const BLOCK: u64 = 4096;
 const LOOP: Context<'static> = Context { may_block: false, ..Context::ROOT };

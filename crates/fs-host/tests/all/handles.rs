@@ -1,13 +1,11 @@
 //! Handles: they follow their file, survive a restart, go stale with it, and lead nowhere else.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::os::unix::fs::MetadataExt;
 
-use support::*;
 use vfs::{CreateMode, Error, FileSystem, Handle, NewNode, SetAttributes};
 use wharf_fs_host::HandleForm;
+
+use crate::support::*;
 
 fn make_dir(fs: &impl FileSystem, dir: &Handle, name: &str) -> Handle {
     fs.make_node(&CX, at(dir, name), NewNode::Directory, &SetAttributes::default()).unwrap().handle

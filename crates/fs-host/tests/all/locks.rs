@@ -1,14 +1,12 @@
 //! Locks of the server and of local processes meet.
-#![allow(clippy::unwrap_used, reason = "this is test code, but outside of test functions")]
-
-mod support;
 
 use std::fs::File;
 use std::process::Command;
 
-use support::Export;
 use vfs::{Context, CreateMode, FileLock, FileSystem, LockFile, LockOutcome, Name, Place, SetAttributes};
 use wharf_fs_host::{HandleForm, HostFs};
+
+use crate::support::Export;
 
 const FREE: LockOutcome = LockOutcome::Free;
 

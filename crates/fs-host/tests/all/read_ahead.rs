@@ -1,7 +1,5 @@
 //! What is read ahead of files on disk, told by the counters.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;

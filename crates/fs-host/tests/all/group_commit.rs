@@ -1,7 +1,4 @@
 //! Callers that share flushes get what they would get alone: what was acknowledged is on stable storage.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -11,9 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use support::*;
 use vfs::{CreateMode, Error, FileSystem, NewNode, OpenMode, Result, SetAttributes, Stability};
 use wharf_fs_host::{FlushCounters, FlushCounts, HandleForm, HostFs, HostOptions};
+
+use crate::support::*;
 
 const THREADS: usize = 8;
 

@@ -1,16 +1,22 @@
 //! What the tests of this crate share: directories that clean up after themselves, and short ways to call.
-#![allow(dead_code, reason = "every test program uses another part of this")]
-#![allow(clippy::unwrap_used, reason = "this is test code, but outside of test functions")]
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use vfs::{
     Caller, Context, CreateMode, Detail, Entry, FileSystem, Handle, Listing, Name, OpenMode, Place, ReadDir,
     SetAttributes, Stability,
 };
-use wharf_fs_host::{HandleForm, HostFs, HostOptions};
+use wharf_fs_host::{HandleForm, HostFs, HostOptions, OpenError};
+
+/// How long anything may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// About how long a process takes from its fork to its exec.
+const FORK_TIME: Duration = Duration::from_millis(5);
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -53,8 +59,16 @@ impl Export {
         HostOptions { handle_form, state_dir: Some(self.state()), workers: 2, ..HostOptions::default() }
     }
 
+    /// Opens the export, also right after it was closed. A program that another test starts has copies of this process's
+    /// descriptors between its fork and its exec, and with them the lock of the state.
     pub fn open(&self, form: HandleForm) -> HostFs {
-        HostFs::open(&self.path(), self.options(form)).unwrap()
+        let began = Instant::now();
+        loop {
+            match HostFs::open(&self.path(), self.options(form)) {
+                Err(OpenError::StateInUse { .. }) if began.elapsed() < PATIENCE => thread::sleep(FORK_TIME),
+                opened => return opened.unwrap(),
+            }
+        }
     }
 }
 

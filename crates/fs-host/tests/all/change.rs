@@ -1,15 +1,13 @@
 //! The change attribute moves with every change that somebody looks at.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 
-use support::*;
 use vfs::{FileSystem, Handle, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::{HandleForm, HostFs};
+
+use crate::support::*;
 
 /// How many changes are made as fast as they go: many of them within one tick of the kernel's clock.
 const CHANGES: u32 = 1000;

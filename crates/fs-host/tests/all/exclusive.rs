@@ -1,7 +1,4 @@
 //! Exclusive creates on a server that is killed at any moment: a retransmission knows its own file by the verifier.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-mod support;
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -11,9 +8,11 @@ use std::path::Path;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{Mode, OFlags, XattrFlags};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use support::*;
 use vfs::{Context, CreateMode, Entry, Error, FileSystem, Handle, Result, SetAttributes};
 use wharf_fs_host::{HandleForm, HostFs, HostOptions};
+
+use crate::support;
+use crate::support::*;
 
 const ALICE: u32 = 41_001;
 const BOB: u32 = 41_002;
