@@ -1,6 +1,8 @@
 //! Many clients with many opens: bounded memory, and ends that stall nobody.
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+#[allow(dead_code, reason = "a part of it is enough here")]
+#[path = "all/world/mod.rs"]
 mod world;
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};

@@ -3,7 +3,7 @@
 use super::*;
 use naive::{Lock, Locks, Rng};
 
-#[path = "../../tests/naive/mod.rs"]
+#[path = "../../tests/all/naive/mod.rs"]
 mod naive;
 
 const SEEDS: u64 = 60;

@@ -1,10 +1,8 @@
 //! Delegations: the policy, recall, return and revocation (RFC 8881 §10.2, §10.4).
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-mod world;
 
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 fn delegated(world: &World, client: ClientId, file: u64, how: (ShareAccess, ShareDeny)) -> DelegationAnswer {
     let mut args = open_args(client, "o", file, how);

@@ -1,10 +1,8 @@
 //! Whom a restart waits for: clients that hold something, and only until they have reclaimed it (RFC 8881 §8.4.2.1).
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-mod world;
 
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 fn reclaim(world: &World, client: ClientId, file: u64) -> Result<Opened, StateError> {
     let mut args = open_args(client, "o", file, BOTH);

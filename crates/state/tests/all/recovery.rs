@@ -1,10 +1,8 @@
 //! Restarts, grace, leases that end, and the courteous server (RFC 8881 §8.3, §8.4).
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-mod world;
 
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 fn reclaim(world: &World, client: ClientId, file: u64) -> Result<Opened, StateError> {
     let mut args = open_args(client, "o", file, BOTH);

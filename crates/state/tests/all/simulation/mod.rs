@@ -1,20 +1,19 @@
 //! Many clients of all protocols at one server: opening, locking, recalling, crashing, with requests and replies lost and
 //! repeated, the server restarted and its store failing at times, against a model of what each client may believe. The
 //! seed of a run that fails is printed; `WHARF_SEED=n` runs that one, `WHARF_SEEDS=n` runs the first n.
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod actor;
 mod host;
 mod model;
-#[path = "../world/mod.rs"]
-mod world;
 
 use std::time::Duration;
 
 use actor::{Actor, Kind, LEASE, RECALL};
 use model::{Rng, conflict};
 use state::*;
-use world::{World, key};
+
+use crate::world;
+use crate::world::{World, key};
 
 const SEEDS: u64 = 200;
 const STEPS: u32 = 400;

@@ -1,9 +1,8 @@
 //! EXCHANGE_ID, CREATE_SESSION and their counterparts (RFC 8881 §18.35–37, §18.50).
 
-mod world;
-
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 #[test]
 fn repeated_exchange_of_a_confirmed_client_keeps_its_id() {

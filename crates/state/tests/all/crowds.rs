@@ -1,10 +1,8 @@
 //! One host that asks for very much, and others that want to get in.
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-mod world;
 
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 /// Small enough to be filled in no time; an origin may have a quarter of each.
 fn small() -> World {

@@ -1,10 +1,8 @@
 //! The lock protocol of NFSv2 and NFSv3, which shares its table with NFSv4.
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-mod world;
 
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 fn lock<'a>(host: &'a str, owner: &'a str, offset: u64, length: u64) -> NlmLock<'a> {
     let range = ByteRange::nlm(offset, length).unwrap();

@@ -1,10 +1,8 @@
 //! SEQUENCE, slots, connections and callbacks (RFC 8881 §2.10, §18.46).
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-mod world;
 
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 fn execute(world: &World, client: Client, slot: u32, sequence: u32) -> SlotTurn {
     match world.sequence(client, slot, sequence).unwrap() {

@@ -2,8 +2,8 @@
 
 use state::*;
 
-use crate::actor::Actor;
-use crate::model::{BYTES, FILES, Locked, Rng};
+use crate::simulation::actor::Actor;
+use crate::simulation::model::{BYTES, FILES, Locked, Rng};
 use crate::world::{World, key};
 
 impl Actor {

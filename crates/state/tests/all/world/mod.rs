@@ -1,6 +1,4 @@
 //! A server's state driven by hand: a clock that the test turns, records that survive a restart, clients in one line.
-#![allow(dead_code, reason = "each test file uses another part of it")]
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

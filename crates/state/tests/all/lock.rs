@@ -1,10 +1,8 @@
 //! Byte-range locks of NFSv4 (RFC 8881 §9, §18.10–12).
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-mod world;
 
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 fn two(world: &World) -> ((ClientId, Stateid), (ClientId, Stateid)) {
     let (a, b) = (world.client("a").id, world.client("b").id);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use state::*;
 
-use crate::model::{BYTES, Belief, Beliefs, Deleg, FILES, Locked, Open, Rng};
+use crate::simulation::model::{BYTES, Belief, Beliefs, Deleg, FILES, Locked, Open, Rng};
 use crate::world::{self, World, exchange_args, key, session_args, set_client_id_args};
 
 pub const LEASE: Duration = Duration::from_secs(20);

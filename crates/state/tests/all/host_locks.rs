@@ -1,16 +1,12 @@
 //! The host is told what changes and nothing else, and holds exactly what clients hold. Nobody who reads waits for it.
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-#[allow(dead_code, reason = "the unit tests use another part of it")]
-mod naive;
-mod world;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use naive::{Lock, Locks, Rng};
 use state::*;
-use world::*;
+
+use crate::naive::{Lock, Locks, Rng};
+use crate::world::*;
 
 /// What a host holds, as owner 0's; what a local process holds, as another's; and how often it was called.
 #[derive(Default)]

@@ -1,9 +1,8 @@
 //! OPEN, CLOSE, OPEN_DOWNGRADE and stateids (RFC 8881 §8.2, §9, §18.16).
 
-mod world;
-
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 #[test]
 fn opens_conflict_by_access_and_deny_both_ways() {

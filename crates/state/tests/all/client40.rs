@@ -1,10 +1,8 @@
 //! NFSv4.0: client ids, owners' sequences, confirmation (RFC 7530 §9.1, §16.18, §16.33–34).
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
-
-mod world;
 
 use state::*;
-use world::*;
+
+use crate::world::*;
 
 fn begin(world: &World, owner: SeqidOwner<'_>, seqid: u32) -> Result<SeqidTurn, StateError> {
     world.state.seqid_begin(world.now, owner, seqid)
