@@ -1,9 +1,5 @@
 //! Calls that wait, as for a server that is gone: who is killed does not wait for them, and nobody else notices.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use fs_mem::{MemFs, MemOptions};
 use mount::{Options, Validity};
-use support::{LONG, Site};
 use vfs::{Context, Entry, Error, FileSystem, Found, Name, Place, Result};
+
+use crate::support::{LONG, Site};
 
 /// A file system in which to look up `slow` takes until somebody opens the gate.
 struct Gated {

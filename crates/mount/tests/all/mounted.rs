@@ -1,8 +1,5 @@
 //! File systems on real mounts: what programs see of them. Where nothing can be mounted, the tests say so.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -12,7 +9,8 @@ use std::thread;
 
 use fs_mem::{MemFs, MemOptions};
 use mount::{Options, UnmountError, Validity};
-use support::{LONG, Site};
+
+use crate::support::{LONG, Site};
 
 fn memory() -> Arc<MemFs> {
     Arc::new(MemFs::new(MemOptions::default()))
