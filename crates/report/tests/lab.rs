@@ -1,7 +1,7 @@
 //! Reports of runs whose truth is known, as texts and in a browser.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../../measure/tests/synthetic/mod.rs"]
+#[path = "../../measure/tests/all/synthetic/mod.rs"]
 mod synthetic;
 
 use std::path::{Path, PathBuf};

@@ -1,12 +1,10 @@
 //! What the analysis says of runs whose truth is known.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod synthetic;
 
 use measure::analysis::{Agreement, Results, Row, Warning, analyse, changes, rings};
 use measure::record::{Measurement, Precision, Run};
 use measure::{Error, Level, Margin, Verdict};
-use synthetic::{Server, levels, passes, run};
+
+use crate::synthetic::{Server, levels, passes, run};
 
 /// How many seeds the rates of error are counted over.
 const SEEDS: u64 = 200;

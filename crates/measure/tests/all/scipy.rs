@@ -1,5 +1,4 @@
 //! What the arithmetic says, beside what scipy 1.17.1 says: each figure has its expression above it.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use measure::{Level, Samples};
 

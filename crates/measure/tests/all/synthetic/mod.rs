@@ -1,5 +1,4 @@
 //! Runs whose truth is known: an experiment with three factors, on a server that does what the test says.
-#![allow(dead_code, reason = "each test binary uses what it needs")]
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
