@@ -1,5 +1,4 @@
 //! No call of a `FaultFs` loses what the file system inside has for it, and none gets around the faults.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};

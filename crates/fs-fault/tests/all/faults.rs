@@ -1,5 +1,4 @@
 //! What `FaultFs` promises.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
