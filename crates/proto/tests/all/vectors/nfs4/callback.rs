@@ -1,7 +1,8 @@
 //! The callback program.
 
 use super::*;
-use crate::vector;
+
+use crate::vectors::vector;
 
 /// Shows that the parts are the arguments `value` of the operation, also behind its number.
 fn cb_arguments<O: CallbackOperation>(parts: &[&str], value: O::Arguments<'static>)

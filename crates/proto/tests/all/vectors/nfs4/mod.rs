@@ -14,7 +14,7 @@ use buffer::Buffer;
 use proto::nfs4::*;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use crate::vector::{both_ways, wire};
+use crate::vectors::vector::{both_ways, wire};
 
 const OK: &str = "00000000";
 const YES: &str = "00000001";
@@ -117,5 +117,5 @@ fn bad<T: Decode<'static> + Debug>(parts: &[&str]) {
 
 /// Shows that the parts, which end right behind a length, are refused for it.
 fn too_long<T: Decode<'static>>(parts: &[&str], max: usize) {
-    crate::vector::too_long::<T>(std::any::type_name::<T>(), leaked(wire(parts)), max);
+    crate::vectors::vector::too_long::<T>(std::any::type_name::<T>(), leaked(wire(parts)), max);
 }

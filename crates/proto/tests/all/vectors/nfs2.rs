@@ -2,7 +2,7 @@
 
 use proto::nfs2::*;
 
-use crate::vector::{arguments, arguments_too_long, identity, reply, reply_bad, reply_too_long, wire};
+use crate::vectors::vector::{arguments, arguments_too_long, identity, reply, reply_bad, reply_too_long, wire};
 
 const OK: &str = "00000000";
 const YES: &str = "00000001";

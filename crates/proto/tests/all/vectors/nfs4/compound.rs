@@ -1,7 +1,8 @@
 //! COMPOUND itself, statuses and the unions over all operations.
 
 use super::*;
-use crate::vector::{self, identity};
+
+use crate::vectors::vector::{self, identity};
 
 #[test]
 fn procedures_have_the_numbers_of_the_rfc() {

@@ -1,7 +1,5 @@
 //! `docs/coverage.md` has a row for every procedure, and names tests that there are.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -83,10 +81,10 @@ fn exists(sources: &[PathBuf], file: &str, test: &str) -> bool {
         .any(|path| fs::read_to_string(path).unwrap().contains(&declaration))
 }
 
-/// Whether a source is `NAME.rs`, or `NAME/main.rs`.
+/// Whether a source is `NAME.rs`, `NAME/main.rs` or `NAME/mod.rs`.
 fn is_called(path: &Path, name: &str) -> bool {
     let stem = path.file_stem();
-    let is_main = stem.is_some_and(|stem| stem == "main");
+    let is_main = stem.is_some_and(|stem| stem == "main" || stem == "mod");
     let named = if is_main { path.parent().and_then(Path::file_name) } else { stem };
     named.is_some_and(|named| named == name)
 }

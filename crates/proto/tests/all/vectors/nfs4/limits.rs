@@ -73,7 +73,7 @@ fn directory_without_end_is_refused_at_the_limit() {
     let mut bytes = wire(&[VERIFIER]);
     bytes.extend(entry.repeat(MAX_DIR_ENTRIES));
     bytes.extend(wire(&[YES]));
-    crate::vector::too_long::<ReaddirOk<'_>>("READDIR", &bytes, MAX_DIR_ENTRIES);
+    crate::vectors::vector::too_long::<ReaddirOk<'_>>("READDIR", &bytes, MAX_DIR_ENTRIES);
 }
 
 #[test]

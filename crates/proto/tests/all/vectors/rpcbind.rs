@@ -2,7 +2,7 @@
 
 use proto::rpcbind::*;
 
-use crate::vector::{arguments, arguments_too_long, identity, reply, reply_bad, reply_too_long, wire};
+use crate::vectors::vector::{arguments, arguments_too_long, identity, reply, reply_bad, reply_too_long, wire};
 
 const YES: &str = "00000001";
 const NO: &str = "00000000";

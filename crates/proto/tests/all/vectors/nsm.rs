@@ -2,7 +2,7 @@
 
 use proto::nsm::*;
 
-use crate::vector::{arguments, arguments_too_long, both_ways, identity, reply, reply_bad, wire};
+use crate::vectors::vector::{arguments, arguments_too_long, both_ways, identity, reply, reply_bad, wire};
 
 /// The caller `me`, whose procedure is 16 of version 4 of the lock manager.
 const CALLER: &str = "00000002 'me' 0000 000186b5 00000004 00000010";

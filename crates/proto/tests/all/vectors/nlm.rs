@@ -4,7 +4,9 @@ use std::fmt::Debug;
 
 use proto::nlm::*;
 
-use crate::vector::{arguments, arguments_bad, arguments_too_long, identity, reply, reply_bad, reply_too_long, wire};
+use crate::vectors::vector::{
+    arguments, arguments_bad, arguments_too_long, identity, reply, reply_bad, reply_too_long, wire,
+};
 
 const YES: &str = "00000001";
 const NO: &str = "00000000";
