@@ -3,9 +3,7 @@
 //! Replies are sent from the file itself here, and their lengths are announced before. What is gone by the time that it would be sent is
 //! made up for with zeros, as a READ that the cut overtakes may see (the bytes of a file that is cut and grows again are zeros);
 //! the connection stays in step.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod raw;
 mod v3;
 mod v41;
 
@@ -16,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use daemon::{Daemon, Options, export_to_this_machine};
 use fs_host::{HandleForm, HostFs, HostOptions};
-use raw::Wire;
 use server::Squash;
+
+use crate::raw::{PATIENCE, Wire};
 
 /// How long the file is, and what is left of it.
 const SIZE: usize = 8 << 20;
@@ -26,8 +25,6 @@ const LEFT: usize = 100_001;
 /// The bytes of one READ, and how many are asked for: far more than sockets hold.
 const READ_BYTES: usize = 512 << 10;
 const READS: usize = 64;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server of a directory in memory with one file.
 struct Site {

@@ -5,7 +5,7 @@ use rpc::Procedure;
 use xdr::Decode;
 
 use crate::raw::Wire;
-use crate::{LEFT, READ_BYTES, READS, SIZE, Site, Told, check, offset_of, pattern};
+use crate::truncation::{LEFT, READ_BYTES, READS, SIZE, Site, Told, check, offset_of, pattern};
 
 fn procedure<O: Operation>() -> Procedure {
     Procedure { program: O::PROGRAM, version: O::VERSION, number: O::PROCEDURE }

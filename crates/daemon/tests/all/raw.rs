@@ -2,12 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use buffer::Buffer;
 use rpc::{AuthSys, Credential, Outcome, Procedure, Reply, Xid};
 use xdr::{Decoder, Encode, Encoder};
 
-use crate::PATIENCE;
+/// How long anything may take before the test fails.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Wire {
     stream: TcpStream,

@@ -9,7 +9,7 @@ use rpc::Procedure;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use crate::raw::Wire;
-use crate::{LEFT, READ_BYTES, READS, Site, Told, check, offset_of, pattern};
+use crate::truncation::{LEFT, READ_BYTES, READS, Site, Told, check, offset_of, pattern};
 
 const COMPOUND: Procedure = Procedure { program: nfs4::PROGRAM, version: nfs4::VERSION, number: 1 };
 

@@ -1,9 +1,5 @@
 //! Clients that send calls with the same xids and bytes from one address, over real connections: processes of their
 //! own, and one that reconnects.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "../truncation/raw.rs"]
-mod raw;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,13 +11,12 @@ use proto::mount::{DirPath, Mnt3, Mnt3Reply};
 use proto::nfs3::{
     DirOp, FileHandle, Lookup, LookupArgs, Mkdir, MkdirArgs, Read, ReadArgs, Res, Sattr, Setattr, SetattrArgs, Status,
 };
-use raw::Wire;
 use rpc::Procedure;
 use server::Squash;
 use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
 use xdr::Decode;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::raw::{PATIENCE, Wire};
 
 /// More than a socket holds whose owner does not read.
 const LARGE: u64 = 1 << 20;
