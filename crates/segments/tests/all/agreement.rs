@@ -1,7 +1,5 @@
 //! The model beside the sender over a TAP device: the same sender, a modelled path and receiver, and the kernel.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 use std::time::Duration;
 
 use segments::model::{self, Costs, Path, ReceiverConfig, Situation, WindowUpdates};

@@ -1,7 +1,5 @@
 //! Captures of every form that `trace` reads, written by hand, and files that are none.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 use std::slice;
 use std::time::Duration;
 

@@ -1,12 +1,9 @@
 //! The sender beside what the RFCs demand, in scripts: `tests/scripts` has one folder for each RFC.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-#[path = "support/script.rs"]
-mod script;
-
 use std::fs;
 use std::path::Path;
+
+use crate::script;
 
 /// Runs the scripts of an RFC, each of which has to pass.
 fn run_all(rfc: &str) {

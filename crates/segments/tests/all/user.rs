@@ -1,7 +1,5 @@
 //! The sender over a TAP device with the kernel as the receiver.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 use std::time::Duration;
 
 use segments::link::LinkError;

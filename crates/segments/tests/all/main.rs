@@ -1,0 +1,11 @@
+//! The tests of this crate, in one program that is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod agreement;
+mod faults;
+mod model;
+mod script;
+mod scripts;
+mod trace;
+mod user;
