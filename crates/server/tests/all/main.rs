@@ -1,0 +1,13 @@
+//! The tests of this crate, in one program that is linked once. A test that changes or measures its whole process is a
+//! program of its own, beside this folder.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod caller;
+mod compound;
+mod nlm;
+mod programs;
+mod session;
+mod simulation;
+mod v4;
+mod v42;

@@ -1,0 +1,137 @@
+//! Exactly-once semantics (RFC 8881 §2.10.6).
+
+use proto::nfs4::{
+    Component, Create, CreateArgs, CreateType, DestroySession, DestroySessionArgs, ExchangeId, ExchangeIdArgs, Fattr,
+    Getattr, GetattrArgs, Sequence, SequenceArgs, Setclientid, SlotId, SsvParms, StateProtect, StateProtectOps, Status,
+};
+
+use server::{AccessRule, ClientPattern, Export, ExportOptions};
+
+use crate::caller::{Caller, export, memory, memory_server, server};
+use crate::compound::{COMPOUND, Compound, Results, failure, success};
+use crate::session::Session;
+use crate::v4::client40::setclientid;
+
+fn directory(name: &str) -> CreateArgs<'_> {
+    CreateArgs { kind: CreateType::Directory, name: Component(name.as_bytes()), attributes: Fattr::EMPTY }
+}
+
+#[test]
+fn repeated_request_gets_the_very_bytes_of_its_reply_and_is_not_carried_out_again() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let message = session.caller.message_of(COMPOUND, &session.begin().root().op::<Create>(&directory("d")));
+    let first = session.caller.reply_to(&message);
+    assert_eq!(session.caller.reply_to(&message), first);
+
+    let mut again = session.call(&session.begin().root().op::<Create>(&directory("d")));
+    assert_eq!(failure(again.skip_root().take::<Create>()), Status::Exist);
+}
+
+/// Linux encodes a request anew for another connection, with the highest slot that it uses by then.
+#[test]
+fn request_with_another_highest_slot_is_the_same_one() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let next = session.next.get();
+    let of = |highest_slot: u32| {
+        let args = SequenceArgs { highest_slot: SlotId(highest_slot), ..session.sequence(next) };
+        let compound = Compound::new(1).op::<Sequence>(&args).root().op::<Create>(&directory("d"));
+        Results::parse(&session.caller.reply_to(&session.caller.message_of(COMPOUND, &compound))).status
+    };
+    assert_eq!([of(0), of(2)], [Status::Ok, Status::Ok]);
+}
+
+#[test]
+fn address_that_no_export_admits_gets_no_client_id() {
+    let clients = ClientPattern::Network { address: "192.0.2.0".parse().unwrap(), prefix_bits: 24 };
+    let rules = vec![AccessRule { clients, options: ExportOptions::default() }];
+    let export = Export { rules, ..export("/export", memory()) };
+    let server = server(vec![export]);
+    let stranger = Caller::root(&server).from("198.51.100.1:700");
+    let exchange = ExchangeIdArgs {
+        verifier: [1; 8],
+        owner_id: b"stranger",
+        flags: 0,
+        state_protect: StateProtect::None,
+        implementation: None,
+    };
+    let exchanged = stranger.compound(&Compound::new(1).op::<ExchangeId>(&exchange)).take::<ExchangeId>();
+    assert_eq!(failure(exchanged), Status::Perm);
+    let set = Compound::new(0).op::<Setclientid>(&setclientid(b"stranger", [1; 8]));
+    assert_eq!(Results::parse(&stranger.reply_to(&stranger.message_of(COMPOUND, &set))).status, Status::Perm);
+    let session = Session::new(Caller::root(&server), 1);
+    session.call(&session.begin().root());
+}
+
+#[test]
+fn failure_is_repeated_too() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let lookup = session.caller.message_of(COMPOUND, &session.begin().root().lookup("d"));
+    let first = session.caller.reply_to(&lookup);
+    assert_eq!(Results::parse(&first).status, Status::NoEnt);
+    let other = Session::named(Caller::root(&server), 1, b"another");
+    let mut made = other.call(&other.begin().root().op::<Create>(&directory("d")));
+    success(made.skip_root().take::<Create>());
+    assert_eq!(session.caller.reply_to(&lookup), first);
+}
+
+#[test]
+fn another_request_under_the_last_number_is_a_false_retry() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let used = session.next.get();
+    session.call(&session.begin().root().op::<Create>(&directory("d")));
+    let other = Compound::new(1).op::<Sequence>(&session.sequence(used)).root().op::<Create>(&directory("another"));
+    assert_eq!(failure(session.caller.compound(&other).take::<Sequence>()), Status::SeqFalseRetry);
+}
+
+#[test]
+fn number_that_is_neither_the_last_nor_the_next_is_misordered() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    session.call(&session.begin().root());
+    let next = session.next.get();
+    for wrong in [next + 1, next - 2, 0] {
+        let results = Compound::new(1).op::<Sequence>(&session.sequence(wrong));
+        assert_eq!(failure(session.caller.compound(&results).take::<Sequence>()), Status::SeqMisordered, "{wrong}");
+    }
+}
+
+#[test]
+fn session_that_was_destroyed_takes_no_requests() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 2);
+    let destroy = Compound::new(2).op::<DestroySession>(&DestroySessionArgs { session: session.id });
+    success(session.caller.compound(&destroy).take::<DestroySession>());
+    assert_eq!(failure(session.caller.compound(&session.begin()).take::<Sequence>()), Status::BadSession);
+}
+
+#[test]
+fn sequence_alone_keeps_the_lease_and_the_slot_going() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 2);
+    for _ in 0..100 {
+        session.call(&session.begin()).end();
+    }
+    let mut results = session.call(&session.begin().root().op::<Getattr>(&GetattrArgs { request: Fattr::EMPTY.mask }));
+    assert!(success(results.skip_root().take::<Getattr>()).values.is_empty());
+}
+
+#[test]
+fn protection_that_needs_rpcsec_gss_is_refused() {
+    // RFC 8881 §18.35.3: SP4_MACH_CRED asks for a principal that was authenticated with integrity, SP4_SSV for algorithms.
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let ask = |state_protect| {
+        let args =
+            ExchangeIdArgs { verifier: [1; 8], owner_id: b"the client", flags: 0, state_protect, implementation: None };
+        failure(caller.compound(&Compound::new(1).op::<ExchangeId>(&args)).take::<ExchangeId>())
+    };
+    let ops = StateProtectOps::default();
+    assert_eq!(ask(StateProtect::MachCred(ops)), Status::Inval);
+    let (hash_algorithms, encryption_algorithms) = (Vec::new(), Vec::new());
+    let ssv = SsvParms { ops, hash_algorithms, encryption_algorithms, window: 4, gss_handles: 1 };
+    assert_eq!(ask(StateProtect::Ssv(ssv)), Status::EncrAlgUnsupp);
+}

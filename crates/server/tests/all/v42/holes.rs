@@ -1,0 +1,279 @@
+//! READ_PLUS, SEEK, ALLOCATE and DEALLOCATE (RFC 7862 §15.1, §15.4, §15.10, §15.11).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use fs_fault::{FaultFs, FaultPlan, Rules};
+use proto::nfs4::{
+    AllocateArgs, ArgOp, Bitmap, DataContent, DeallocateArgs, IoAdviseArgs, ReadPlusArgs, Res, ResOp, SeekArgs, SeekOk,
+    Stateid, Status,
+};
+use server::{ReadPlusMode, Server};
+use vfs::{Context, FileSystem, Handle, OpenFile, OpenMode, Result, Seek, Stability};
+
+use crate::caller::{Caller, EXPORT, export, server, settings};
+use crate::v42::client::{Client, bytes_of, kinds};
+use crate::v42::place::Volume;
+
+const PAGE: u64 = 4096;
+const FILE: &str = "/srv/export/file";
+
+fn seek(client: &Client<'_>, offset: u64, what: DataContent) -> std::result::Result<SeekOk, Status> {
+    match client.on(FILE, ArgOp::Seek(SeekArgs { stateid: Stateid::ANONYMOUS, offset, what })).1 {
+        ResOp::Seek(Res::Ok(ok)) => Ok(ok),
+        ResOp::Seek(Res::Fail(status)) => Err(status),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A server in one of the modes of READ_PLUS.
+fn server_in(mode: ReadPlusMode, fs: Arc<dyn FileSystem>) -> Server {
+    let mut settings = settings();
+    settings.read_plus = mode;
+    Server::new(settings, vec![export(EXPORT, fs)]).unwrap()
+}
+
+/// Two pages of data in the middle of twelve, and five bytes behind them all.
+fn sparse(volume: &Volume) -> Arc<dyn OpenFile> {
+    volume.file("file", 12 * PAGE + 5, &[(4 * PAGE, &[7; 2 * PAGE as usize]), (12 * PAGE, b"12345")])
+}
+
+#[test]
+fn read_plus_tells_data_and_holes_and_the_end() {
+    for volume in Volume::both() {
+        sparse(&volume);
+        let server = server_in(ReadPlusMode::Extents, volume.fs.clone());
+        let client = Client::new(Caller::root(&server), 2);
+        let reply = client.read_plus(FILE, 0, 1 << 20);
+        assert_eq!((kinds(&reply).as_str(), reply.eof), ("HDHD", true));
+        assert_eq!(bytes_of(&reply, 0), volume.bytes("file"));
+        let middle = client.read_plus(FILE, 5 * PAGE - 3, 2 * PAGE as u32);
+        assert_eq!((kinds(&middle).as_str(), middle.eof), ("DH", false));
+        assert_eq!(bytes_of(&middle, 5 * PAGE - 3), volume.bytes("file")[5 * 4096 - 3..7 * 4096 - 3]);
+        for behind in [12 * PAGE + 5, 1 << 40, u64::MAX] {
+            let reply = client.read_plus(FILE, behind, 4096);
+            assert_eq!((reply.eof, reply.segments.len()), (true, 0), "{behind}");
+        }
+    }
+}
+
+#[test]
+fn read_plus_tells_what_its_mode_says() {
+    let volume = Volume::memory();
+    let file = sparse(&volume);
+    file.write_at(&Context::ROOT, 5 * PAGE, &[0; PAGE as usize], Stability::Unstable).unwrap();
+    for (mode, expected) in [(ReadPlusMode::Data, "D"), (ReadPlusMode::Extents, "HDHD"), (ReadPlusMode::Zeros, "HDHHD")]
+    {
+        let server = server_in(mode, volume.fs.clone());
+        let reply = Client::new(Caller::root(&server), 2).read_plus(FILE, 0, 1 << 20);
+        assert_eq!((kinds(&reply).as_str(), reply.eof), (expected, true), "{mode:?}");
+        assert_eq!(bytes_of(&reply, 0), volume.bytes("file"), "{mode:?}");
+    }
+    let server = server_in(ReadPlusMode::None, volume.fs.clone());
+    let args = ReadPlusArgs { stateid: Stateid::ANONYMOUS, offset: 0, count: 1 };
+    assert_eq!(Client::new(Caller::root(&server), 2).on(FILE, ArgOp::ReadPlus(args)).0, Status::NotSupp);
+}
+
+#[test]
+fn read_plus_of_many_small_holes_is_whole_with_a_bounded_number_of_segments_and_seeks() {
+    let plan = FaultPlan::default();
+    let volume = Volume::memory();
+    let file = volume.file("file", 256 * PAGE, &[]);
+    for page in (0..256).step_by(2) {
+        file.write_at(&Context::ROOT, page * PAGE, &[page as u8 | 1; PAGE as usize], Stability::Unstable).unwrap();
+    }
+    let fs = Arc::new(FaultFs::new(volume.fs.clone(), plan.clone()));
+    let server = server(vec![export(EXPORT, fs)]);
+    let reply = Client::new(Caller::root(&server), 2).read_plus(FILE, 0, 1 << 20);
+    assert_eq!(bytes_of(&reply, 0), volume.bytes("file"));
+    assert!(reply.eof && (250..=256).contains(&reply.segments.len()), "{}", reply.segments.len());
+    assert!(plan.calls(fs_fault::Operation::Seek) <= 384, "{}", plan.calls(fs_fault::Operation::Seek));
+}
+
+#[test]
+fn read_plus_of_a_file_system_that_knows_no_holes_is_one_segment_of_data() {
+    let plan = FaultPlan::default();
+    let volume = Volume::memory();
+    sparse(&volume);
+    let server = server(vec![export(EXPORT, Arc::new(FaultFs::new(volume.fs.clone(), plan.clone())))]);
+    let client = Client::new(Caller::root(&server), 2);
+    plan.replace("seek:error=notsupported".parse::<Rules>().unwrap());
+    assert_eq!(kinds(&client.read_plus(FILE, 0, 1 << 20)), "D");
+    assert_eq!(seek(&client, 0, DataContent::Data), Err(Status::NotSupp));
+}
+
+/// What somebody else does to a file.
+type Change = Arc<dyn Fn(&dyn OpenFile) + Send + Sync>;
+
+/// A file system whose file changes while it is read: `change` runs once, after that many seeks.
+struct Restless {
+    inner: Arc<dyn FileSystem>,
+    change: Change,
+    after_seeks: u32,
+}
+
+struct RestlessFile {
+    inner: Arc<dyn OpenFile>,
+    writable: Arc<dyn OpenFile>,
+    change: Change,
+    after_seeks: u32,
+    seeks: AtomicU32,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl FileSystem for Restless {
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
+        lookup, find, parent, read_link, has_local_locks, open_for_locks, read_dir, create, make_node, link, remove,
+        remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
+        sync_all, memory, space);
+
+    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        Ok(Arc::new(RestlessFile {
+            inner: self.inner.open(cx, node, mode)?,
+            writable: self.inner.open(cx, node, OpenMode::Write)?,
+            change: self.change.clone(),
+            after_seeks: self.after_seeks,
+            seeks: AtomicU32::new(0),
+        }))
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl OpenFile for RestlessFile {
+    vfs::forward!(OpenFile for self.inner:
+        read_at, read_lent, write_at, write_parts_at, sync, allocate, deallocate, copy_range, clone_range, lock,
+        test_lock, unlock, attributes, host_file, is_resident);
+
+    fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
+        let found = self.inner.seek(cx, offset_bytes, what);
+        if self.seeks.fetch_add(1, Ordering::Relaxed) + 1 == self.after_seeks {
+            (self.change)(&*self.writable);
+        }
+        found
+    }
+}
+
+/// Reads the whole sparse file, which changes after each number of seeks in turn.
+fn while_changing(change: impl Fn(&dyn OpenFile) + Send + Sync + 'static) {
+    let change: Change = Arc::new(change);
+    let before = {
+        let volume = Volume::memory();
+        sparse(&volume);
+        volume.bytes("file")
+    };
+    for after_seeks in 1..=6 {
+        let volume = Volume::memory();
+        sparse(&volume);
+        let fs = Arc::new(Restless { inner: volume.fs.clone(), change: change.clone(), after_seeks });
+        let server = server(vec![export(EXPORT, fs)]);
+        let reply = Client::new(Caller::root(&server), 2).read_plus(FILE, 0, 1 << 20);
+        let (bytes, after) = (bytes_of(&reply, 0), volume.bytes("file"));
+        // The change comes after the last look at a hole only when all was as before.
+        assert!(bytes == after || (after_seeks > 4 && bytes == before), "after {after_seeks} seeks");
+        assert!(reply.eof);
+    }
+}
+
+#[test]
+fn read_plus_never_tells_a_hole_that_was_filled_meanwhile() {
+    while_changing(|file| {
+        file.write_at(&Context::ROOT, 0, &[9; 100], Stability::Unstable).unwrap();
+        file.write_at(&Context::ROOT, 8 * PAGE, &[8; PAGE as usize], Stability::Unstable).unwrap();
+        file.write_at(&Context::ROOT, 12 * PAGE, b"54321", Stability::Unstable).unwrap();
+    });
+}
+
+#[test]
+fn read_plus_tells_a_hole_that_was_punched_meanwhile_as_zeros() {
+    while_changing(|file| file.deallocate(&Context::ROOT, 4 * PAGE..6 * PAGE).unwrap());
+}
+
+#[test]
+fn seek_finds_data_holes_and_the_hole_behind_the_end() {
+    for volume in Volume::both() {
+        sparse(&volume);
+        let server = server(vec![export(EXPORT, volume.fs.clone())]);
+        let client = Client::new(Caller::root(&server), 2);
+        let found = |eof, offset| Ok(SeekOk { eof, offset });
+        let end = 12 * PAGE + 5;
+        assert_eq!(seek(&client, 0, DataContent::Data), found(false, 4 * PAGE));
+        assert_eq!(seek(&client, 1, DataContent::Hole), found(false, 1));
+        assert_eq!(seek(&client, 5 * PAGE, DataContent::Hole), found(false, 6 * PAGE));
+        assert_eq!(seek(&client, 12 * PAGE, DataContent::Hole), found(true, end));
+        assert_eq!(seek(&client, end, DataContent::Hole), Err(Status::NxIo));
+        assert_eq!(seek(&client, u64::MAX, DataContent::Data), Err(Status::NxIo));
+        volume.file("hole", PAGE, &[]);
+        let args = SeekArgs { stateid: Stateid::ANONYMOUS, offset: 0, what: DataContent::Data };
+        let expected = ResOp::Seek(Res::Ok(SeekOk { eof: true, offset: PAGE }));
+        assert_eq!(client.on("/srv/export/hole", ArgOp::Seek(args)).1, expected);
+    }
+}
+
+#[test]
+fn allocate_extends_and_deallocate_punches_and_keeps_the_size() {
+    for volume in Volume::both() {
+        sparse(&volume);
+        let server = server(vec![export(EXPORT, volume.fs.clone())]);
+        let client = Client::new(Caller::root(&server), 2);
+        let stateid = Stateid::ANONYMOUS;
+        let mut expected = volume.bytes("file");
+        let allocate = |offset, length| client.on(FILE, ArgOp::Allocate(AllocateArgs { stateid, offset, length })).0;
+        let deallocate =
+            |offset, length| client.on(FILE, ArgOp::Deallocate(DeallocateArgs { stateid, offset, length })).0;
+        assert_eq!(allocate(10 * PAGE, 6 * PAGE), Status::Ok);
+        expected.resize(16 * 4096, 0);
+        assert_eq!(volume.bytes("file"), expected);
+        assert_eq!(deallocate(5 * PAGE - 1, 20 * PAGE), Status::Ok);
+        expected[5 * 4096 - 1..].fill(0);
+        assert_eq!(volume.bytes("file"), expected);
+        assert_eq!(seek(&client, 4 * PAGE, DataContent::Hole), Ok(SeekOk { eof: false, offset: 5 * PAGE }));
+        for (offset, length) in [(0, 0), (u64::MAX, 2)] {
+            assert_eq!((allocate(offset, length), deallocate(offset, length)), (Status::Inval, Status::Inval));
+        }
+        assert_eq!(allocate(1 << 62, 1 << 62), Status::FBig);
+        let user = Client::new(Caller::root(&server).user(1000, 1000, &[]), 2);
+        let args = DeallocateArgs { stateid, offset: 0, length: 1 };
+        assert_eq!(user.on(FILE, ArgOp::Deallocate(args)).0, Status::Access);
+    }
+}
+
+#[test]
+fn stateid_that_names_nothing_is_bad_for_every_operation_on_bytes() {
+    let volume = Volume::memory();
+    sparse(&volume);
+    let server = server(vec![export(EXPORT, volume.fs.clone())]);
+    let client = Client::new(Caller::root(&server), 2);
+    let stateid = Stateid { seqid: 1, other: [9; 12] };
+    let (offset, length) = (0, 1);
+    for operation in [
+        ArgOp::ReadPlus(ReadPlusArgs { stateid, offset, count: 1 }),
+        ArgOp::Seek(SeekArgs { stateid, offset, what: DataContent::Data }),
+        ArgOp::Allocate(AllocateArgs { stateid, offset, length }),
+        ArgOp::Deallocate(DeallocateArgs { stateid, offset, length }),
+        ArgOp::IoAdvise(IoAdviseArgs { stateid, offset, count: 1, hints: Bitmap::EMPTY }),
+    ] {
+        let status = client.on(FILE, operation.clone()).0;
+        assert!(matches!(status, Status::BadStateid | Status::StaleStateid), "{operation:?}: {status:?}");
+    }
+}
+
+#[test]
+fn io_advise_follows_no_hint_and_says_so() {
+    let volume = Volume::memory();
+    sparse(&volume);
+    let server = server(vec![export(EXPORT, volume.fs.clone())]);
+    let client = Client::new(Caller::root(&server), 2);
+    let args = IoAdviseArgs { stateid: Stateid::ANONYMOUS, offset: 0, count: 0, hints: Bitmap::of(&[1, 4]) };
+    assert_eq!(client.on(FILE, ArgOp::IoAdvise(args)).1, ResOp::IoAdvise(Res::Ok(Bitmap::EMPTY)));
+}
+
+#[test]
+fn operations_of_4_2_do_not_exist_in_4_1() {
+    let volume = Volume::memory();
+    sparse(&volume);
+    let server = server(vec![export(EXPORT, volume.fs.clone())]);
+    let client = Client::new(Caller::root(&server), 1);
+    let args = ReadPlusArgs { stateid: Stateid::ANONYMOUS, offset: 0, count: 1 };
+    assert_eq!(client.on(FILE, ArgOp::ReadPlus(args)).0, Status::OpIllegal);
+}
