@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use fastrand::Rng;
 use stable::Device;
 
-use crate::power::Power;
+use crate::power_failure::power::Power;
 
 const SECTOR_BYTES: usize = 512;
 

@@ -1,5 +1,4 @@
 //! COMMIT while everything is brought to storage and the log is trimmed.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -147,7 +146,7 @@ struct Site(PathBuf);
 
 impl Site {
     fn new(name: &str) -> Site {
-        let site = Site(std::env::temp_dir().join(format!("wharf-stable-{name}-{}", std::process::id())));
+        let site = Site(std::env::temp_dir().join(format!("wharf-stable-commit-{name}-{}", std::process::id())));
         std::fs::create_dir_all(site.0.join("export")).unwrap();
         site
     }

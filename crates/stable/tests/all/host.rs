@@ -1,5 +1,4 @@
 //! A host directory that has lost changes, as a disk does in a power failure: files of the log are gone, or are as before.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,18 +1,15 @@
 //! Removals are recorded before they are made: neither a trim nor a failing device in between may lose one.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-#[path = "support/breaking.rs"]
-mod breaking;
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use breaking::Breaking;
 use fs_host::{HostFs, HostOptions};
 use stable::{Options, StableFs, WriteLog};
 use vfs::{Context, CreateMode, Entry, FileSystem, Name, OpenMode, Place, Result, SetAttributes, Stability};
+
+use crate::breaking::Breaking;
 
 const CX: Context<'static> = Context::ROOT;
 
@@ -65,7 +62,7 @@ struct Served {
 }
 
 fn serve(name: &str) -> Served {
-    let scratch = Scratch(std::env::temp_dir().join(format!("wharf-stable-{name}-{}", std::process::id())));
+    let scratch = Scratch(std::env::temp_dir().join(format!("wharf-stable-ahead-{name}-{}", std::process::id())));
     let (export, state) = (scratch.0.join("export"), scratch.0.join("state"));
     fs::create_dir_all(&export).unwrap();
     let host = HostOptions { state_dir: Some(state.clone()), sync_metadata: false, ..HostOptions::default() };

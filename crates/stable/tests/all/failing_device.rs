@@ -1,17 +1,14 @@
 //! A log whose device fails: nothing is lost, and the log is never used again.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-#[path = "support/breaking.rs"]
-mod breaking;
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use breaking::Breaking;
 use fs_host::{HostFs, HostOptions};
 use stable::{Options, StableFs, WriteLog};
 use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
+
+use crate::breaking::Breaking;
 
 const CX: Context<'static> = Context::ROOT;
 

@@ -1,16 +1,13 @@
 //! What is left of a log after crashes, failed calls and damage: every record that was durable, or a loud error.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use stable::{Log, LogError, Position};
-use support::{BLOCK, Fault, Random, SECTOR, TestDevice};
+
+use crate::support::{BLOCK, Fault, Random, SECTOR, TestDevice};
 
 /// How many logs are tried, each of which crashes several times.
 const SEEDS: u64 = 1500;

@@ -1,7 +1,5 @@
 //! A log in memory: what it keeps, what it refuses, and how its room is used.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 use std::sync::Arc;
 use std::thread;
 

@@ -11,7 +11,7 @@ use vfs::{
     NewNode, OpenFile, OpenMode, Place, ReadDir, Result, SetAttributes, SetTime, Stability, Timestamp, Written,
 };
 
-use crate::power::Power;
+use crate::power_failure::power::Power;
 
 const ROOT: u64 = 1;
 const SECTOR_BYTES: usize = 512;

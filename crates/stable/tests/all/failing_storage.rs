@@ -1,8 +1,4 @@
 //! Storage that fails to take changes, says so once, and then takes others as if nothing were missing.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
-
-#[path = "support/breaking.rs"]
-mod breaking;
 
 use std::fs;
 use std::io;
@@ -12,13 +8,14 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use breaking::Breaking;
 use fs_host::{HostFs, HostOptions};
 use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
 use vfs::{
     Attributes, Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes,
     Stability,
 };
+
+use crate::breaking::Breaking;
 
 const CX: Context<'static> = Context::ROOT;
 
@@ -94,7 +91,7 @@ type Served = (StableFs, Replayed, Arc<WriteLog>);
 
 impl Site {
     fn new(name: &str) -> Site {
-        let base = std::env::temp_dir().join(format!("wharf-stable-{name}-{}", std::process::id()));
+        let base = std::env::temp_dir().join(format!("wharf-stable-failing-{name}-{}", std::process::id()));
         fs::create_dir_all(base.join("export")).unwrap();
         let device = Breaking::new(1 << 20);
         WriteLog::create(device.clone()).unwrap();

@@ -3,12 +3,9 @@
 //! Each seed is a run: random changes by way of the log, a stop after a random number of calls of the file system and the
 //! device, what a disk may have kept then, and a replay, which may be stopped too. `WHARF_CRASHES=10000` sets how many
 //! runs there are, `WHARF_SEED` the first one.
-#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 mod device;
 mod disk;
-#[path = "../model/mod.rs"]
-mod model;
 mod power;
 mod run;
 

@@ -1,0 +1,16 @@
+//! The tests of this crate, in one program that is linked once. A test that changes or measures its whole process is a
+//! program of its own, beside this folder.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod ahead;
+mod breaking;
+mod commit;
+mod crash;
+mod failing_device;
+mod failing_storage;
+mod host;
+mod log;
+mod model;
+mod power_failure;
+mod support;
