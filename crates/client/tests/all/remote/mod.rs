@@ -1,0 +1,40 @@
+//! A remote file system of the real server's export, and what is done with it beside a model in memory.
+
+pub mod random;
+pub mod script;
+
+use client::{Credentials, Mount, Options, RemoteFs, Version};
+use tokio::runtime::{Builder, Runtime};
+
+pub use crate::real::VERSIONS;
+
+use crate::real::Export;
+
+/// An export in memory, mounted as a file system by the superuser.
+pub struct Remote {
+    pub files: RemoteFs,
+    pub export: Export,
+    pub runtime: Runtime,
+}
+
+impl Remote {
+    pub fn start(version: Version) -> Remote {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let export = Export::start();
+        let files = mount(&export, &runtime, (version, 0));
+        Remote { files, export, runtime }
+    }
+
+    /// The same export once more, as another client has it.
+    pub fn again_as(&self, uid: u32) -> RemoteFs {
+        mount(&self.export, &self.runtime, (self.files.mount().version(), uid))
+    }
+}
+
+fn mount(export: &Export, runtime: &Runtime, (version, uid): (Version, u32)) -> RemoteFs {
+    let credentials = Credentials::Sys { uid, gid: uid, groups: Vec::new() };
+    // Directories take several replies.
+    let options = Options { credentials, readdir_bytes: 2048, ..export.options(version) };
+    let mount = runtime.block_on(Mount::connect(&export.url(), &options)).unwrap();
+    RemoteFs::new(mount, runtime.handle().clone())
+}
