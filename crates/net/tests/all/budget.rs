@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use net::{Counters, Limits};
 
-use crate::echo;
-use crate::echo::{MAX_BYTES, TestServer, exchange, framed, framed_with, read_answer, wait_until};
+use crate::echo::{self, MAX_BYTES, TestServer, exchange, framed, framed_with, read_answer, wait_until};
 
 const MIB: usize = 1 << 20;
 

@@ -12,8 +12,7 @@ use actor::{Actor, Kind, LEASE, RECALL};
 use model::{Rng, conflict};
 use state::*;
 
-use crate::world;
-use crate::world::{World, key};
+use crate::world::{self, World, key};
 
 const SEEDS: u64 = 200;
 const STEPS: u32 = 400;
