@@ -1,7 +1,10 @@
-//! The real server under more connections than any client has.
+//! The real server under more connections than any client has. A program of its own, since it raises the limit of
+//! descriptors of the process and uses most of them.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+#[allow(dead_code, reason = "a part of it is enough here")]
+#[path = "all/support/mod.rs"]
 mod support;
 
 use std::fs;

@@ -1,9 +1,5 @@
 //! What commands print, and how they fail.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -11,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{PATIENCE, Scratch, Server, interrupt, wharf, wharf_fails, wharf_ok};
+
+use crate::support::{PATIENCE, Scratch, Server, interrupt, wharf, wharf_fails, wharf_ok};
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))

@@ -1,9 +1,5 @@
 //! `wharf mount`: what it says when it cannot, and what is there when it can.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,9 +8,10 @@ use fs_host::{HostFs, HostOptions};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
-use support::mounting::{Unmount, can_mount, is_mounted};
-use support::{Scratch, Server, wait_until, wharf_fails, wharf_ok};
 use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
+
+use crate::support::mounting::{Unmount, can_mount, is_mounted};
+use crate::support::{Scratch, Server, wait_until, wharf_fails, wharf_ok};
 
 #[test]
 fn wrong_arguments_are_named_with_what_to_do() {

@@ -1,12 +1,8 @@
 //! What one server exports, served on by another one.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 
-use support::{Scratch, Server, make_tree, snapshot, wharf_fails, wharf_ok};
+use crate::support::{Scratch, Server, make_tree, snapshot, wharf_fails, wharf_ok};
 
 /// The versions in which the second server asks the first one, and a client the second.
 const VERSIONS: [(&str, &str); 5] = [("3", "4.2"), ("2", "3"), ("4.2", "3"), ("4.1", "4.0"), ("4.0", "2")];

@@ -1,9 +1,5 @@
 //! `wharf tcp stream`, `rr`, `listen`, `wire` and `model` as users run them.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -14,7 +10,8 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, Signal, kill_process};
 
-use support::namespace::{Namespace, is_installed};
+use crate::support;
+use crate::support::namespace::{Namespace, is_installed};
 
 fn wharf(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));

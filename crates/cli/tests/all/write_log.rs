@@ -1,14 +1,11 @@
 //! `wharf serve --write-log`: what was acknowledged is there whatever becomes of the server, and mistakes are told.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
-use support::{Scratch, Server, wharf_fails, wharf_ok};
+
+use crate::support::{Scratch, Server, wharf_fails, wharf_ok};
 
 /// A server with a write log, and what it needs at its next start.
 struct Site {

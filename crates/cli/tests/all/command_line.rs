@@ -1,15 +1,11 @@
 //! The command line as people type it who know cp(1), mount(8), rm(1), showmount(8) and rpcinfo(8).
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Output, Stdio};
 
-use support::{Scratch, Server, terminal, wharf, wharf_fails, wharf_ok};
+use crate::support::{Scratch, Server, terminal, wharf, wharf_fails, wharf_ok};
 
 /// Runs the program with something to read.
 fn with_input(arguments: &[&str], input: &[u8]) -> Output {

@@ -1,7 +1,5 @@
 //! Calls as bytes, for connections that no client would make.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use std::io::{self, Read};
 use std::net::TcpStream;
 

@@ -1,10 +1,6 @@
 //! A server with a write log whose machine loses what was only in memory, kept replies among it: requests that clients
 //! send again happen once.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,9 +9,10 @@ use std::sync::Arc;
 
 use client::{Mount, Options, Version};
 use rustix::process::Signal;
-use support::deaf::Deaf;
-use support::{Scratch, Server, wait_until};
 use vfs::{CreateMode, SetAttributes};
+
+use crate::support::deaf::Deaf;
+use crate::support::{Scratch, Server, wait_until};
 
 /// Runs a command; its output, if it succeeds.
 fn run(command: &[&str]) -> Option<String> {

@@ -1,18 +1,15 @@
 //! Whom a server that was killed waits for when it is back, and what it does in a state directory that is full.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use client::{Mount, OpenOptions, Options, Version};
 use rustix::process::Signal;
-use support::{Scratch, Server, interrupt, wait_until, wharf_fails, wharf_ok};
 use tokio::runtime::{Builder, Runtime};
 use vfs::{CreateMode, SetAttributes};
+
+use crate::support::{Scratch, Server, interrupt, wait_until, wharf_fails, wharf_ok};
 
 const VERSIONS: [&str; 4] = ["3", "4.0", "4.1", "4.2"];
 /// What the log says while new opens wait for somebody.

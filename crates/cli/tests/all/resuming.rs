@@ -1,16 +1,12 @@
 //! `wharf cp -r` that ends early, by Ctrl-C, by kill -9 or by failures, and is completed by the same command line.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use support::{Scratch, Server, interrupt, kept, snapshot, wait_until, wharf, wharf_fails, wharf_ok};
+use crate::support::{Scratch, Server, interrupt, kept, snapshot, wait_until, wharf, wharf_fails, wharf_ok};
 
 /// A file of many WRITEs.
 const LARGE: usize = 12 << 20;

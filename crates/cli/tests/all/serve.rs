@@ -1,16 +1,13 @@
 //! How a server starts, hears signals and ends.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::{PATIENCE, Scratch, Server, wharf, wharf_fails, wharf_ok};
+
+use crate::support::{self, PATIENCE, Scratch, Server, wharf, wharf_fails, wharf_ok};
 
 #[test]
 fn wrong_arguments_end_with_2_and_name_the_mistake() {

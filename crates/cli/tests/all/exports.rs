@@ -1,9 +1,5 @@
 //! Which directories are exported, and what is refused.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
@@ -11,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use rustix::process::Signal;
-use support::namespace::Namespace;
-use support::{Scratch, Server, wharf, wharf_fails, wharf_ok};
+
+use crate::support::namespace::Namespace;
+use crate::support::{self, Scratch, Server, wharf, wharf_fails, wharf_ok};
 
 /// Whom servers without privileges run as.
 const SOMEBODY: u32 = 4321;

@@ -1,9 +1,5 @@
 //! What the program says of its own calls, and of those of other processes.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
@@ -14,8 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
-use support::mounting::{Unmount, can_mount};
-use support::{PATIENCE, Scratch, Server, wait_until, wharf, wharf_ok};
+
+use crate::support::mounting::{Unmount, can_mount};
+use crate::support::{self, PATIENCE, Scratch, Server, wait_until, wharf, wharf_ok};
 
 const FILE_BYTES: usize = 40_000;
 

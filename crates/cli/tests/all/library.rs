@@ -1,12 +1,9 @@
 //! What of the client library no command uses, against the real server.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use client::{Mount, Options, Reason, Rights, SpecialFile, Version};
-use support::Server;
 use vfs::{CreateMode, Device, FileKind, SetAttributes, Stability};
+
+use crate::support::Server;
 
 /// Mounts the only export and does `work` with it, in each version.
 fn in_each_version<F: Future<Output = ()>>(work: impl Fn(Mount, Version) -> F) {

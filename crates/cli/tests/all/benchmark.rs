@@ -1,15 +1,12 @@
 //! `wharf bench` as a user meets it: watched on a terminal, interrupted, and read by what reads fio's JSON.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Scratch, Server, terminal, wait_until, wharf, wharf_ok};
+
+use crate::support::{self, Scratch, Server, terminal, wait_until, wharf, wharf_ok};
 
 /// The names that fio's JSON has in one place and Wharf's has not, since it measures nothing of them.
 const NOT_MEASURED: [&str; 13] = [

@@ -1,15 +1,11 @@
 //! `wharf tcp trace` on captures that tcpdump made of Wharf's traffic, beside tshark; and on files that are no
 //! captures.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::process::{Command, Output};
 
-use support::Scratch;
-use support::namespace::{Namespace, is_installed};
+use crate::support::Scratch;
+use crate::support::namespace::{Namespace, is_installed};
 
 /// Makes a veth pair with the server on one side, captures there and on the loopback device, and runs the client on
 /// both. `$1` is Wharf, `$2` where the captures go, `$3` the most segments of a super-segment.

@@ -1,9 +1,5 @@
 //! The real server where it may have few files open.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -12,9 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use client::{Mount, OpenOptions, Options, Version};
-use support::wire::{CREATE, READ, call, create_arguments, read_arguments, record, reply, status};
-use support::{PATIENCE, Scratch, Server};
 use vfs::{CreateMode, SetAttributes};
+
+use crate::support::wire::{CREATE, READ, call, create_arguments, read_arguments, record, reply, status};
+use crate::support::{PATIENCE, Scratch, Server};
 
 const CONNECTIONS: usize = 8;
 /// What each connection asks for at once.

@@ -1,16 +1,13 @@
 //! `wharf log` on logs that are whole, in use, damaged, or none.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use stable::{FileDevice, Log};
-use support::{Scratch, wharf, wharf_fails, wharf_ok};
+
+use crate::support::{Scratch, wharf, wharf_fails, wharf_ok};
 
 const BLOCK: u64 = 4096;
 

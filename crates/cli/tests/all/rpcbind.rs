@@ -1,16 +1,13 @@
 //! How clients that know no port find the server: by the rpcbind that is built in, and by that of the machine.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::process::{Child, Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use support::namespace::{Namespace, is_installed};
-use support::{PATIENCE, Scratch, Server};
+
+use crate::support::namespace::{Namespace, is_installed};
+use crate::support::{PATIENCE, Scratch, Server};
 
 const WHARF: &str = env!("CARGO_BIN_EXE_wharf");
 

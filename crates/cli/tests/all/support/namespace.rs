@@ -1,10 +1,12 @@
 //! A network of its own with a loopback device, so that port 111 of this machine is not touched, and an empty /run.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
+
+/// Mounts of other tests are copied into a new namespace, and would outlive their tests there.
+const GIVE_UP_MOUNTS: &str =
+    "cat /proc/self/mounts | while read -r _ dir kind _; do case $kind in fuse*) umount -l \"$dir\" ;; esac; done;";
 
 /// The namespaces, as long as this lives.
 pub struct Namespace {
@@ -20,8 +22,9 @@ impl Namespace {
         }
         // The shell is the holder: it waits until nobody writes to it any more.
         let script = "mount -t tmpfs tmpfs /run && ip link set lo up && echo made && read -r end";
+        let script = format!("{GIVE_UP_MOUNTS} {script}");
         let mut command = Command::new("unshare");
-        command.args(["--mount", "--net", "sh", "-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(["--mount", "--net", "sh", "-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let Ok(mut holder) = command.spawn() else {
             println!("skipped: there is no unshare; install util-linux");
             return None;

@@ -1,13 +1,9 @@
 //! What the documentation offers to copy.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::process::Command;
 
-use support::Scratch;
+use crate::support::Scratch;
 
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 

@@ -1,12 +1,8 @@
 //! A tree goes to a server and comes back, in every way that there is.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 
-use support::{Scratch, Server, make_tree, snapshot, wharf, wharf_ok};
+use crate::support::{Scratch, Server, make_tree, snapshot, wharf, wharf_ok};
 
 /// The ways to talk to a server, as parameters of a URL.
 const WAYS: [&str; 8] = [

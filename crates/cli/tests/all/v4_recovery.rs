@@ -1,9 +1,5 @@
 //! The client of NFSv4 over a server that is killed and comes back.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,9 +8,10 @@ use std::time::Duration;
 
 use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Version};
 use rustix::process::Signal;
-use support::deaf::Deaf;
-use support::{Scratch, Server, wait_until};
 use vfs::{CreateMode, SetAttributes, Stability};
+
+use crate::support::deaf::Deaf;
+use crate::support::{Scratch, Server, wait_until};
 
 /// How long a lease lasts here: short, so that a server which waits for lost clients does not wait long.
 const LEASE: &str = "2s";

@@ -1,16 +1,12 @@
 //! `wharf cp` as a user meets it: interrupted and gone on with, told to do what makes no sense, and out of room.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use support::{Scratch, Server, interrupt, kept, snapshot, wharf, wharf_fails, wharf_ok};
+use crate::support::{Scratch, Server, interrupt, kept, snapshot, wharf, wharf_fails, wharf_ok};
 
 /// A file of several WRITEs, which are made safe by a COMMIT.
 const LARGE: usize = 5 << 20;

@@ -2,10 +2,6 @@
 //!
 //! `WHARF_KILLS=100` sets how often.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::{Scratch, Server};
+
+use crate::support::{Scratch, Server};
 
 /// How often the server is killed, if nobody says.
 const KILLS: usize = 4;

@@ -1,8 +1,5 @@
 //! The real program, and directories that are gone after their test.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
 pub mod deaf;
 pub mod mounting;
 pub mod namespace;

@@ -1,14 +1,10 @@
 //! The tools of libnfs against our server, in both directions.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use support::{Scratch, Server, make_tree};
+use crate::support::{Scratch, Server, make_tree};
 
 /// Runs a tool, or says that it is not here.
 fn tool(name: &str, arguments: &[&str]) -> Option<Output> {

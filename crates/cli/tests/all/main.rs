@@ -1,0 +1,31 @@
+//! The tests of this crate, in one program that is linked once. A test that changes or measures its whole process is a
+//! program of its own, beside this folder.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod benchmark;
+mod command_line;
+mod commands;
+mod copying;
+mod descriptors;
+mod documentation;
+mod exports;
+mod libnfs;
+mod library;
+mod log;
+mod mount;
+mod nfsstat;
+mod power_failure;
+mod reexport;
+mod restart;
+mod resuming;
+mod round_trip;
+mod rpcbind;
+mod serve;
+#[allow(dead_code, reason = "the programs beside this folder use another part of it")]
+mod support;
+mod tcp_stream;
+mod tcp_trace;
+mod v4_recovery;
+mod write_log;
+mod write_log_kills;
