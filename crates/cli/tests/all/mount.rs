@@ -4,11 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use fs_host::{HostFs, HostOptions};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
-use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
 
 use crate::support::mounting::{Unmount, can_mount, is_mounted};
 use crate::support::{Scratch, Server, wait_until, wharf_fails, wharf_ok};
@@ -165,29 +161,4 @@ fn who_has_open(file: &Path) -> Vec<String> {
     let descriptors = processes.flatten().filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let of_file = descriptors.filter(|path| fs::read_link(path).is_ok_and(|target| target == file));
     of_file.map(|path| path.display().to_string()).collect()
-}
-
-/// FUSE has no files without a name here (`O_TMPFILE`), so that a new file gets its name before its verifier.
-#[test]
-fn exclusive_create_on_a_mount_is_known_again_by_the_next_server() {
-    if !can_mount() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let (mounted, state) = (scratch.dir("mounted"), scratch.path("state"));
-    let origin = Server::start(1, &["--no-root-squash", "mem:64M"]);
-    let options = format!("mountport={}", origin.port());
-    wharf_ok(&["mount", &origin.url("/mem"), mounted.to_str().unwrap(), "-o", &options]);
-    let _unmount = Unmount(&mounted);
-    let unnamed = rustix::fs::open(&mounted, OFlags::TMPFILE | OFlags::RDWR, Mode::RUSR);
-    assert!(matches!(unnamed, Err(Errno::OPNOTSUPP)), "{unnamed:?}");
-    let create = |verifier| {
-        let options = HostOptions { state_dir: Some(state.clone()), ..HostOptions::default() };
-        let fs = HostFs::open(&mounted, options).unwrap();
-        let (place, set) = (Place { dir: fs.root(), name: Name::new(b"file").unwrap() }, SetAttributes::default());
-        fs.create(&Context::ROOT, place, CreateMode::Exclusive(verifier), &set).map(|made| made.handle)
-    };
-    let made = create([1; 8]).unwrap();
-    assert_eq!(create([1; 8]).unwrap(), made);
-    assert!(matches!(create([2; 8]), Err(vfs::Error::Exists)));
 }
