@@ -6,7 +6,7 @@
 mod echo;
 
 use std::fs::File;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use echo::{TestServer, exchange, wait_until};
 use net::Limits;
@@ -31,12 +31,14 @@ fn lack_of_descriptors_pauses_accepting_without_spinning_and_ends() {
     let mut second = server.connect();
     wait_until("accepting fails", || server.counters().accept_errors > 0);
     let cpu = || clock_gettime(ClockId::ProcessCPUTime);
-    let (before, start) = (cpu(), server.counters().accept_errors);
+    let (before, start, began) = (cpu(), server.counters().accept_errors, Instant::now());
     std::thread::sleep(Duration::from_secs(1));
     let used_ms = (cpu().tv_sec - before.tv_sec) * 1000 + (cpu().tv_nsec - before.tv_nsec) / 1_000_000;
-    assert!(used_ms < 300, "{used_ms} ms of processor time in a second of waiting");
     let errors = server.counters().accept_errors - start;
-    assert!((1..=10).contains(&errors), "tried {errors} times in a second");
+    // The second is longer where others use the machine.
+    let seconds = began.elapsed().as_secs() + 1;
+    assert!(used_ms < 300 * seconds as i64, "{used_ms} ms of processor time in {seconds} s of waiting");
+    assert!((1..=10 * seconds).contains(&errors), "tried {errors} times in {seconds} s");
     assert_eq!(exchange(&mut first, b"e"), b"e");
     setrlimit(Resource::Nofile, limit).unwrap();
     assert_eq!(exchange(&mut second, b"e"), b"e");
