@@ -95,20 +95,22 @@ fn rule_for_stable_writes_spares_unstable_ones_and_a_rule_for_all_meets_a_stable
 
 #[test]
 fn delay_holds_a_thread_that_may_wait_and_sends_away_one_that_may_not() {
-    let (fs, plan) = with("read:delay=30ms@2");
+    let (fs, plan) = with("read:delay=600s@2");
     let file = open(&fs);
     let read = |cx| file.read_at(cx, 0, &mut [0; 4]);
     assert!(read(&LOOP).is_ok());
     for _ in 0..3 {
-        let start = Instant::now();
-        assert!(matches!(read(&LOOP), Err(Error::WouldBlock)));
-        assert!(start.elapsed() < Duration::from_millis(30));
+        assert!(matches!(read(&LOOP), Err(Error::WouldBlock)), "and not ten minutes later");
     }
+    assert_eq!((plan.calls(Operation::Read), plan.injected()), (1, 0));
+    plan.replace("read:delay=30ms@2".parse::<Rules>().unwrap());
+    assert!(read(&LOOP).is_ok());
+    assert!(matches!(read(&LOOP), Err(Error::WouldBlock)));
     let start = Instant::now();
     assert!(read(&CX).is_ok());
     assert!(start.elapsed() >= Duration::from_millis(30));
     assert!(read(&LOOP).is_ok());
-    assert_eq!((plan.calls(Operation::Read), plan.injected()), (3, 1));
+    assert_eq!((plan.calls(Operation::Read), plan.injected()), (4, 1));
 }
 
 #[test]
