@@ -6,8 +6,10 @@ mod scripts;
 mod tally;
 
 use std::io::{BufRead, BufReader};
+use std::num::NonZero;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use crate::install::{self, Program};
 use crate::{Failure, Outcome, command, instructions};
@@ -44,8 +46,11 @@ pub fn run(root: &Path) -> Outcome {
 
 /// The tests that cargo knows, in all crates.
 fn rust_tests(root: &Path) -> Outcome<Counts> {
+    // Tests wait for about half of their time: for timers, for disks and for programs that they start.
+    let threads = (2 * thread::available_parallelism().map_or(1, NonZero::get)).to_string();
     // What a test prints is shown also when it passes: that is how it says that it was skipped.
-    let arguments = ["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"];
+    let arguments =
+        ["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output", "--test-threads", &threads];
     let mut reader = LibTest::default();
     let is_success = stream(command::cargo(root, &arguments), |line| reader.take(line))?;
     let mut counts = reader.counts();
