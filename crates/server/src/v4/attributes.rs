@@ -145,11 +145,12 @@ pub(super) fn write(
     let names = Names::look(compound, subject, mask)?;
     let mut writer = FattrWriter::begin(to, mask);
     while let Some(attribute) = writer.wanted() {
-        let value = match attribute {
-            _ if let Some(value) = names.value(attribute) => value,
-            _ => told.of_server(attribute).or_else(|| told.of_file(attribute)).ok_or(Status::ServerFault)?,
-        };
-        writer.put(&value);
+        let is_put = told.put_of_file(attribute, &mut writer)
+            || names.put(attribute, &mut writer)
+            || told.put_of_server(attribute, &mut writer);
+        if !is_put {
+            return Err(Status::ServerFault.into());
+        }
     }
     writer.finish();
     Ok(())
@@ -180,14 +181,24 @@ impl Names {
         Ok(names)
     }
 
-    fn value(&self, attribute: Attribute) -> Option<AttributeValue<'_>> {
+    /// Appends an attribute if it is one with names; returns whether it is.
+    fn put(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
         match attribute {
-            Attribute::Owner => Some(AttributeValue::Owner(Principal(&self.owner))),
-            Attribute::OwnerGroup => Some(AttributeValue::OwnerGroup(Principal(&self.group))),
-            Attribute::Acl => self.acl.as_ref().map(|acl| AttributeValue::Acl(acl.acl())),
-            Attribute::Dacl => self.acl.as_ref().map(|acl| AttributeValue::Dacl(acl.dacl())),
-            _ => None,
+            Attribute::Owner => writer.put(&AttributeValue::Owner(Principal(&self.owner))),
+            Attribute::OwnerGroup => writer.put(&AttributeValue::OwnerGroup(Principal(&self.group))),
+            Attribute::Acl | Attribute::Dacl => return self.put_acl(attribute, writer),
+            _ => return false,
         }
+        true
+    }
+
+    fn put_acl(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
+        let Some(acl) = &self.acl else { return false };
+        match attribute {
+            Attribute::Acl => writer.put(&AttributeValue::Acl(acl.acl())),
+            _ => writer.put(&AttributeValue::Dacl(acl.dacl())),
+        }
+        true
     }
 }
 
@@ -213,65 +224,73 @@ struct Told<'t> {
 }
 
 impl Told<'_> {
-    /// The value of an attribute of the server or the file system.
-    fn of_server(&self, attribute: Attribute) -> Option<AttributeValue<'static>> {
+    /// Appends an attribute if it is one of the server or the file system; returns whether it is.
+    fn put_of_server(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
         use AttributeValue as V;
         let (properties, space) = (&self.properties, &self.space);
-        Some(match attribute {
-            Attribute::SupportedAttrs => V::SupportedAttrs(supported(self.minor, properties)),
-            Attribute::AclSupport => V::AclSupport(ACL_SUPPORT_ALLOW | ACL_SUPPORT_DENY),
-            Attribute::FhExpireType => V::FhExpireType(FH_PERSISTENT),
-            Attribute::LinkSupport => V::LinkSupport(properties.hard_links),
-            Attribute::SymlinkSupport => V::SymlinkSupport(properties.symlinks),
-            Attribute::NamedAttr => V::NamedAttr(false),
-            Attribute::UniqueHandles => V::UniqueHandles(true),
-            Attribute::LeaseTime => V::LeaseTime(self.lease_s),
-            Attribute::RdattrError => V::RdattrError(Status::Ok),
-            Attribute::CanSetTime => V::CanSetTime(properties.times_can_be_set),
-            Attribute::CaseInsensitive => V::CaseInsensitive(properties.case_insensitive),
-            Attribute::CasePreserving => V::CasePreserving(properties.case_preserving),
-            Attribute::ChownRestricted => V::ChownRestricted(true),
-            Attribute::FilesAvail => V::FilesAvail(space.available_files),
-            Attribute::FilesFree => V::FilesFree(space.free_files),
-            Attribute::FilesTotal => V::FilesTotal(space.total_files),
-            Attribute::Homogeneous => V::Homogeneous(properties.homogeneous),
-            Attribute::MaxFileSize => V::MaxFileSize(properties.max_file_bytes),
-            Attribute::MaxLink => V::MaxLink(properties.max_links),
-            Attribute::MaxName => V::MaxName(properties.max_name_bytes),
-            Attribute::MaxRead => V::MaxRead(self.max_bytes),
-            Attribute::MaxWrite => V::MaxWrite(self.max_bytes),
-            Attribute::NoTrunc => V::NoTrunc(true),
-            Attribute::SpaceAvail => V::SpaceAvail(space.available_bytes),
-            Attribute::SpaceFree => V::SpaceFree(space.free_bytes),
-            Attribute::SpaceTotal => V::SpaceTotal(space.total_bytes),
-            Attribute::TimeDelta => V::TimeDelta(Time { seconds: 0, nanoseconds: properties.time_step_ns }),
-            Attribute::XattrSupport => V::XattrSupport(properties.xattrs),
-            Attribute::SuppAttrExclCreat => V::SuppAttrExclCreat(set::settable_on_exclusive_create(self.minor)),
-            _ => return None,
-        })
+        match attribute {
+            Attribute::SupportedAttrs => writer.put(&V::SupportedAttrs(supported(self.minor, properties))),
+            Attribute::AclSupport => writer.put(&V::AclSupport(ACL_SUPPORT_ALLOW | ACL_SUPPORT_DENY)),
+            Attribute::FhExpireType => writer.put(&V::FhExpireType(FH_PERSISTENT)),
+            Attribute::LinkSupport => writer.put(&V::LinkSupport(properties.hard_links)),
+            Attribute::SymlinkSupport => writer.put(&V::SymlinkSupport(properties.symlinks)),
+            Attribute::NamedAttr => writer.put(&V::NamedAttr(false)),
+            Attribute::UniqueHandles => writer.put(&V::UniqueHandles(true)),
+            Attribute::LeaseTime => writer.put(&V::LeaseTime(self.lease_s)),
+            Attribute::RdattrError => writer.put(&V::RdattrError(Status::Ok)),
+            Attribute::CanSetTime => writer.put(&V::CanSetTime(properties.times_can_be_set)),
+            Attribute::CaseInsensitive => writer.put(&V::CaseInsensitive(properties.case_insensitive)),
+            Attribute::CasePreserving => writer.put(&V::CasePreserving(properties.case_preserving)),
+            Attribute::ChownRestricted => writer.put(&V::ChownRestricted(true)),
+            Attribute::FilesAvail => writer.put(&V::FilesAvail(space.available_files)),
+            Attribute::FilesFree => writer.put(&V::FilesFree(space.free_files)),
+            Attribute::FilesTotal => writer.put(&V::FilesTotal(space.total_files)),
+            Attribute::Homogeneous => writer.put(&V::Homogeneous(properties.homogeneous)),
+            Attribute::MaxFileSize => writer.put(&V::MaxFileSize(properties.max_file_bytes)),
+            Attribute::MaxLink => writer.put(&V::MaxLink(properties.max_links)),
+            Attribute::MaxName => writer.put(&V::MaxName(properties.max_name_bytes)),
+            Attribute::MaxRead => writer.put(&V::MaxRead(self.max_bytes)),
+            Attribute::MaxWrite => writer.put(&V::MaxWrite(self.max_bytes)),
+            Attribute::NoTrunc => writer.put(&V::NoTrunc(true)),
+            Attribute::SpaceAvail => writer.put(&V::SpaceAvail(space.available_bytes)),
+            Attribute::SpaceFree => writer.put(&V::SpaceFree(space.free_bytes)),
+            Attribute::SpaceTotal => writer.put(&V::SpaceTotal(space.total_bytes)),
+            Attribute::TimeDelta => {
+                writer.put(&V::TimeDelta(Time { seconds: 0, nanoseconds: properties.time_step_ns }))
+            }
+            Attribute::XattrSupport => writer.put(&V::XattrSupport(properties.xattrs)),
+            Attribute::SuppAttrExclCreat => {
+                writer.put(&V::SuppAttrExclCreat(set::settable_on_exclusive_create(self.minor)))
+            }
+            _ => return false,
+        }
+        true
     }
 
-    /// The value of an attribute of this file.
-    fn of_file(&self, attribute: Attribute) -> Option<AttributeValue<'static>> {
+    /// Appends an attribute if it is one of this file alone; returns whether it is.
+    fn put_of_file(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
         use AttributeValue as V;
         let Subject { node, attributes, mounted_on_fileid } = self.subject;
-        Some(match attribute {
-            Attribute::Type => V::Type(file_type(attributes.kind)),
-            Attribute::Change => V::Change(attributes.change),
-            Attribute::Size => V::Size(attributes.size_bytes),
-            Attribute::Fsid => V::Fsid(Fsid { major: node.exported.fsid, minor: 0 }),
-            Attribute::FileHandle => V::FileHandle(file_handle(node)),
-            Attribute::FileId => V::FileId(attributes.fileid),
-            Attribute::Mode => V::Mode(attributes.mode),
-            Attribute::NumLinks => V::NumLinks(attributes.links),
-            Attribute::RawDev => V::RawDev(SpecData { major: attributes.device.major, minor: attributes.device.minor }),
-            Attribute::SpaceUsed => V::SpaceUsed(attributes.used_bytes),
-            Attribute::TimeAccess => V::TimeAccess(time(attributes.accessed)),
-            Attribute::TimeMetadata => V::TimeMetadata(time(attributes.changed)),
-            Attribute::TimeModify => V::TimeModify(time(attributes.modified)),
-            Attribute::MountedOnFileId => V::MountedOnFileId(*mounted_on_fileid),
-            _ => return None,
-        })
+        match attribute {
+            Attribute::Type => writer.put(&V::Type(file_type(attributes.kind))),
+            Attribute::Change => writer.put(&V::Change(attributes.change)),
+            Attribute::Size => writer.put(&V::Size(attributes.size_bytes)),
+            Attribute::Fsid => writer.put(&V::Fsid(Fsid { major: node.exported.fsid, minor: 0 })),
+            Attribute::FileHandle => writer.put(&V::FileHandle(file_handle(node))),
+            Attribute::FileId => writer.put(&V::FileId(attributes.fileid)),
+            Attribute::Mode => writer.put(&V::Mode(attributes.mode)),
+            Attribute::NumLinks => writer.put(&V::NumLinks(attributes.links)),
+            Attribute::RawDev => {
+                writer.put(&V::RawDev(SpecData { major: attributes.device.major, minor: attributes.device.minor }))
+            }
+            Attribute::SpaceUsed => writer.put(&V::SpaceUsed(attributes.used_bytes)),
+            Attribute::TimeAccess => writer.put(&V::TimeAccess(time(attributes.accessed))),
+            Attribute::TimeMetadata => writer.put(&V::TimeMetadata(time(attributes.changed))),
+            Attribute::TimeModify => writer.put(&V::TimeModify(time(attributes.modified))),
+            Attribute::MountedOnFileId => writer.put(&V::MountedOnFileId(*mounted_on_fileid)),
+            _ => return false,
+        }
+        true
     }
 }
 

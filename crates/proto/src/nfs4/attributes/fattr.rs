@@ -149,11 +149,13 @@ impl<'e, 'b> FattrWriter<'e, 'b> {
     ///
     /// # Panics
     /// When the value belongs to another attribute.
+    // Inlined, a value that the caller has just made is appended without a copy of the large enumeration.
+    #[inline(always)]
     pub fn put(&mut self, value: &AttributeValue<'_>) {
-        let attribute = value.attribute();
-        assert_eq!(self.wanted(), Some(attribute), "attributes are written in the order of their numbers");
+        let number = value.attribute().number();
+        assert_eq!(self.left.first(), Some(number), "attributes are written in the order of their numbers");
         value.encode(self.to);
-        self.left.remove(attribute.number());
+        self.left.remove(number);
     }
 
     /// Fills in the length of the values.

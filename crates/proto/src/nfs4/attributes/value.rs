@@ -23,6 +23,7 @@ macro_rules! attribute_values {
             pub const KNOWN: Bitmap = Attribute::set(&[$(Attribute::$name,)*]);
 
             /// The attribute of the value.
+            #[inline(always)]
             pub const fn attribute(&self) -> Attribute {
                 match self {
                     $(AttributeValue::$name(_) => Attribute::$name,)*
@@ -30,6 +31,7 @@ macro_rules! attribute_values {
             }
 
             /// Appends the value, without the number.
+            #[inline(always)]
             pub fn encode(&self, to: &mut Encoder<'_>) {
                 match self {
                     $(AttributeValue::$name(value) => Encode::encode(value, to),)*
