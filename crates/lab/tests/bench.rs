@@ -279,3 +279,24 @@ fn reads_and_questions_are_spread_over_many_files_and_changes_are_not() {
         assert!(matches!(run(&job(workload)), Err(Error::Spread(_))), "{workload}");
     }
 }
+
+#[test]
+fn held_opens_are_made_once_on_each_connection_and_reads_use_them() {
+    let export = Export::start();
+    let mounts = Arc::new(Mutex::new(Vec::new()));
+    let all = Arc::clone(&mounts);
+    let job = Job {
+        connections: 2,
+        files: Files::Spread(20),
+        file_bytes: 4096,
+        holds_opens: true,
+        observer: Some(Observer(Arc::new(move |mount: &client::Mount| all.lock().unwrap().push(mount.meter())))),
+        ..export.job("randread", "/held?version=4.1")
+    };
+    let outcome = run(&job).unwrap();
+    assert!(outcome.first_error.is_none(), "{:?}", outcome.first_error);
+    assert_eq!(outcome.summary.total().bytes, 2 * MIB);
+    let calls = |name| mounts.lock().unwrap().iter().map(|meter| meter.statistics().calls(name)).sum::<u64>();
+    // The files are made by opens too.
+    assert_eq!((calls("OPEN"), calls("CLOSE"), calls("READ")), (20 + 40, 20 + 40, 512));
+}

@@ -39,6 +39,8 @@ pub struct Job {
     pub verify: bool,
     /// Which files there are.
     pub files: Files,
+    /// Whether each connection has every file open from which its operations choose, and READs name the open. Only NFSv4 has opens.
+    pub holds_opens: bool,
     /// What random orders and patterns follow from.
     pub seed: u64,
     /// Who is told of every mount that is made for the job.
@@ -107,6 +109,7 @@ impl Job {
             stable_writes: false,
             verify: false,
             files: Files::One,
+            holds_opens: false,
             seed: 1,
             observer: None,
             watcher: None,
@@ -152,7 +155,12 @@ impl Job {
             options.push(("nrfiles", count.to_string()));
         }
         let has_own_files = self.files == Files::OnePerConnection;
-        let flags = [("sync", self.stable_writes), ("verify", self.verify), ("own_files", has_own_files)];
+        let flags = [
+            ("sync", self.stable_writes),
+            ("verify", self.verify),
+            ("own_files", has_own_files),
+            ("holds_opens", self.holds_opens),
+        ];
         options.extend(flags.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (name, "1".to_owned())));
         options
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use client::{File, Handle, LockKind, Mount, OpenOptions, Segment, Version};
+use client::{File, LockKind, Mount, OpenOptions, Segment, Version};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use report::Direction;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
@@ -27,6 +28,8 @@ use super::{End, Error, Files, Job, Operation, OperationError, Stop};
 
 /// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
 const MAX_ERRORS: u64 = 100;
+/// How many files are opened or closed at once before and after a job.
+const OPENS_AT_ONCE: usize = 16;
 
 /// When all connections start, when their measurement begins, and when it ends.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +117,8 @@ pub(super) struct Lane {
     /// The files of the job, and the first that this connection uses.
     targets: Arc<[Target]>,
     first_target: usize,
+    /// Those that are open all the time, by their numbers.
+    opened: Vec<File>,
     operation: Operation,
     /// When operations are due, in an open loop.
     arrivals: Option<Mutex<Arrivals>>,
@@ -152,6 +157,7 @@ impl Lane {
             mount,
             targets: Arc::clone(targets),
             first_target,
+            opened: Vec::new(),
             operation: job.workload.operation,
             block_bytes: job.block_bytes,
             stability: if job.stable_writes { Stability::File } else { Stability::Unstable },
@@ -166,6 +172,19 @@ impl Lane {
                 unstable: Unstable::default(),
             }),
         })
+    }
+
+    /// Opens every file that its operations choose from, and keeps it open.
+    pub(super) async fn open_all(&mut self, count: u32) -> Result<(), Error> {
+        let (lane, options) = (&*self, &OpenOptions::read());
+        let open = |number| async move {
+            let Target { dir, name, .. } = lane.target(number);
+            lane.mount.open(dir, name, options).await
+        };
+        let opening = stream::iter(0..count as usize).map(open).buffered(OPENS_AT_ONCE);
+        let opened = opening.try_collect().await?;
+        self.opened = opened;
+        Ok(())
     }
 
     /// Does everything that is planned, `depth` operations at once, and returns what was found; nothing when a worker
@@ -183,8 +202,13 @@ impl Lane {
         if lane.operation == Operation::NewFile {
             lane.metadata.remove_new_files().await;
         }
-        leave(&lane.mount).await;
-        Rc::into_inner(lane).map(|lane| lane.state.into_inner().found)
+        let Lane { mount, opened, state, .. } = Rc::into_inner(lane)?;
+        // A server that goes on without them closes them with the client.
+        let closing =
+            stream::iter(opened).for_each_concurrent(OPENS_AT_ONCE, |file| async { drop(file.close().await) });
+        closing.await;
+        leave(&mount).await;
+        Some(state.into_inner().found)
     }
 
     async fn work(self: Rc<Self>, schedule: Schedule) {
@@ -253,7 +277,7 @@ impl Lane {
                 self.metadata.carry_out(operation, self.target(step.file)).await
             }
             _ if step.is_write => self.write(step.offset).await,
-            _ => self.read(&self.target(step.file).handle, step.offset).await,
+            _ => self.read(step).await,
         }
     }
 
@@ -282,8 +306,11 @@ impl Lane {
         Ok(Done { moved_bytes: 0, is_short: false })
     }
 
-    async fn read(&self, file: &Handle, offset: u64) -> client::Result<Done> {
-        let data = self.mount.read(file, offset, self.block_bytes).await?;
+    async fn read(&self, Step { file, offset, .. }: Step) -> client::Result<Done> {
+        let data = match self.opened.get(file) {
+            Some(open) => open.read(offset, self.block_bytes).await?,
+            None => self.mount.read(&self.target(file).handle, offset, self.block_bytes).await?,
+        };
         if let Some(pattern) = self.pattern {
             let is_right = match self.workload_writes {
                 true => pattern.is_at_or_next(offset, &data.bytes),

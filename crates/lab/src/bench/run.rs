@@ -251,7 +251,11 @@ impl Part<'_> {
     async fn connect_all(&self) -> Result<Vec<Lane>, Error> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
-            lanes.push(Lane::new(self.job, (number, &self.meter), connect(self.job).await?, self.targets)?);
+            let mut lane = Lane::new(self.job, (number, &self.meter), connect(self.job).await?, self.targets)?;
+            if self.job.holds_opens {
+                lane.open_all(self.job.files.choice()).await?;
+            }
+            lanes.push(lane);
         }
         Ok(lanes)
     }
