@@ -4,6 +4,7 @@
 //! - [`engine`] runs an experiment: order, pairs, repeats, noise, and a folder that keeps every pass.
 //! - [`experiments`] has the experiments: each declares what varies, and does one pass.
 //! - [`contender`] starts the servers that take part.
+//! - [`ceiling`] answers with next to no work: no server is faster.
 //! - [`cache`] brings a server's file into memory or takes it out, and verifies that.
 //! - [`process`] reads what a process spent, from `/proc`.
 //!
@@ -12,6 +13,7 @@
 pub mod bench;
 mod bench_load;
 pub mod cache;
+pub mod ceiling;
 pub mod contender;
 mod data_file;
 pub mod engine;

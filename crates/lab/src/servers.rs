@@ -78,6 +78,26 @@ impl Servers {
         self.through_nfs(|server| make_directory_at(server.url(""), name, files))
     }
 
+    /// Makes a directory with so many small files, unless it is there: in the common directory. On servers that ran already it is empty:
+    /// the load makes its files.
+    pub(crate) fn make_small_files(&mut self, name: &str, (files, bytes): (u32, u32)) -> Result<(), Error> {
+        let path = self.export()?.join(name);
+        let failed = |source| Error::File { path: path.clone(), source };
+        if !path.exists() {
+            let content: Vec<u8> = (0..bytes).map(|byte| byte as u8).collect();
+            fs::create_dir(&path).map_err(failed)?;
+            (0..files).try_for_each(|number| fs::write(path.join(format!("f.{number}")), &content)).map_err(failed)?;
+        }
+        self.through_nfs(|server| make_directory_at(server.url(""), name, 0))
+    }
+
+    /// Has the common directory on stable storage, so that nothing of it is written while somebody is measured.
+    pub(crate) fn sync(&mut self) -> Result<(), Error> {
+        let path = self.export()?;
+        let synced = File::open(&path).and_then(|directory| Ok(rustix::fs::syncfs(directory)?));
+        synced.map_err(|source| Error::File { path, source })
+    }
+
     /// Makes a file of so many bytes anew in the common directory.
     pub(crate) fn make_file(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
         let path = self.export()?.join(name);

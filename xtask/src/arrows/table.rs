@@ -46,7 +46,7 @@ pub const TABLE: &[Row] = &[
     },
     Row {
         name: "lab",
-        needs: &["client", "measure", "report", "segments", "vfs"],
+        needs: &["client", "fs-host", "measure", "report", "segments", "vfs"],
         tests: &["daemon", "fs-mem", "server"],
     },
     Row {

@@ -1,5 +1,6 @@
 //! `wharf lab`: experiments, what they are, and what they found.
 
+mod ceiling;
 mod explain;
 mod precision;
 mod run;
@@ -34,6 +35,7 @@ enum Command {
     Report(show::ReportFlags),
     /// Compare the results of several runs of an experiment.
     Compare(show::CompareFlags),
+    Ceiling(ceiling::Flags),
 }
 
 /// The rounds of a quick run.
@@ -107,5 +109,6 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         Command::Run(flags) => run::run(flags),
         Command::Report(flags) => show::report(flags),
         Command::Compare(flags) => show::compare(flags),
+        Command::Ceiling(flags) => ceiling::run(flags),
     }
 }

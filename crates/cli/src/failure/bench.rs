@@ -28,6 +28,9 @@ pub enum BenchError {
     /// Operations failed; this is the first failure.
     #[error("operations failed: {0}")]
     Operation(#[source] lab::bench::OperationError),
+    /// The ceiling cannot be measured.
+    #[error(transparent)]
+    Ceiling(#[from] lab::ceiling::CeilingError),
     /// A chart cannot be drawn.
     #[error(transparent)]
     Chart(#[from] report::ChartError),

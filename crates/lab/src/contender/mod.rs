@@ -15,6 +15,8 @@ pub use server::{Server, Site, StartError};
 pub enum Contender {
     /// `wharf serve` of this program, with these further arguments.
     Wharf(Vec<String>),
+    /// The same as a user without privileges, which only the superuser can start.
+    UnprivilegedWharf,
     /// NFS-Ganesha with its VFS backend.
     Ganesha,
     /// A command for the shell. It finds the directory to serve in `$EXPORT`, a directory for its own things in `$STATE`, and its
@@ -23,6 +25,9 @@ pub enum Contender {
     /// One that runs already, with the URL of a directory that the experiment may write to.
     Running(Url),
 }
+
+/// The user and group without privileges, `nobody` on most systems.
+pub(crate) const NOBODY: u32 = 65_534;
 
 /// A contender with the name that tables show.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +78,7 @@ impl fmt::Display for Contender {
         match self {
             Contender::Wharf(arguments) if arguments.is_empty() => f.write_str("wharf serve"),
             Contender::Wharf(arguments) => write!(f, "wharf serve {}", arguments.join(" ")),
+            Contender::UnprivilegedWharf => write!(f, "wharf serve, as user {NOBODY}"),
             Contender::Ganesha => f.write_str("ganesha.nfsd"),
             Contender::Command(command) => f.write_str(command),
             Contender::Running(url) => write!(f, "{url}"),

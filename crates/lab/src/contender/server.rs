@@ -2,6 +2,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use client::{Parameters, Url, Version};
 
-use super::{Contender, ganesha};
+use super::{Contender, NOBODY, ganesha};
 use crate::processors::{self, Processor};
 use crate::sys;
 
@@ -215,6 +216,12 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
             command.args(["--log-level", "error"]).args(arguments);
             command
         }
+        Contender::UnprivilegedWharf => {
+            chown(&site.state, Some(NOBODY), Some(NOBODY))?;
+            let mut command = command(site, &Contender::Wharf(Vec::new()), ports)?;
+            command.uid(NOBODY).gid(NOBODY);
+            command
+        }
         Contender::Ganesha => {
             let mut command = Command::new(ganesha::PROGRAM);
             command.args(ganesha::configure(site, ports)?);
@@ -239,7 +246,7 @@ fn free_ports(contender: &Contender) -> io::Result<Ports> {
     let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let [nfs, other] = [one.local_addr()?.port(), other.local_addr()?.port()];
     let mount = match contender {
-        Contender::Wharf(_) => nfs,
+        Contender::Wharf(_) | Contender::UnprivilegedWharf => nfs,
         Contender::Command(text) if !text.contains("MOUNT_PORT") => nfs,
         _ => other,
     };

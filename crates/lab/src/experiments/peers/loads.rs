@@ -1,9 +1,10 @@
-use super::{EMPTY_DIRECTORY, LARGE_DIRECTORY, OWN_FILE, READ_FILE, WRITE_FILE, names};
+use super::{DISK, EMPTY_DIRECTORY, LARGE_DIRECTORY, MANY_FILES, MEMORY, OWN_FILE, READ_FILE, WRITE_FILE, names};
 use crate::experiments::Scale;
 
 /// What is asked of the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Load {
+    pub(super) storage: &'static str,
     pub(super) version: &'static str,
     /// What tables call it; 4×16 are 4 connections with 16 calls outstanding on each.
     pub(super) name: String,
@@ -15,7 +16,22 @@ pub(super) struct Load {
     pub(super) connections: u32,
     pub(super) depth: u32,
     pub(super) has_stable_writes: bool,
-    pub(super) has_own_files: bool,
+    pub(super) files: LoadFiles,
+    /// Whether the file is taken out of memory before, and each of its blocks is read once.
+    pub(super) is_cold: bool,
+}
+
+/// Which files a load uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoadFiles {
+    One,
+    /// One for each connection.
+    Own,
+    /// So many small ones, and whether all of them are open.
+    Many {
+        count: u32,
+        are_open: bool,
+    },
 }
 
 /// How many connections read files of their own.
@@ -24,43 +40,79 @@ const OWN_FILES: [u32; 4] = [4, 16, 64, MAX_OWN_FILES];
 pub(super) const MAX_OWN_FILES: u32 = 256;
 /// The sizes of the second source, and 1 KiB.
 const OWN_FILE_SIZES: [u32; 8] = [256, 1 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10];
-/// What has no size is asked for with this one.
-const NO_SIZE: u32 = 4 << 10;
+/// What has no size is asked for with this one; each of many files has it.
+pub(super) const SMALL_BYTES: u32 = 4 << 10;
+
+/// How many files are read together, with the scale from which on.
+const MANY: [(u32, Scale); 3] = [(1000, Scale::Quick), (10_000, Scale::Usual), (200_000, Scale::Full)];
+/// How many files a client has open.
+const OPENS: [(u32, Scale); 3] = [(1, Scale::Quick), (1000, Scale::Quick), (50_000, Scale::Full)];
+/// How many connections ask one call after the other.
+const CONNECTIONS: [(u32, Scale); 2] = [(256, Scale::Quick), (2000, Scale::Usual)];
 
 /// All loads of a scale.
 pub(super) fn of(scale: Scale) -> Vec<Load> {
-    let of_both =
-        ["3", "4.1"].into_iter().flat_map(|version| [of_version(version), own_files(version, scale)].concat());
-    let mut loads: Vec<Load> = of_both.chain(of_version_3(scale)).chain(of_version_4()).collect();
-    if scale == Scale::Quick {
-        // One of each kind.
-        let is_small = |load: &Load| !["1×1,", "1×16,", "4×1,", "4×64,"].iter().any(|shape| shape_of(load) == *shape);
-        loads.retain(|load| load.workload != "randread" || is_small(load));
-        loads.retain(|load| !load.has_own_files || load.connections == MAX_OWN_FILES / 4);
-    }
-    loads
+    let both = ["3", "4.1"]
+        .into_iter()
+        .flat_map(|version| [of_version(version), own_files(version, scale), many_files(version, scale)].concat());
+    let all = both.chain(of_version_3(scale)).chain(opened(scale)).chain(of_version_4()).chain(on_disk(scale));
+    all.filter(|load| scale != Scale::Quick || is_quick(load)).collect()
 }
 
-fn shape_of(load: &Load) -> String {
-    format!("{}×{},", load.connections, load.depth)
+/// The most files that are read together.
+pub(super) fn max_files(scale: Scale) -> u32 {
+    up_to(&MANY, scale).max().unwrap_or(0)
+}
+
+fn up_to(levels: &[(u32, Scale)], scale: Scale) -> impl Iterator<Item = u32> {
+    let reaches = move |from| match from {
+        Scale::Quick => true,
+        Scale::Usual => scale != Scale::Quick,
+        Scale::Full => scale == Scale::Full,
+    };
+    levels.iter().filter(move |(_, from)| reaches(*from)).map(|(count, _)| *count)
+}
+
+/// One of each kind.
+fn is_quick(load: &Load) -> bool {
+    let is_old = load.version == "3";
+    match load.workload {
+        "randread" if load.files == LoadFiles::One && load.storage == MEMORY => {
+            matches!((load.connections, load.depth), (4, 16)) || is_old && (load.connections, load.depth) == (1, 64)
+        }
+        "read" | "write" | "access" if load.block_bytes == 1 << 20 || load.workload == "access" => false,
+        "read" if load.files == LoadFiles::Own => is_old && load.connections == MAX_OWN_FILES / 4,
+        "write" | "lookup" => is_old,
+        _ => true,
+    }
 }
 
 fn load(version: &'static str, what: &str, (workload, file): (&'static str, &'static str), size: Size) -> Load {
     let (block_bytes, connections, depth) = size;
-    let name = format!("{what}, {connections}×{depth}");
-    let (has_stable_writes, has_own_files) = (false, false);
-    Load { version, name, workload, file, block_bytes, connections, depth, has_stable_writes, has_own_files }
+    Load {
+        storage: MEMORY,
+        version,
+        name: format!("{what}, {connections}×{depth}"),
+        workload,
+        file,
+        block_bytes,
+        connections,
+        depth,
+        has_stable_writes: false,
+        files: LoadFiles::One,
+        is_cold: false,
+    }
 }
 
 /// The bytes of an operation, connections, and calls outstanding on each.
 type Size = (u32, u32, u32);
 
 fn of_version(version: &'static str) -> Vec<Load> {
-    let (small, medium, large) = (4 << 10, 128 << 10, 1 << 20);
+    let (small, medium, large) = (SMALL_BYTES, 128 << 10, 1 << 20);
     let of = |what: &str, how, size| load(version, what, how, size);
     let (any, in_order, written) = (("randread", READ_FILE), ("read", READ_FILE), ("write", WRITE_FILE));
     let mut loads: Vec<Load> = [("GETATTR", "getattr"), ("ACCESS", "access"), ("LOOKUP", "lookup")]
-        .map(|(what, workload)| of(what, (workload, READ_FILE), (NO_SIZE, 4, 16)))
+        .map(|(what, workload)| of(what, (workload, READ_FILE), (SMALL_BYTES, 4, 16)))
         .to_vec();
     let shapes = [1, 4].into_iter().flat_map(|connections| [1, 16, 64].map(|depth| (small, connections, depth)));
     loads.extend(shapes.map(|size| of("READ 4 KiB random", any, size)));
@@ -83,32 +135,88 @@ fn own_files(version: &'static str, scale: Scale) -> Vec<Load> {
     let of = |connections, bytes: u32| {
         let size = if bytes < 1 << 10 { format!("{bytes} B") } else { format!("{} KiB", bytes >> 10) };
         let what = format!("READ {size} of own files");
-        Load { has_own_files: true, ..load(version, &what, ("read", OWN_FILE), (bytes, connections, 1)) }
+        Load { files: LoadFiles::Own, ..load(version, &what, ("read", OWN_FILE), (bytes, connections, 1)) }
     };
     connections.into_iter().flat_map(|count| sizes.iter().map(move |bytes| of(count, *bytes))).collect()
 }
 
-fn of_version_3(scale: Scale) -> [Load; 2] {
+fn many_files(version: &'static str, scale: Scale) -> Vec<Load> {
+    let of = |count| {
+        let what = format!("READ 4 KiB of {count} files");
+        let files = LoadFiles::Many { count, are_open: false };
+        Load { files, ..load(version, &what, ("randread", MANY_FILES), (SMALL_BYTES, 4, 16)) }
+    };
+    // NFSv4 has the same way to a file; opens are what differs.
+    up_to(&MANY, scale).filter(|_| version == "3").map(of).collect()
+}
+
+fn of_version_3(scale: Scale) -> Vec<Load> {
     let listing = format!("READDIRPLUS of {} names", names(scale));
-    [
-        load("3", "CREATE and REMOVE", ("createremove", EMPTY_DIRECTORY), (NO_SIZE, 4, 16)),
+    let getattr = |connections| load("3", "GETATTR", ("getattr", READ_FILE), (SMALL_BYTES, connections, 1));
+    let others = [
+        load("3", "CREATE and REMOVE", ("createremove", EMPTY_DIRECTORY), (SMALL_BYTES, 4, 16)),
         // The next call needs the cookie of the one before, so a connection has one at a time.
-        load("3", &listing, ("readdirplus", LARGE_DIRECTORY), (NO_SIZE, 4, 1)),
-    ]
+        load("3", &listing, ("readdirplus", LARGE_DIRECTORY), (SMALL_BYTES, 4, 1)),
+    ];
+    up_to(&CONNECTIONS, scale).map(getattr).chain(others).collect()
+}
+
+/// Reads by the opens of one client.
+fn opened(scale: Scale) -> Vec<Load> {
+    let of = |count| {
+        let what = format!("READ 4 KiB by {count} {}", if count == 1 { "open" } else { "opens" });
+        let files = LoadFiles::Many { count, are_open: true };
+        Load { files, ..load("4.1", &what, ("randread", MANY_FILES), (SMALL_BYTES, 1, 64)) }
+    };
+    up_to(&OPENS, scale).map(of).collect()
 }
 
 fn of_version_4() -> [Load; 6] {
     let (blocks, size) = ("READ_PLUS 128 KiB", (128 << 10, 1, 8));
     let plus = |what: &str, workload, file| load("4.2", &format!("{blocks} of {what}"), (workload, file), size);
     [
-        load("4.1", "OPEN and CLOSE", ("open", READ_FILE), (NO_SIZE, 1, 64)),
-        load("4.1", "LOCK and LOCKU", ("lock", READ_FILE), (NO_SIZE, 1, 64)),
+        load("4.1", "OPEN and CLOSE", ("open", READ_FILE), (SMALL_BYTES, 1, 64)),
+        load("4.1", "LOCK and LOCKU", ("lock", READ_FILE), (SMALL_BYTES, 1, 64)),
         load("4.2", "READ 128 KiB sequential", ("read", READ_FILE), size),
         plus("data", "readplus-data", READ_FILE),
         // Files with holes are made for the load, in a directory.
         plus("a hole", "readplus-hole", EMPTY_DIRECTORY),
         plus("data and hole by turns of 64 KiB", "readplus-mixed", EMPTY_DIRECTORY),
     ]
+}
+
+/// What the disk decides, or may decide.
+fn on_disk(scale: Scale) -> Vec<Load> {
+    let of = |what: &str, how, size| Load { storage: DISK, ..load("3", what, how, size) };
+    let is_same = |load: &Load| ["createremove", "readdirplus"].contains(&load.workload);
+    let same = of_version_3(scale).into_iter().filter(is_same);
+    let written = ("write", WRITE_FILE);
+    let mut loads: Vec<Load> = same.map(|load| Load { storage: DISK, ..load }).collect();
+    loads.push(of("READ 4 KiB random", ("randread", READ_FILE), (SMALL_BYTES, 4, 16)));
+    loads.push(Load { is_cold: true, ..of("READ 4 KiB random, cold", ("randread", READ_FILE), (SMALL_BYTES, 4, 16)) });
+    loads.push(of("WRITE 128 KiB UNSTABLE", written, (128 << 10, 4, 16)));
+    loads.push(Load { has_stable_writes: true, ..of("WRITE 4 KiB FILE_SYNC", written, (SMALL_BYTES, 4, 16)) });
+    loads
+}
+
+impl Load {
+    /// Whether the responder that has only NFSv3's calls of one file can take part.
+    pub(super) fn has_ceiling(&self) -> bool {
+        let is_known = matches!(self.workload, "getattr" | "access" | "lookup" | "read" | "randread");
+        is_known && self.is_plain()
+    }
+
+    /// Whether a server without privileges can take part: what it would have to write is another user's.
+    pub(super) fn needs_no_writing(&self) -> bool {
+        let is_read = matches!(self.workload, "getattr" | "lookup" | "randread" | "readdirplus");
+        let has_many = matches!(self.files, LoadFiles::Many { .. });
+        is_read && self.storage == MEMORY && self.version == "3" && (has_many || self.files == LoadFiles::One)
+    }
+
+    /// Of one file in memory, by NFSv3.
+    fn is_plain(&self) -> bool {
+        self.version == "3" && self.storage == MEMORY && self.files == LoadFiles::One
+    }
 }
 
 #[cfg(test)]
@@ -120,15 +228,31 @@ mod tests {
 
     #[test]
     fn every_load_has_a_name_of_its_own_and_a_workload_that_there_is() {
-        for (scale, count) in [(Scale::Quick, 36), (Scale::Usual, 44), (Scale::Full, 102)] {
+        for (scale, count) in [(Scale::Quick, 32), (Scale::Usual, 56), (Scale::Full, 116)] {
             let loads = of(scale);
-            let names: BTreeSet<(&str, &str)> = loads.iter().map(|load| (load.version, load.name.as_str())).collect();
+            let name = |load: &Load| (load.storage, load.version, load.name.clone());
+            let names: BTreeSet<_> = loads.iter().map(name).collect();
             assert_eq!((names.len(), loads.len()), (loads.len(), count), "{scale:?}");
             assert!(loads.iter().all(|load| load.workload.parse::<Workload>().is_ok()));
         }
         let all = of(Scale::Full);
-        for (version, name) in [("4.1", "READ 4 KiB random, 1×64"), ("3", "READ 64 KiB of own files, 16×1")] {
-            assert!(all.iter().any(|load| load.version == version && load.name == name), "{name}");
+        for (storage, version, name) in [
+            (MEMORY, "4.1", "READ 4 KiB random, 1×64"),
+            (MEMORY, "3", "READ 64 KiB of own files, 16×1"),
+            (MEMORY, "3", "READ 4 KiB of 200000 files, 4×16"),
+            (MEMORY, "4.1", "READ 4 KiB by 50000 opens, 1×64"),
+            (MEMORY, "3", "GETATTR, 2000×1"),
+            (DISK, "3", "READ 4 KiB random, cold, 4×16"),
+        ] {
+            let is_it = |load: &&Load| (load.storage, load.version, load.name.as_str()) == (storage, version, name);
+            assert!(all.iter().any(|load| is_it(&load)), "{name}");
         }
+    }
+
+    #[test]
+    fn quick_loads_are_one_of_each_kind() {
+        let kinds = |scale| of(scale).into_iter().map(|load| load.workload).collect::<BTreeSet<_>>();
+        let missing: Vec<&str> = kinds(Scale::Full).difference(&kinds(Scale::Quick)).copied().collect();
+        assert_eq!(missing, ["access"]);
     }
 }

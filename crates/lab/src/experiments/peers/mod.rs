@@ -1,50 +1,63 @@
-//! Servers beside each other: Wharf, NFS-Ganesha where it is installed, and those that `--server` names.
+//! Servers beside each other: Wharf, NFS-Ganesha where it is installed, those that `--server` names, and the ceiling of all.
 //!
-//! Each load is put on each server, right before or after it is put on Wharf. All serve one directory in memory.
+//! Each load is put on each server, right before or after it is put on Wharf. All serve one directory in memory; those that are started
+//! here serve one on a disk too.
 
+mod contenders;
 mod loads;
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, TcpStream};
-use std::time::Duration;
+use std::fs::File;
+use std::time::{Duration, Instant};
 
 use measure::record::{Design, Factor, Levels, Machine, Place, TableKind};
 
-use self::loads::Load;
-use super::{AGAIN, Conditions, Kind, Scale, WHARF, named, wharf_twice};
-use crate::bench::{End, Files};
-use crate::bench_load::{self, BANDWIDTH, MEMORY, OPERATIONS, SERVER_COST};
-use crate::contender::{Contender, Named};
+use self::contenders::{GANESHA, SYSTEM_CALLS, UNCACHED, UNPRIVILEGED, can_serve_disk, ceiling_name, is_ceiling};
+use self::loads::{Load, LoadFiles, SMALL_BYTES};
+use super::{AGAIN, Conditions, Kind, Scale, WHARF, named};
+use crate::bench::{End, Files, Job};
+use crate::bench_load::{self, BANDWIDTH, MEMORY as SERVER_MEMORY, OPERATIONS, P99, SERVER_COST};
+use crate::cache::{self, CacheState};
+use crate::ceiling::Way;
+use crate::contender::{Contender, Named, Server};
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::processors::{self, Processor};
 use crate::servers::Servers;
 
 pub(super) const KIND: Kind = Kind {
     name: NAME,
-    summary: "how fast servers are: Wharf, NFS-Ganesha, and others that you name, by operation",
+    summary: "how fast servers are: Wharf, NFS-Ganesha, and others that you name, by operation, and the machine's ceiling",
     make,
 };
 
 const NAME: &str = "peers";
+const STORAGE: &str = "storage";
 const VERSION: &str = "version";
 const LOAD: &str = "load";
 const SERVER: &str = "server";
 
-const GANESHA: &str = "NFS-Ganesha";
-/// Wharf that keeps no open files; only loads whose connections have files of their own show what that costs.
-const UNCACHED: &str = "Wharf without open files";
+/// The levels of [`STORAGE`].
+const MEMORY: &str = "memory";
+const DISK: &str = "disk";
 
 const READ_FILE: &str = "data";
 const WRITE_FILE: &str = "written";
 const LARGE_DIRECTORY: &str = "names";
 const EMPTY_DIRECTORY: &str = "made";
+/// The directory of many files; each file has its number behind this and a dot.
+const MANY_DIRECTORY: &str = "many";
+const MANY_FILES: &str = "many/f";
 /// The file of each connection has its number behind this and a dot.
 const OWN_FILE: &str = "own";
 const OWN_FILE_BYTES: u64 = 1 << 20;
+/// The most bytes that are read of a cold file in a pass.
+const MAX_COLD_BYTES: u64 = 64 << 20;
 const MIB: u64 = 1 << 20;
 
 struct Peers {
     contenders: Vec<Named>,
-    servers: Servers,
+    in_memory: Servers,
+    on_disk: Servers,
     scale: Scale,
     loads: Vec<Load>,
     skipped: Vec<String>,
@@ -52,32 +65,14 @@ struct Peers {
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let scale = conditions.scale;
-    let (mut contenders, mut skipped) = (wharf_twice(), Vec::new());
-    let uncached = ["--open-files", "0"].map(str::to_owned).to_vec();
-    contenders.push(Named { name: UNCACHED.to_owned(), contender: Contender::Wharf(uncached) });
-    match ganesha() {
-        Ok(ganesha) => contenders.push(ganesha),
-        Err(why) => skipped.push(why),
-    }
-    contenders.extend(conditions.servers.clone());
+    let (contenders, mut skipped) = contenders::of_memory(conditions);
+    let not_on_disk = contenders.iter().filter(|one| matches!(one.contender, Contender::Running(_)));
+    skipped.extend(not_on_disk.map(|one| format!("{} on the disk: it runs already, on storage of its own", one.name)));
     let space = (&conditions.memory, space_bytes(scale));
-    let servers = Servers::new(&conditions.program, space, NAME, contenders.clone());
-    Ok(Box::new(Peers { contenders, servers, scale, loads: loads::of(scale), skipped }))
-}
-
-/// NFS-Ganesha, or why it takes no part.
-fn ganesha() -> Result<Named, String> {
-    const RPCBIND_PORT: u16 = 111;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_installed = std::env::split_paths(&path).any(|folder| folder.join("ganesha.nfsd").is_file());
-    let why = match (is_installed, TcpStream::connect((Ipv4Addr::LOCALHOST, RPCBIND_PORT)).is_ok()) {
-        (true, true) => return Ok(Named { name: GANESHA.to_owned(), contender: Contender::Ganesha }),
-        (true, false) => {
-            "NFS-Ganesha: it needs rpcbind on port 111 of this machine; start it as root with `rpcbind -i`"
-        }
-        (false, _) => "NFS-Ganesha: it is not installed (Debian: nfs-ganesha nfs-ganesha-vfs rpcbind)",
-    };
-    Err(why.to_owned())
+    let in_memory = Servers::new(&conditions.program, space, NAME, contenders.clone());
+    let space = (&conditions.disk, disk_bytes(scale));
+    let on_disk = Servers::new(&conditions.program, space, "peers-disk", contenders::of_disk(&contenders));
+    Ok(Box::new(Peers { contenders, in_memory, on_disk, scale, loads: loads::of(scale), skipped }))
 }
 
 /// How many names the large directory has: one listing has to end in the time of a pass.
@@ -90,7 +85,13 @@ fn read_file_bytes(scale: Scale) -> u64 {
 }
 
 fn space_bytes(scale: Scale) -> u64 {
-    2 * read_file_bytes(scale) + u64::from(loads::MAX_OWN_FILES) * OWN_FILE_BYTES + 64 * MIB
+    // A page of the file, and what a file system keeps of it.
+    let many = u64::from(loads::max_files(scale)) * 2 * u64::from(SMALL_BYTES);
+    2 * read_file_bytes(scale) + u64::from(loads::MAX_OWN_FILES) * OWN_FILE_BYTES + many + 64 * MIB
+}
+
+fn disk_bytes(scale: Scale) -> u64 {
+    2 * read_file_bytes(scale) + 64 * MIB
 }
 
 /// How long a pass measures; a quarter of that before does not count.
@@ -102,26 +103,116 @@ fn runtime(scale: Scale) -> Duration {
     })
 }
 
-impl Experiment for Peers {
-    fn design(&self) -> Design {
-        let table = |title: &str, figure: &str, (factor, baseline): (&str, &str)| {
-            TableKind::new(title, figure, factor, baseline)
+impl Peers {
+    fn load(&self, levels: &Levels) -> Option<&Load> {
+        let is_it = |load: &&Load| {
+            load.storage == levels[STORAGE] && load.version == levels[VERSION] && load.name == levels[LOAD]
         };
+        self.loads.iter().find(is_it)
+    }
+
+    /// The names of loads, each once.
+    fn load_names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for load in &self.loads {
             if !names.contains(&load.name) {
                 names.push(load.name.clone());
             }
         }
-        let (by_server, by_version) = ((SERVER, WHARF), (VERSION, "3"));
+        names
+    }
+
+    fn names(&self) -> Vec<String> {
+        let servers = self.contenders.iter().map(|server| server.name.clone());
+        servers.chain([SYSTEM_CALLS.to_owned()]).collect()
+    }
+
+    /// Whether a server takes part in a load.
+    fn takes_part(&self, server: &str, load: &Load) -> bool {
+        let is_on_disk = load.storage == DISK;
+        let contender = self.contenders.iter().find(|one| one.name == server);
+        match server {
+            SYSTEM_CALLS => load.workload == "readdirplus" && !is_on_disk,
+            UNCACHED => load.files == LoadFiles::Own,
+            UNPRIVILEGED => load.needs_no_writing(),
+            // Its READ_PLUS has replies that no client understands.
+            GANESHA => load.version != "4.2",
+            ceiling if is_ceiling(ceiling) => has_ceiling(ceiling, load),
+            _ => !is_on_disk || contender.is_some_and(can_serve_disk),
+        }
+    }
+
+    fn job(&self, load: &Load, server: &Server, seed: u64) -> Result<Job, PassError> {
+        let mut url = server.url(load.file);
+        url.parameters.version = Some(super::version(load.version)?);
+        let (runtime, read_bytes) = (runtime(self.scale), read_file_bytes(self.scale));
+        let (files, file_bytes, holds_opens) = match load.files {
+            LoadFiles::One => (Files::One, read_bytes, false),
+            LoadFiles::Own => (Files::OnePerConnection, OWN_FILE_BYTES, false),
+            LoadFiles::Many { count, are_open } => (Files::Spread(count), SMALL_BYTES.into(), are_open),
+        };
+        let (end, warm_up) = match load.is_cold {
+            true => (End::Bytes(read_bytes.min(MAX_COLD_BYTES)), Duration::ZERO),
+            false => (End::After(runtime), runtime / 4),
+        };
+        Ok(Job {
+            workload: load.workload.parse()?,
+            block_bytes: load.block_bytes,
+            connections: load.connections,
+            depth: load.depth,
+            stable_writes: load.has_stable_writes,
+            files,
+            holds_opens,
+            file_bytes,
+            end,
+            warm_up,
+            seed,
+            server_pid: server.pid(),
+            ..bench_load::job(url)
+        })
+    }
+
+    /// How often the large directory can be listed without a server, on the servers' processor.
+    fn list(&mut self) -> Result<Figures, PassError> {
+        let directory = File::open(self.in_memory.export()?.join(LARGE_DIRECTORY))?;
+        let (mut listings, runtime) = (0_u32, runtime(self.scale));
+        let elapsed = processors::on(Processor::First, || {
+            let began = Instant::now();
+            while began.elapsed() < runtime {
+                fs_host::survey(&directory)?;
+                listings += 1;
+            }
+            Ok::<Duration, std::io::Error>(began.elapsed())
+        })?;
+        let mut figures = Figures::default();
+        figures.set(OPERATIONS, f64::from(listings) / elapsed.as_secs_f64());
+        Ok(figures)
+    }
+}
+
+/// Whether a responder takes part: where the file is read all of them do, and only where as much is outstanding as fills a processor.
+fn has_ceiling(name: &str, load: &Load) -> bool {
+    let is_transfer = matches!(load.workload, "read" | "randread");
+    let is_full = load.connections * load.depth >= 64;
+    load.has_ceiling() && if is_transfer { is_full } else { name == ceiling_name(Way::Memory) }
+}
+
+impl Experiment for Peers {
+    fn design(&self) -> Design {
+        let table = |title: &str, figure: &str, (factor, baseline): (&str, &str)| {
+            TableKind::new(title, figure, factor, baseline)
+        };
+        let by_server = (SERVER, WHARF);
+        let on_disk = Levels::from([(STORAGE.to_owned(), DISK.to_owned())]);
         Design {
             name: NAME.to_owned(),
             question: "How fast are other servers, and what do they cost, compared with Wharf?".to_owned(),
             source: None,
             factors: vec![
+                Factor::new(STORAGE, named([MEMORY, DISK])),
                 Factor::new(VERSION, named(["3", "4.1", "4.2"])),
-                Factor::new(LOAD, names),
-                Factor::new(SERVER, self.contenders.iter().map(|server| server.name.clone()).collect()),
+                Factor::new(LOAD, self.load_names()),
+                Factor::new(SERVER, self.names()),
             ],
             contenders: SERVER.to_owned(),
             control: Some(AGAIN.to_owned()),
@@ -130,8 +221,10 @@ impl Experiment for Peers {
                 table("Operations a second", OPERATIONS, by_server),
                 table("Bandwidth", BANDWIDTH, by_server),
                 table("Processor time of the server for an operation", SERVER_COST, by_server),
-                table("The most memory of the server", MEMORY, by_server),
-                table("Operations a second, by version", OPERATIONS, by_version),
+                table("The most memory of the server", SERVER_MEMORY, by_server),
+                TableKind { only: on_disk, ..table("99th percentile of latency on the disk", P99, by_server) },
+                table("Operations a second, by version", OPERATIONS, (VERSION, "3")),
+                table("Operations a second, by storage", OPERATIONS, (STORAGE, MEMORY)),
             ],
             curves: Vec::new(),
             differences: Vec::new(),
@@ -151,17 +244,12 @@ impl Experiment for Peers {
 
     fn needs(&self) -> Needs {
         let pass_seconds = runtime(self.scale).as_secs_f64() * 1.25 + 0.1;
-        Needs { pass_seconds, space_bytes: space_bytes(self.scale), root: Some("NFS-Ganesha is left out without it") }
+        let root = Some("NFS-Ganesha and Wharf without privileges are left out without it");
+        Needs { pass_seconds, space_bytes: space_bytes(self.scale) + disk_bytes(self.scale), root }
     }
 
     fn has(&self, levels: &Levels) -> bool {
-        let load = self.loads.iter().find(|load| load.version == levels[VERSION] && load.name == levels[LOAD]);
-        load.is_some_and(|load| match levels[SERVER].as_str() {
-            UNCACHED => load.has_own_files,
-            // Its READ_PLUS has replies that no client understands.
-            GANESHA => load.version != "4.2",
-            _ => true,
-        })
+        self.load(levels).is_some_and(|load| self.takes_part(&levels[SERVER], load))
     }
 
     fn takes_servers(&self) -> bool {
@@ -173,38 +261,72 @@ impl Experiment for Peers {
     }
 
     fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
-        self.servers.make_file_once(READ_FILE, read_file_bytes(self.scale))?;
-        self.servers.make_file_once(WRITE_FILE, read_file_bytes(self.scale))?;
-        self.servers.restart()?;
-        self.servers.make_directory(EMPTY_DIRECTORY, 0)?;
-        self.servers.make_directory(LARGE_DIRECTORY, names(self.scale))
+        let names = names(self.scale);
+        for servers in [&mut self.in_memory, &mut self.on_disk] {
+            servers.make_file_once(READ_FILE, read_file_bytes(self.scale))?;
+            servers.make_file_once(WRITE_FILE, read_file_bytes(self.scale))?;
+            servers.restart()?;
+            servers.make_directory(EMPTY_DIRECTORY, 0)?;
+            servers.make_directory(LARGE_DIRECTORY, names)?;
+        }
+        self.in_memory.make_small_files(MANY_DIRECTORY, (loads::max_files(self.scale), SMALL_BYTES))?;
+        self.on_disk.sync()
     }
 
     fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
-        let server = self.servers.get(&levels[SERVER])?;
-        let load = self.loads.iter().find(|load| load.version == levels[VERSION] && load.name == levels[LOAD]);
-        let load = load.ok_or_else(|| PassError("there is no such load".to_owned()))?;
-        let mut url = server.url(load.file);
-        url.parameters.version = Some(super::version(load.version)?);
-        let runtime = runtime(self.scale);
-        let job = crate::bench::Job {
-            workload: load.workload.parse()?,
-            block_bytes: load.block_bytes,
-            connections: load.connections,
-            depth: load.depth,
-            stable_writes: load.has_stable_writes,
-            files: if load.has_own_files { Files::OnePerConnection } else { Files::One },
-            file_bytes: if load.has_own_files { OWN_FILE_BYTES } else { read_file_bytes(self.scale) },
-            end: End::After(runtime),
-            warm_up: runtime / 4,
-            seed,
-            server_pid: server.pid(),
-            ..bench_load::job(url)
-        };
+        if levels[SERVER] == SYSTEM_CALLS {
+            return self.list();
+        }
+        let load = self.load(levels).ok_or_else(|| PassError("there is no such load".to_owned()))?;
+        let servers = if load.storage == DISK { &self.on_disk } else { &self.in_memory };
+        let job = self.job(load, servers.get(&levels[SERVER])?, seed)?;
+        if load.is_cold {
+            let file = self.on_disk.export()?.join(READ_FILE);
+            cache::bring_to(&file, CacheState::Cold)?;
+        }
         bench_load::measure(&job)
     }
 
     fn processes(&self) -> Vec<u32> {
-        self.servers.pids()
+        [self.in_memory.pids(), self.on_disk.pids()].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::tests::conditions;
+
+    fn has(levels: [&str; 4]) -> bool {
+        let mut conditions = conditions(Scale::Quick);
+        conditions.servers = vec!["far=nfs://host/export".parse().unwrap(), "near=/x/serve".parse().unwrap()];
+        let peers = make(&conditions).unwrap();
+        let names = [STORAGE, VERSION, LOAD, SERVER].into_iter().zip(levels);
+        peers.has(&names.map(|(factor, level)| (factor.to_owned(), level.to_owned())).collect())
+    }
+
+    #[test]
+    fn contenders_take_part_in_what_they_can_do() {
+        let (random, listing) = ("READ 4 KiB random, 4×16", "READDIRPLUS of 1000 names, 4×1");
+        for way in Way::ALL {
+            assert!(has([MEMORY, "3", random, &ceiling_name(way)]));
+            assert!(!has([DISK, "3", random, &ceiling_name(way)]));
+            assert!(!has([MEMORY, "4.1", random, &ceiling_name(way)]));
+            assert_eq!(has([MEMORY, "3", "GETATTR, 4×16", &ceiling_name(way)]), way == Way::Memory);
+        }
+        assert!(has([MEMORY, "3", listing, SYSTEM_CALLS]) && !has([MEMORY, "3", random, SYSTEM_CALLS]));
+        assert!(has([MEMORY, "3", random, "far"]) && !has([DISK, "3", random, "far"]));
+        assert!(has([DISK, "3", random, "near"]) && has([DISK, "3", random, AGAIN]));
+        assert!(!has([DISK, "4.1", random, WHARF]));
+    }
+
+    #[test]
+    fn server_that_cannot_take_part_is_skipped_with_the_reason() {
+        let mut conditions = conditions(Scale::Quick);
+        conditions.servers = vec!["far=nfs://host/export".parse().unwrap()];
+        conditions.program = "/nothing/wharf".into();
+        let skipped = make(&conditions).unwrap().design().skipped;
+        assert!(skipped.iter().any(|line| line.starts_with("far on the disk:")), "{skipped:?}");
+        assert!(skipped.iter().any(|line| line.starts_with(UNPRIVILEGED)), "{skipped:?}");
     }
 }

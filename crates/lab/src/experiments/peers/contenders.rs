@@ -1,0 +1,93 @@
+//! Who takes part, and who does not, with the reason.
+
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::READ_FILE;
+use crate::ceiling::Way;
+use crate::contender::{Contender, NOBODY, Named};
+use crate::experiments::{Conditions, wharf_twice};
+
+pub(super) const GANESHA: &str = "NFS-Ganesha";
+/// Wharf that keeps no open files; only loads whose connections have files of their own show what that costs.
+pub(super) const UNCACHED: &str = "Wharf without open files";
+/// Wharf that finds files by their paths, since it may not open them by the kernel's handles.
+pub(super) const UNPRIVILEGED: &str = "Wharf without privileges";
+/// No server: the system calls that a listing needs.
+pub(super) const SYSTEM_CALLS: &str = "system calls";
+/// What the names of responders begin with.
+const CEILING: &str = "ceiling: ";
+
+/// All that serve memory, and why others do not.
+pub(super) fn of_memory(conditions: &Conditions) -> (Vec<Named>, Vec<String>) {
+    let (mut found, mut skipped) = (wharf_twice(), Vec::new());
+    let uncached = ["--open-files", "0"].map(str::to_owned).to_vec();
+    found.push(Named { name: UNCACHED.to_owned(), contender: Contender::Wharf(uncached) });
+    for candidate in [unprivileged(&conditions.program), ganesha()] {
+        match candidate {
+            Ok(contender) => found.push(contender),
+            Err(why) => skipped.push(why),
+        }
+    }
+    found.extend(Way::ALL.map(ceiling));
+    found.extend(conditions.servers.clone());
+    (found, skipped)
+}
+
+/// Those of them that serve a directory on the disk too.
+pub(super) fn of_disk(of_memory: &[Named]) -> Vec<Named> {
+    of_memory.iter().filter(|one| can_serve_disk(one)).cloned().collect()
+}
+
+pub(super) fn can_serve_disk(one: &Named) -> bool {
+    let is_for_memory = [UNCACHED, UNPRIVILEGED].contains(&one.name.as_str()) || is_ceiling(&one.name);
+    !is_for_memory && !matches!(one.contender, Contender::Running(_))
+}
+
+/// What a responder is called.
+pub(super) fn ceiling_name(way: Way) -> String {
+    format!("{CEILING}{way}")
+}
+
+pub(super) fn is_ceiling(name: &str) -> bool {
+    name.starts_with(CEILING)
+}
+
+/// The responder, as a user's own file of an experiment would start it.
+fn ceiling(way: Way) -> Named {
+    let command = format!(r#""$WHARF" lab ceiling "$EXPORT/{READ_FILE}" --way {way} --listen "127.0.0.1:$PORT""#);
+    Named { name: ceiling_name(way), contender: Contender::Command(command) }
+}
+
+/// Wharf as a user that only the superuser can become.
+fn unprivileged(program: &Path) -> Result<Named, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(format!("{UNPRIVILEGED}: this run has none, so each Wharf here is it; run as root to compare"));
+    }
+    let mut probe = Command::new(program);
+    probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).uid(NOBODY).gid(NOBODY);
+    match probe.status().is_ok_and(|status| status.success()) {
+        true => Ok(Named { name: UNPRIVILEGED.to_owned(), contender: Contender::UnprivilegedWharf }),
+        false => Err(format!(
+            "{UNPRIVILEGED}: user {NOBODY} cannot run {}; install it where everybody can read it",
+            program.display()
+        )),
+    }
+}
+
+/// NFS-Ganesha, or why it takes no part.
+fn ganesha() -> Result<Named, String> {
+    const RPCBIND_PORT: u16 = 111;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_installed = std::env::split_paths(&path).any(|folder| folder.join("ganesha.nfsd").is_file());
+    let why = match (is_installed, TcpStream::connect((Ipv4Addr::LOCALHOST, RPCBIND_PORT)).is_ok()) {
+        (true, true) => return Ok(Named { name: GANESHA.to_owned(), contender: Contender::Ganesha }),
+        (true, false) => {
+            "NFS-Ganesha: it needs rpcbind on port 111 of this machine; start it as root with `rpcbind -i`"
+        }
+        (false, _) => "NFS-Ganesha: it is not installed (Debian: nfs-ganesha nfs-ganesha-vfs rpcbind)",
+    };
+    Err(why.to_owned())
+}
