@@ -9,9 +9,9 @@ use std::process::Command;
 
 use measure::Margin;
 use measure::analysis::analyse;
-use measure::record::{Measurement, Run};
+use measure::record::{Bound, Goal, Measurement, Run};
 use report::lab::{Report, compare, results_csv, results_json};
-use synthetic::{Server, passes, run};
+use synthetic::{Server, levels, passes, run};
 
 fn example() -> (Run, Vec<Measurement>) {
     let mut run = run(7, 10);
@@ -79,6 +79,28 @@ fn csv_and_json_have_every_ratio() {
     let ratio = results.tables[0][0].comparison.unwrap().ratio.value;
     assert!((row["ratio"]["value"].as_f64().unwrap() / ratio - 1.0).abs() < 1e-12);
     assert_eq!(json["cells"].as_array().unwrap().len(), 48);
+}
+
+#[test]
+fn goals_show_their_bound_what_was_found_and_those_that_were_not_measured() {
+    let (mut run, passes) = example();
+    let goal = |reply: &str, bound| Goal {
+        levels: levels(&[("load", "read"), ("block", "4k"), ("reply", reply)]),
+        figure: "throughput".to_owned(),
+        baseline: Some("copy".to_owned()),
+        bound,
+    };
+    run.design.goals = vec![goal("zero-copy", Bound::AtLeast(1.2)), goal("absent", Bound::AtMost(2.5))];
+    let results = analyse(&run, &passes, Margin::TWO_PERCENT);
+    let text = Report::new(&run, &passes, &results).unwrap().to_text();
+    assert!(text.contains("Of 2 goals: 1 met, 0 missed, 0 undecided, 1 not measured."), "{text}");
+    let row = |end: &str| text.lines().find(|line| line.trim_end().ends_with(end)).unwrap();
+    assert!(row(" met").contains("≥ 1.2") && row(" met").contains("zero-copy"), "{}", row(" met"));
+    assert!(row(" not measured").contains("≤ 2.5") && row(" not measured").contains('–'), "{}", row(" not measured"));
+    let json: serde_json::Value = serde_json::from_str(&results_json(&run, &results).unwrap()).unwrap();
+    let reached = [0, 1].map(|index| json["goals"][index]["reached"].as_str().unwrap());
+    assert_eq!((reached, &json["goals"][0]["bound"]["at-least"]), (["met", "not measured"], &1.2.into()));
+    assert!(!report().to_text().contains("goals"));
 }
 
 #[test]

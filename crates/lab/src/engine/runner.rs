@@ -228,6 +228,7 @@ pub(crate) mod tests {
                 figures: vec![FigureKind { name: "rate".into(), unit: "1/s".into(), better: Better::Higher }],
                 tables: vec![TableKind::new("Rates", "rate", "way", "slow")],
                 curves: Vec::new(),
+                goals: Vec::new(),
                 differences: Vec::new(),
                 skipped: Vec::new(),
             };

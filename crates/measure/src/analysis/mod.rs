@@ -3,6 +3,7 @@
 mod agreement;
 mod cells;
 mod change;
+mod goals;
 mod latency;
 mod passes;
 mod ring;
@@ -15,6 +16,7 @@ use crate::{Level, Margin};
 pub use agreement::Agreement;
 pub use cells::Cell;
 pub use change::{Change, changes};
+pub use goals::{Aim, Reached};
 pub use latency::LatencyCurve;
 pub use ring::{Ring, rings};
 pub use rows::Row;
@@ -35,6 +37,8 @@ pub struct Results {
     pub tables: Vec<Vec<Row>>,
     /// The control compared with its original, for each figure of a table and each combination of the other factors.
     pub controls: Vec<Row>,
+    /// The goals of the design, and whether they are reached.
+    pub goals: Vec<Aim>,
     /// The latencies of operations at each combination of levels that has them.
     pub latencies: Vec<LatencyCurve>,
     /// Reasons to doubt these figures.
@@ -54,6 +58,7 @@ pub fn analyse(run: &Run, measurements: &[Measurement], margin: Margin) -> Resul
         cells: cells::all(&run.design, &passes),
         tables: rows::tables(run, &passes, margin, level),
         controls: rows::controls(run, &passes, margin, level),
+        goals: goals::all(run, &passes, level),
         latencies: latency::all(&passes),
         warnings: Vec::new(),
     };

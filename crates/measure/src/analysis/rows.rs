@@ -110,7 +110,7 @@ fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: 
 
 /// The figures of the rounds that have both. If both ran in the same pair, that pair's figures are taken. Several pairs
 /// of a round become one (their geometric mean), because a disturbance affects the whole round.
-fn pairs(
+pub(super) fn pairs(
     baseline: &BTreeMap<u32, BTreeMap<&str, f64>>,
     candidate: &BTreeMap<u32, BTreeMap<&str, f64>>,
 ) -> (Vec<f64>, Vec<f64>) {

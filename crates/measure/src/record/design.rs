@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Goal;
+
 /// One level of each factor, by the factor's name.
 pub type Levels = BTreeMap<String, String>;
 
@@ -28,6 +30,9 @@ pub struct Design {
     /// Figures to draw against each other, such as latency against throughput.
     #[serde(default)]
     pub curves: Vec<CurveKind>,
+    /// The values that figures have to reach.
+    #[serde(default)]
+    pub goals: Vec<Goal>,
     /// Differences between this set-up and the source's.
     pub differences: Vec<String>,
     /// What is omitted here, and why.

@@ -4,9 +4,11 @@
 //! pass: its levels, its place in the run, its figures, and disturbances.
 
 mod design;
+mod goal;
 mod measurement;
 mod run;
 
 pub use design::{Better, CurveKind, Design, DocumentRatio, Factor, FigureKind, Levels, TableKind};
+pub use goal::{Bound, Goal};
 pub use measurement::{Disturbance, Measurement, Percentile, Place};
 pub use run::{Machine, Precision, Run};

@@ -1,7 +1,7 @@
 //! What the analysis says of runs whose truth is known.
 
-use measure::analysis::{Agreement, Results, Row, Warning, analyse, changes, rings};
-use measure::record::{Measurement, Precision, Run};
+use measure::analysis::{Agreement, Reached, Results, Row, Warning, analyse, changes, rings};
+use measure::record::{Bound, Goal, Measurement, Precision, Run};
 use measure::{Error, Level, Margin, Verdict};
 
 use crate::synthetic::{Server, levels, passes, run};
@@ -270,4 +270,42 @@ fn ratios_of_two_factors_close_their_rings_until_a_pass_of_one_pair_is_another()
         *pass.figures.get_mut("throughput").unwrap() *= 2.0;
     }
     assert!(widest(&passes) > 0.1);
+}
+
+/// What is found of a goal of reads of 4 KiB, where zero-copy is 1.3 times as fast as copies.
+fn reached(rounds: u32, goal: (&str, Option<&str>, Bound)) -> Reached {
+    let (reply, baseline, bound) = goal;
+    let mut run = run(3, rounds);
+    let server = Server { ratios: [1.0, 1.15, 1.3, 1.0], ..Server::default() };
+    let passes = passes(&run, &server);
+    run.design.goals = vec![Goal {
+        levels: levels(&[("load", "read"), ("block", "4k"), ("reply", reply)]),
+        figure: "throughput".to_owned(),
+        baseline: baseline.map(str::to_owned),
+        bound,
+    }];
+    results(&run, &passes).goals[0].reached
+}
+
+#[test]
+fn goals_are_judged_by_the_interval_of_the_pairs_in_either_direction() {
+    let zero_copy = |bound| reached(10, ("zero-copy", Some("copy"), bound));
+    assert_eq!(zero_copy(Bound::AtLeast(1.2)), Reached::Met);
+    assert_eq!(zero_copy(Bound::AtLeast(1.3)), Reached::Undecided);
+    assert_eq!(zero_copy(Bound::AtMost(1.2)), Reached::Missed);
+    // The reference against one of its contenders.
+    assert_eq!(reached(10, ("copy", Some("gather"), Bound::AtMost(0.95))), Reached::Met);
+    // The figure itself: 400 bytes in a microsecond.
+    assert_eq!(reached(10, ("copy", None, Bound::AtMost(450.0))), Reached::Met);
+    assert_eq!(reached(10, ("copy", None, Bound::AtLeast(450.0))), Reached::Missed);
+}
+
+#[test]
+fn goal_with_less_than_six_pairs_is_undecided_and_one_without_any_is_not_measured() {
+    let easy = Bound::AtLeast(0.01);
+    assert_eq!(reached(5, ("zero-copy", Some("copy"), easy)), Reached::Undecided);
+    assert_eq!(reached(5, ("copy", None, easy)), Reached::Undecided);
+    assert_eq!(reached(6, ("zero-copy", Some("copy"), easy)), Reached::Met);
+    assert_eq!(reached(10, ("zero-copy", Some("a server that is not here"), easy)), Reached::NotMeasured);
+    assert_eq!(reached(10, ("a way that is not here", None, easy)), Reached::NotMeasured);
 }

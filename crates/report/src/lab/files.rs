@@ -1,7 +1,7 @@
 //! Results for programs: CSV and JSON.
 
-use measure::analysis::{Agreement, Results, Row};
-use measure::record::{DocumentRatio, Levels, Percentile, Run};
+use measure::analysis::{Agreement, Aim, Results, Row};
+use measure::record::{DocumentRatio, Goal, Levels, Percentile, Run};
 use measure::{Correlation, Estimate};
 use serde::Serialize;
 
@@ -119,6 +119,7 @@ pub fn results_json(run: &Run, results: &Results) -> serde_json::Result<String> 
         margin: results.margin.get(),
         tables: tables.map(|(table, found)| TableFields { title: table.title.clone(), rows: rows(found) }).collect(),
         controls: rows(&results.controls),
+        goals: results.goals.iter().map(goal_fields).collect(),
         cells: cells.collect(),
         latency: latency.collect(),
         warnings: results.warnings.iter().map(|warning| words::warning(run, results, warning)).collect(),
@@ -132,6 +133,7 @@ struct ResultFields<'a> {
     margin: f64,
     tables: Vec<TableFields>,
     controls: Vec<RowFields>,
+    goals: Vec<GoalFields>,
     cells: Vec<CellFields>,
     latency: Vec<LatencyFields>,
     warnings: Vec<String>,
@@ -141,6 +143,16 @@ struct ResultFields<'a> {
 struct TableFields {
     title: String,
     rows: Vec<RowFields>,
+}
+
+#[derive(Serialize)]
+struct GoalFields {
+    #[serde(flatten)]
+    goal: Goal,
+    found: Option<EstimateFields>,
+    n: Option<usize>,
+    reached: String,
+    error: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -190,9 +202,23 @@ struct LatencyFields {
     has_peaks: bool,
 }
 
+fn estimate(of: Estimate) -> EstimateFields {
+    EstimateFields { value: of.value, low: of.interval.low, high: of.interval.high }
+}
+
+fn goal_fields(aim: &Aim) -> GoalFields {
+    let found = aim.comparison.as_ref().ok();
+    GoalFields {
+        goal: aim.goal.clone(),
+        found: found.map(|found| estimate(found.ratio)),
+        n: found.map(|found| found.pairs),
+        reached: aim.reached.to_string(),
+        error: aim.comparison.as_ref().err().map(ToString::to_string),
+    }
+}
+
 fn row_fields(row: &Row) -> RowFields {
     let found = row.comparison.as_ref().ok();
-    let estimate = |of: Estimate| EstimateFields { value: of.value, low: of.interval.low, high: of.interval.high };
     RowFields {
         levels: row.levels.clone(),
         figure: row.figure.clone(),

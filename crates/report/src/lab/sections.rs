@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::analysis::{LatencyCurve, Results, Row, rings};
+use measure::analysis::{Aim, LatencyCurve, Reached, Results, Row, rings};
 use measure::record::{Better, Measurement, Run, TableKind};
 
 use super::words::{self, NONE};
@@ -12,7 +12,7 @@ use crate::table::{Column, Table};
 use crate::units;
 
 pub(super) fn report(run: &Run, passes: &[Measurement], results: &Results) -> Result<Report, ChartError> {
-    let mut sections = vec![warnings(run, results)];
+    let mut sections = vec![warnings(run, results), goals(run, results)];
     for (number, (table, rows)) in run.design.tables.iter().zip(&results.tables).enumerate() {
         sections.push(table_section(run, results, table, rows, number + 1)?);
     }
@@ -71,6 +71,7 @@ fn lead(run: &Run, results: &Results) -> Vec<String> {
             known - agreeing - undecided
         ));
     }
+    lead.extend(goal_counts(results));
     lead
 }
 
@@ -78,6 +79,51 @@ fn warnings(run: &Run, results: &Results) -> Section {
     let lines: Vec<String> = results.warnings.iter().map(|warning| words::warning(run, results, warning)).collect();
     let blocks = if lines.is_empty() { vec![Block::Text("None.".to_owned())] } else { vec![Block::Warnings(lines)] };
     section("warnings", "Warnings", blocks)
+}
+
+/// How many goals are met, missed and so on.
+fn goal_counts(results: &Results) -> Option<String> {
+    let all = [Reached::Met, Reached::Missed, Reached::Undecided, Reached::NotMeasured];
+    let count = |reached: &Reached| results.goals.iter().filter(|aim| aim.reached == *reached).count();
+    let counts: Vec<String> = all.iter().map(|reached| format!("{} {reached}", count(reached))).collect();
+    let total = words::count(results.goals.len(), "goal", "goals");
+    (!results.goals.is_empty()).then(|| format!("Of {total}: {}.", counts.join(", ")))
+}
+
+/// All goals with what was found of them, the ones that could not be measured too.
+fn goals(run: &Run, results: &Results) -> Section {
+    let factors: Vec<&str> = run.design.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let mut columns: Vec<Column> = factors.iter().copied().chain(["figure", "divided by"]).map(Column::text).collect();
+    columns.extend(["goal", "found", "interval", "n"].map(Column::number));
+    columns.push(Column::text("verdict"));
+    let mut table = Table::new(columns);
+    for aim in &results.goals {
+        table.push(goal_cells(run, &factors, aim));
+    }
+    let level = words::shortest(results.level.get() * 100.0);
+    let caption = format!(
+        "A goal is met or missed where the whole interval of {level} % is on one side of it; each goal is judged by itself"
+    );
+    let blocks = if results.goals.is_empty() { Vec::new() } else { vec![Block::Table(caption, table)] };
+    section("goals", "Goals", blocks)
+}
+
+fn goal_cells(run: &Run, factors: &[&str], Aim { goal, comparison, reached }: &Aim) -> Vec<String> {
+    let found = comparison.as_ref().ok().map(|found| (found.ratio, found.pairs));
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
+    let mut cells: Vec<String> = factors.iter().map(|name| or_none(goal.levels.get(*name).cloned())).collect();
+    cells.push(words::with_unit(&run.design, &goal.figure));
+    cells.push(or_none(goal.baseline.clone()));
+    cells.push(words::bound(goal.bound));
+    cells.push(or_none(found.map(|(ratio, _)| words::figure(ratio.value))));
+    let ends = |low, high| format!("{} … {}", words::figure(low), words::figure(high));
+    cells.push(or_none(found.map(|(ratio, _)| ends(ratio.interval.low, ratio.interval.high))));
+    cells.push(or_none(found.map(|(_, pairs)| pairs.to_string())));
+    cells.push(match comparison {
+        Err(error) if *reached == Reached::Undecided => format!("{reached}: {error}"),
+        _ => reached.to_string(),
+    });
+    cells
 }
 
 fn table_section(

@@ -64,6 +64,7 @@ impl Experiment for Andrew {
             figures: figures().map(kind).collect(),
             tables: figures().map(table).collect(),
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: named([
                 "After the Andrew benchmark of 1987, with files of 1 to 32 KiB; its figures are of other machines.",
                 "Nothing is compiled: 'build' reads a source and the headers, writes an object, and links all objects.",

@@ -112,6 +112,7 @@ impl Experiment for Clients {
                 table("Processor time of the client for 10⁹ bytes", CLIENT_COST),
             ],
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: named([
                 "The time of nfs-cat includes its start, its connection and a pipe.",
                 "The processor time of a mount is not told: it is that of several programs and the kernel.",

@@ -149,6 +149,7 @@ impl Experiment for CustomExperiment {
             factors,
             figures,
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: Vec::new(),
             skipped: Vec::new(),
         }

@@ -134,6 +134,7 @@ impl Experiment for HandleCache {
                 table("Processor time of the server for a READ", SERVER_COST, Vec::new()),
             ],
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: named([
                 "Loopback on one machine and files in memory; the source's network was the limit of its bandwidth.",
                 "The server has one event loop for all processes; the source had as many threads as processes.",

@@ -125,6 +125,7 @@ impl Experiment for Mix {
                 table("Operations a second", OPERATIONS),
                 table("Processor time of the server for an operation", SERVER_COST),
             ],
+            goals: Vec::new(),
             curves: vec![
                 curve("Median latency against throughput", P50),
                 curve("Mean latency against throughput", "mean latency"),

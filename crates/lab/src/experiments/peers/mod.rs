@@ -4,6 +4,7 @@
 //! here serve one on a disk too.
 
 mod contenders;
+mod goals;
 mod loads;
 
 use std::collections::BTreeMap;
@@ -227,6 +228,7 @@ impl Experiment for Peers {
                 table("Operations a second, by storage", OPERATIONS, (STORAGE, MEMORY)),
             ],
             curves: Vec::new(),
+            goals: goals::all(),
             differences: Vec::new(),
             skipped: self.skipped.clone(),
         }

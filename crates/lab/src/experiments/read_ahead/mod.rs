@@ -119,6 +119,7 @@ impl Experiment for ReadAhead {
                 table("Processor time of the server for 10⁹ bytes", SERVER_COST, WAY, STREAMS),
             ],
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: Vec::new(),
             skipped: Vec::new(),
         }

@@ -304,6 +304,7 @@ impl Experiment for ReadPlus {
             ],
             tables: self.tables(),
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: differences(scale),
             skipped: self.skipped.clone(),
         }

@@ -97,6 +97,7 @@ impl Experiment for ReplyPath {
                 table("Share of a processor that the server takes", SERVER_CPU, dd_loop(), document::server_cpu()),
             ],
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: differences(self.scale),
             skipped: named([
                 "copy and zero-copy with fragments or a segment limit: a copied reply is one piece, and the data of a \

@@ -183,6 +183,7 @@ impl Experiment for Segments {
             ],
             tables: self.tables(),
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: named([
                 "Before and after run in the same direction; the source's ran in opposite ones, so that its differences hold \
                  those of its hosts.",

@@ -180,6 +180,7 @@ impl Experiment for StableStorage {
             ],
             tables: self.tables(),
             curves: Vec::new(),
+            goals: Vec::new(),
             differences: differences(),
             skipped: skipped.iter().map(|&text| text.to_owned()).collect(),
         }

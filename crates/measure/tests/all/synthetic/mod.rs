@@ -53,6 +53,7 @@ pub fn run(seed: u64, rounds: u32) -> Run {
             figure("calls", "", Better::Neither),
         ],
         tables: vec![table("reply", "copy"), table("block", "4k")],
+        goals: Vec::new(),
         curves: vec![CurveKind {
             title: "Latency against throughput".to_owned(),
             factor: "block".to_owned(),

@@ -1,0 +1,98 @@
+use std::fmt;
+
+use super::passes::Passes;
+use super::rows::pairs;
+use crate::record::{Bound, Goal, Run};
+use crate::{Comparison, Error, Interval, Level};
+
+/// A goal, and what was found of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aim {
+    /// The goal.
+    pub goal: Goal,
+    /// The ratio, or the figure itself where the goal has no baseline; or why there is none.
+    pub comparison: Result<Comparison, Error>,
+    /// What may be said.
+    pub reached: Reached,
+}
+
+/// Whether a goal is reached. Each goal is judged by itself, whatever the number of goals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reached {
+    /// The whole interval is on the side that is wanted.
+    Met,
+    /// None of it is.
+    Missed,
+    /// The interval has both sides, or there are too few pairs for one.
+    Undecided,
+    /// There is no pair at all.
+    NotMeasured,
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reached::Met => "met",
+            Reached::Missed => "missed",
+            Reached::Undecided => "undecided",
+            Reached::NotMeasured => "not measured",
+        })
+    }
+}
+
+/// All goals of a run, in the order of its design.
+pub(super) fn all(run: &Run, passes: &Passes<'_>, level: Level) -> Vec<Aim> {
+    run.design.goals.iter().map(|goal| aim(run, passes, level, goal)).collect()
+}
+
+fn aim(run: &Run, passes: &Passes<'_>, level: Level, goal: &Goal) -> Aim {
+    let own = passes.figures(&goal.levels, &goal.figure);
+    let (baseline, candidate) = match &goal.baseline {
+        Some(name) => {
+            let mut levels = goal.levels.clone();
+            levels.insert(run.design.contenders.clone(), name.clone());
+            pairs(&passes.figures(&levels, &goal.figure), &own)
+        }
+        None => {
+            let (_, values) = pairs(&own, &own);
+            (vec![1.0; values.len()], values)
+        }
+    };
+    let comparison = Comparison::paired(&baseline, &candidate, level);
+    let reached = match &comparison {
+        _ if candidate.is_empty() => Reached::NotMeasured,
+        Ok(found) => judge(goal.bound, found.ratio.interval),
+        Err(_) => Reached::Undecided,
+    };
+    Aim { goal: goal.clone(), comparison, reached }
+}
+
+fn judge(bound: Bound, Interval { low, high }: Interval) -> Reached {
+    let (is_met, is_missed) = match bound {
+        Bound::AtLeast(least) => (low >= least, high < least),
+        Bound::AtMost(most) => (high <= most, low > most),
+    };
+    match (is_met, is_missed) {
+        (true, _) => Reached::Met,
+        (_, true) => Reached::Missed,
+        _ => Reached::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goal_is_met_or_missed_only_by_the_whole_interval() {
+        let of = |bound, low, high| judge(bound, Interval { low, high });
+        let least = Bound::AtLeast(8.0);
+        assert_eq!(of(least, 8.1, 9.0), Reached::Met);
+        assert_eq!(of(least, 7.0, 7.9), Reached::Missed);
+        assert_eq!(of(least, 7.9, 9.0), Reached::Undecided);
+        let most = Bound::AtMost(0.13);
+        assert_eq!(of(most, 0.10, 0.13), Reached::Met);
+        assert_eq!(of(most, 0.14, 0.16), Reached::Missed);
+        assert_eq!(of(most, 0.12, 0.16), Reached::Undecided);
+    }
+}
