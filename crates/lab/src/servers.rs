@@ -1,6 +1,7 @@
 //! The servers of an experiment, and the directory that all of them serve.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use client::{Mount, Options, Url};
@@ -73,6 +74,8 @@ impl Servers {
         let failed = |source| Error::File { path: path.clone(), source };
         if !path.exists() {
             fs::create_dir(&path).map_err(failed)?;
+            // A server may be another user, and its load makes files here.
+            fs::set_permissions(&path, Permissions::from_mode(0o777)).map_err(failed)?;
             (0..files).try_for_each(|number| File::create(path.join(file_name(number))).map(drop)).map_err(failed)?;
         }
         self.through_nfs(|server| make_directory_at(server.url(""), name, files))

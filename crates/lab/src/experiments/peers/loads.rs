@@ -206,9 +206,9 @@ impl Load {
         is_known && self.is_plain()
     }
 
-    /// Whether a server without privileges can take part: what it would have to write is another user's.
-    pub(super) fn needs_no_writing(&self) -> bool {
-        let is_read = matches!(self.workload, "getattr" | "lookup" | "randread" | "readdirplus");
+    /// Whether a server without privileges can take part: the files that others write are not its own.
+    pub(super) fn needs_no_privileges(&self) -> bool {
+        let is_read = matches!(self.workload, "getattr" | "lookup" | "randread" | "readdirplus" | "createremove");
         let has_many = matches!(self.files, LoadFiles::Many { .. });
         is_read && self.storage == MEMORY && self.version == "3" && (has_many || self.files == LoadFiles::One)
     }

@@ -135,7 +135,7 @@ impl Peers {
         match server {
             SYSTEM_CALLS => load.workload == "readdirplus" && !is_on_disk,
             UNCACHED => load.files == LoadFiles::Own,
-            UNPRIVILEGED => load.needs_no_writing(),
+            UNPRIVILEGED => load.needs_no_privileges(),
             // Its READ_PLUS has replies that no client understands.
             GANESHA => load.version != "4.2",
             ceiling if is_ceiling(ceiling) => has_ceiling(ceiling, load),
