@@ -5,10 +5,13 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
-use rustix::event::epoll;
+use rustix::event::{Timespec, epoll};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::thread::sched_yield;
 
 use super::batch::Source;
 use super::connection::{Connection, State};
@@ -25,7 +28,9 @@ pub struct Responder {
 }
 
 /// How many events one wait brings at most.
-const EVENTS: usize = 64;
+const EVENTS: usize = 256;
+/// How long the responder looks for the next call before it sleeps.
+const POLL_TIME: Duration = Duration::from_micros(100);
 /// The number of the listening socket; a connection has its own plus 1.
 const LISTENER: u64 = 0;
 
@@ -77,10 +82,7 @@ impl Responder {
     /// Waits once and answers whatever came.
     fn turn(&mut self) -> Result<(), CeilingError> {
         let mut events = Vec::with_capacity(EVENTS);
-        match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
-            Err(rustix::io::Errno::INTR) => return Ok(()),
-            other => other.map_err(wait_error)?,
-        };
+        self.wait(&mut events).map_err(wait_error)?;
         for event in events {
             match event.data.u64() {
                 LISTENER => self.accept().map_err(CeilingError::Wait)?,
@@ -88,6 +90,19 @@ impl Responder {
             }
         }
         Ok(())
+    }
+
+    /// Polls for a while before it sleeps: a sleep and a wake-up are not what a ceiling is made of.
+    fn wait(&self, events: &mut Vec<epoll::Event>) -> rustix::io::Result<()> {
+        let began = Instant::now();
+        loop {
+            let at_once = (began.elapsed() < POLL_TIME).then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
+            match epoll::wait(&self.epoll, spare_capacity(events), at_once.as_ref()) {
+                Ok(0) if at_once.is_some() => sched_yield(),
+                Ok(_) | Err(Errno::INTR) => return Ok(()),
+                Err(errno) => return Err(errno),
+            }
+        }
     }
 
     fn accept(&mut self) -> io::Result<()> {
@@ -128,7 +143,7 @@ fn set_up(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)
 }
 
-fn wait_error(errno: rustix::io::Errno) -> CeilingError {
+fn wait_error(errno: Errno) -> CeilingError {
     CeilingError::Wait(errno.into())
 }
 
@@ -221,7 +236,7 @@ mod tests {
             let mut stream = TcpStream::connect(start(way, "slow").0).unwrap();
             // More than a socket holds.
             stream.write_all(&(0..=250).flat_map(read_call).collect::<Vec<u8>>()).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20));
             for xid in 0..=250 {
                 let record = reply(&mut stream);
                 assert_eq!((record[3], record.len()), (xid, 128 + 32_768), "{way}");
