@@ -61,7 +61,8 @@ pub(crate) fn measure(job: &Job) -> Result<Figures, PassError> {
     Ok(figures)
 }
 
-fn figures(summary: &JobSummary) -> Result<Figures, PassError> {
+/// The figures of a job.
+pub(crate) fn figures(summary: &JobSummary) -> Result<Figures, PassError> {
     let (mut latency_ns, mut figures) = (Histogram::new(), Figures::default());
     let (mut operations, mut bytes_per_second) = (0.0, 0.0);
     for found in summary.directions.iter().filter(|found| found.direction != Direction::Sync) {

@@ -5,6 +5,7 @@ mod clients;
 pub mod custom;
 mod handle_cache;
 mod mix;
+mod neighbours;
 mod peers;
 mod read_ahead;
 mod read_plus;
@@ -13,6 +14,7 @@ mod restricted;
 mod segments;
 mod stable_storage;
 
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -64,7 +66,7 @@ pub enum Scale {
 }
 
 /// All experiments.
-pub const ALL: [Kind; 10] = [
+pub const ALL: [Kind; 11] = [
     reply_path::KIND,
     handle_cache::KIND,
     segments::KIND,
@@ -73,6 +75,7 @@ pub const ALL: [Kind; 10] = [
     read_ahead::KIND,
     peers::KIND,
     clients::KIND,
+    neighbours::KIND,
     mix::KIND,
     andrew::KIND,
 ];
@@ -106,9 +109,27 @@ pub(crate) const WHARF: &str = "Wharf";
 /// The same in a process of its own.
 pub(crate) const AGAIN: &str = "Wharf, again (A/A)";
 
+/// NFS-Ganesha with its VFS backend.
+pub(crate) const GANESHA: &str = "NFS-Ganesha";
+
 /// The reference and its control.
 pub(crate) fn wharf_twice() -> Vec<Named> {
     [WHARF, AGAIN].map(|name| Named { name: name.to_owned(), contender: Contender::Wharf(Vec::new()) }).to_vec()
+}
+
+/// NFS-Ganesha, or why it takes no part.
+pub(crate) fn ganesha() -> Result<Named, String> {
+    const RPCBIND_PORT: u16 = 111;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_installed = std::env::split_paths(&path).any(|folder| folder.join("ganesha.nfsd").is_file());
+    let why = match (is_installed, TcpStream::connect((Ipv4Addr::LOCALHOST, RPCBIND_PORT)).is_ok()) {
+        (true, true) => return Ok(Named { name: GANESHA.to_owned(), contender: Contender::Ganesha }),
+        (true, false) => {
+            "NFS-Ganesha: it needs rpcbind on port 111 of this machine; start it as root with `rpcbind -i`"
+        }
+        (false, _) => "NFS-Ganesha: it is not installed (Debian: nfs-ganesha nfs-ganesha-vfs rpcbind)",
+    };
+    Err(why.to_owned())
 }
 
 /// A version of NFS by its name, as URLs have it.

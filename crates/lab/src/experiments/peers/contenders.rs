@@ -1,6 +1,5 @@
 //! Who takes part, and who does not, with the reason.
 
-use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,9 +7,8 @@ use std::process::{Command, Stdio};
 use super::READ_FILE;
 use crate::ceiling::Way;
 use crate::contender::{Contender, NOBODY, Named};
-use crate::experiments::{Conditions, wharf_twice};
+use crate::experiments::{Conditions, ganesha, wharf_twice};
 
-pub(super) const GANESHA: &str = "NFS-Ganesha";
 /// Wharf that keeps no open files; only loads whose connections have files of their own show what that costs.
 pub(super) const UNCACHED: &str = "Wharf without open files";
 /// Wharf that finds files by their paths, since it may not open them by the kernel's handles.
@@ -75,19 +73,4 @@ fn unprivileged(program: &Path) -> Result<Named, String> {
             program.display()
         )),
     }
-}
-
-/// NFS-Ganesha, or why it takes no part.
-fn ganesha() -> Result<Named, String> {
-    const RPCBIND_PORT: u16 = 111;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_installed = std::env::split_paths(&path).any(|folder| folder.join("ganesha.nfsd").is_file());
-    let why = match (is_installed, TcpStream::connect((Ipv4Addr::LOCALHOST, RPCBIND_PORT)).is_ok()) {
-        (true, true) => return Ok(Named { name: GANESHA.to_owned(), contender: Contender::Ganesha }),
-        (true, false) => {
-            "NFS-Ganesha: it needs rpcbind on port 111 of this machine; start it as root with `rpcbind -i`"
-        }
-        (false, _) => "NFS-Ganesha: it is not installed (Debian: nfs-ganesha nfs-ganesha-vfs rpcbind)",
-    };
-    Err(why.to_owned())
 }

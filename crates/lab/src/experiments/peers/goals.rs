@@ -2,12 +2,12 @@
 
 use measure::record::{Bound, Goal, Levels};
 
-use super::contenders::{GANESHA, SYSTEM_CALLS, UNCACHED, ceiling_name};
+use super::contenders::{SYSTEM_CALLS, UNCACHED, ceiling_name};
 use super::loads::{self, LoadFiles};
 use super::{LOAD, MEMORY, SERVER, SERVER_MEMORY, STORAGE, VERSION};
 use crate::bench_load::{OPERATIONS, SERVER_COST, SERVER_COST_OF_BYTES};
 use crate::ceiling::Way;
-use crate::experiments::{Scale, WHARF};
+use crate::experiments::{GANESHA, Scale, WHARF};
 
 /// Rates that are compared with NFS-Ganesha's: the version, the load, and the least ratio.
 const RATES: [(&str, &str, f64); 16] = [

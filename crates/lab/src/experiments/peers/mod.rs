@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use measure::record::{Design, Factor, Levels, Machine, Place, TableKind};
 
-use self::contenders::{GANESHA, SYSTEM_CALLS, UNCACHED, UNPRIVILEGED, can_serve_disk, ceiling_name, is_ceiling};
+use self::contenders::{SYSTEM_CALLS, UNCACHED, UNPRIVILEGED, can_serve_disk, ceiling_name, is_ceiling};
 use self::loads::{Load, LoadFiles, SMALL_BYTES};
-use super::{AGAIN, Conditions, Kind, Scale, WHARF, named};
+use super::{AGAIN, Conditions, GANESHA, Kind, Scale, WHARF, named};
 use crate::bench::{End, Files, Job};
 use crate::bench_load::{self, BANDWIDTH, MEMORY as SERVER_MEMORY, OPERATIONS, P99, SERVER_COST};
 use crate::cache::{self, CacheState};
