@@ -1,6 +1,7 @@
 //! `wharf bench` as a user meets it: watched on a terminal, interrupted, and read by what reads fio's JSON.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
@@ -247,6 +248,51 @@ fn is_in_a_command_line(text: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
     lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(text))
+}
+
+/// `wharf lab ceiling`, until this is dropped.
+struct Ceiling(std::process::Child);
+
+impl Drop for Ceiling {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn ceiling_serves_its_file_to_any_client() {
+    let scratch = Scratch::new();
+    let file = scratch.file("data", &"0123456789abcdef".repeat(1000));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    command.args(["lab", "ceiling", "--way", "sendfile"]).arg(&file).stdout(std::process::Stdio::piped());
+    let mut ceiling = Ceiling(command.spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(ceiling.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let port = line.split(';').next().unwrap().rsplit(':').next().unwrap().to_owned();
+    let url = format!("nfs://127.0.0.1{}?version=3&nfsport={port}&mountport={port}", file.display());
+    assert_eq!(wharf_ok(&["cat", &url]), std::fs::read_to_string(&file).unwrap());
+    let said = support::wharf_fails(1, &["lab", "ceiling", "/nothing"]);
+    assert!(said.contains("/nothing") && said.contains("name a regular file"), "{said}");
+}
+
+#[test]
+fn comparison_of_servers_has_the_ceiling_and_goals_that_it_did_not_measure() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    let mut arguments = vec!["run", "peers", "--quick", "--rounds", "1", "--out", out.to_str().unwrap()];
+    for part in ["load=READ 4 KiB random, 1×64", "server=ceiling: copy"] {
+        arguments.extend(["--only", part]);
+    }
+    let ran = lab(&scratch, &arguments).output().unwrap();
+    let (shown, said) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{said}");
+    assert!(shown.contains("0 met, 0 missed, 1 undecided, 53 not measured"), "{shown}");
+    let samples = std::fs::read_to_string(out.join("peers/samples.jsonl")).unwrap();
+    let passes: Vec<Value> = samples.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of_ceiling = |pass: &&Value| pass["levels"]["server"] == "ceiling: copy";
+    let ceiling = passes.iter().rfind(of_ceiling).unwrap();
+    assert!(ceiling["figures"]["operations"].as_f64().unwrap() > 0.0, "{ceiling}");
 }
 
 #[test]

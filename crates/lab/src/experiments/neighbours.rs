@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use measure::record::{Better, Bound, Design, Factor, FigureKind, Goal, Levels, Machine, Place, TableKind};
 
-use super::{Conditions, GANESHA, Kind, Scale, WHARF, ganesha, named};
+use super::{Conditions, Kind, Scale, WHARF, ganesha, named};
 use crate::bench::{self, End, Job, Observer, Progress};
 use crate::bench_load::{self, OPERATIONS, P50, P99};
 use crate::contender::{Contender, Named, Server};
@@ -306,6 +306,7 @@ mod tests {
 
     use super::*;
     use crate::ceiling::{Responder, Way};
+    use crate::experiments::GANESHA;
     use crate::experiments::tests::conditions;
 
     #[test]
