@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::peers::machine;
 use crate::{Failure, Outcome};
 
 /// The cargo that runs this program, working in the checkout.
@@ -34,8 +33,16 @@ pub fn wharf_program(root: &Path) -> PathBuf {
 pub fn build_wharf(root: &Path) -> Outcome {
     let mut build = cargo(root, &["build", "--quiet", "--release", "--locked", "--package", "wharf"]);
     // Records of the lab have it.
-    build.env("WHARF_COMMIT", machine::commit(root));
+    build.env("WHARF_COMMIT", commit(root));
     run(build)
+}
+
+/// The commit of the checkout, and whether it was changed.
+fn commit(root: &Path) -> String {
+    let mut git = Command::new("git");
+    git.args(["describe", "--always", "--dirty", "--abbrev=12"]).current_dir(root);
+    let text = output(git).unwrap_or_default();
+    String::from_utf8_lossy(&text).trim().to_owned()
 }
 
 /// Runs a command whose output goes to the terminal.

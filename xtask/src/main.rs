@@ -2,14 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
-mod ceiling;
 mod check;
-mod clients;
 mod command;
 mod install;
 mod instructions;
-mod neighbours;
-mod peers;
+mod lab;
 mod source;
 mod test;
 
@@ -25,19 +22,8 @@ usage: cargo xtask COMMAND
   source   checks where unsafe code is, and how long functions and files are
   instructions [--record]
            counts what single calls cost the server, and holds it against what is recorded
-  peers [--load TEXT] [--marks] [--nfsload PROGRAM [--only-nfsload]] [--quick]
-        [--rounds N] [--seed N] [--seconds N] [--wait SECONDS] [--samples FILE] [--no-build] [--export ext4]
-        [--peer 'NAME PORT MOUNT-PORT COMMAND']
-           compares Wharf with NFS-Ganesha on this machine (as root)
   lab NAME [OPTIONS OF wharf lab run]
-           runs an experiment of the lab in a network of its own with rpcbind, so that NFS-Ganesha takes part (as root)
-  neighbours --nfsload PROGRAM [--wharf PROGRAM] [--rounds N] [--seconds N] [--samples FILE]
-           measures how long one client waits beside busy ones and beside a slow export (as root)
-  clients [OPTIONS OF wharf lab run]
-           compares the client library with libnfs on one server, by `wharf lab run xtask/src/libnfs.toml`
-  mounted [OPTIONS OF wharf lab run]
-           compares reading through a mount with reading through the client library, by `wharf lab run clients` (as root)
-  ceiling  answers READs, or lists a directory, as fast as the machine can: peers measures servers against it";
+           runs an experiment of the lab in a network of its own with rpcbind, so that NFS-Ganesha takes part (as root)";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -50,12 +36,7 @@ fn main() -> ExitCode {
         ("arrows", []) => arrows::run(&root),
         ("source", []) => source::run(&root),
         ("instructions", options) => instructions::run(&root, options),
-        ("ceiling", words) => ceiling::run(words),
-        ("peers", options) => peers::run(&root, options),
-        ("clients", options) => clients::run(&root, options),
-        ("mounted", options) => clients::mounted(&root, options),
-        ("lab", options) => peers::lab(&root, options),
-        ("neighbours", options) => neighbours::run(&root, options),
+        ("lab", options) => lab::run(&root, options),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -88,12 +69,9 @@ enum Failure {
     /// A command's option is wrong.
     #[error("{0}")]
     Usage(String),
-    /// A server or a load generator did not do what it should.
+    /// A server does not start.
     #[error("{0}")]
-    Peer(String),
-    /// Figures cannot be compared.
-    #[error("figures: {0}")]
-    Figures(#[from] measure::Error),
+    Server(String),
     /// Tests failed.
     #[error("tests failed")]
     Tests,

@@ -1,5 +1,5 @@
 /* Reads or writes blocks of one file at random over NFSv3 with many calls in flight, through libnfs's raw interface, and prints
- * what examples/read_rate.rs prints, so that the two can be held against each other (`cargo xtask clients`).
+ * what examples/read_rate.rs prints, so that the two can be compared (`rate.toml` beside this file).
  *
  *     cc -O2 -o read_rate read_rate.c -lnfs
  *     ./read_rate HOST PORT EXPORT FILE [DEPTH] [BLOCK] [MILLISECONDS] [read|write]
