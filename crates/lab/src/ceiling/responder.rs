@@ -25,12 +25,16 @@ pub struct Responder {
     listener: TcpListener,
     source: Source,
     connections: Vec<Option<Connection>>,
+    polls_from: Instant,
 }
 
 /// How many events one wait brings at most.
 const EVENTS: usize = 256;
 /// How long the responder looks for the next call before it sleeps.
 const POLL_TIME: Duration = Duration::from_micros(100);
+/// From which length on a yield ends the polling, and for how long: as in a server's loops.
+const LONG_YIELD: Duration = Duration::from_micros(50);
+const PAUSE: Duration = Duration::from_millis(100);
 /// The number of the listening socket; a connection has its own plus 1.
 const LISTENER: u64 = 0;
 
@@ -59,7 +63,7 @@ impl Responder {
             block: (0..MAX_READ_BYTES).map(|byte| byte as u8).collect(),
             replies: Replies::new(export, metadata.len()),
         };
-        Ok(Responder { epoll, listener, source, connections: Vec::new() })
+        Ok(Responder { epoll, listener, source, connections: Vec::new(), polls_from: Instant::now() })
     }
 
     /// Where it listens.
@@ -92,13 +96,21 @@ impl Responder {
         Ok(())
     }
 
-    /// Polls for a while before it sleeps: a sleep and a wake-up are not what a ceiling is made of.
-    fn wait(&self, events: &mut Vec<epoll::Event>) -> rustix::io::Result<()> {
+    /// Polls for a while before it sleeps: a sleep and a wake-up are not what a ceiling is made of. Beside a thread that computes on the
+    /// same processor a yield lasts a time slice, so a long one ends the polling for some time.
+    fn wait(&mut self, events: &mut Vec<epoll::Event>) -> rustix::io::Result<()> {
         let began = Instant::now();
         loop {
-            let at_once = (began.elapsed() < POLL_TIME).then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
+            let now = Instant::now();
+            let is_polling = now - began < POLL_TIME && now >= self.polls_from;
+            let at_once = is_polling.then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
             match epoll::wait(&self.epoll, spare_capacity(events), at_once.as_ref()) {
-                Ok(0) if at_once.is_some() => sched_yield(),
+                Ok(0) if is_polling => {
+                    sched_yield();
+                    if now.elapsed() > LONG_YIELD {
+                        self.polls_from = now + PAUSE;
+                    }
+                }
                 Ok(_) | Err(Errno::INTR) => return Ok(()),
                 Err(errno) => return Err(errno),
             }
