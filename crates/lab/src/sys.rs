@@ -1,5 +1,5 @@
-//! What no safe wrapper covers: cachestat(2), what a new process does before its program, and a descriptor that tokio watches. Everything `unsafe` of this crate is
-//! here.
+//! What no safe wrapper covers: cachestat(2), what a new process does before its program, a thread's scheduling, and a descriptor that
+//! tokio watches. Everything `unsafe` of this crate is here.
 
 use std::fs::File;
 use std::io;
@@ -48,6 +48,16 @@ pub(crate) fn end_with_parent(command: &mut Command) {
     // SAFETY: between fork and exec this makes a single system call, prctl(2), which is async-signal-safe; it takes no lock, needs no
     // memory, and its error has none on the heap.
     unsafe { command.pre_exec(ask) };
+}
+
+/// Has this thread, and those that it starts, run before all ordinary ones on their processor (sched(7), `SCHED_FIFO`). Only the superuser
+/// may.
+pub(crate) fn run_first() -> io::Result<()> {
+    const THIS_THREAD: libc::pid_t = 0;
+    let parameters = libc::sched_param { sched_priority: 20 };
+    // SAFETY: the kernel reads the structure, which lives until the call returns, and writes nothing.
+    let result = unsafe { libc::sched_setscheduler(THIS_THREAD, libc::SCHED_FIFO, &raw const parameters) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Has the runtime of this thread watch a descriptor for being readable.

@@ -1,8 +1,8 @@
 //! How much one client's load harms another's.
 //!
 //! One client reads 4 KiB at random, one call after the other: alone, beside a client with many calls, and beside clients of a slow
-//! export of the same server. The threads of the others have the lowest priority, so that the measured client waits for the server and
-//! not for them.
+//! export of the same server. The measured client's threads run before those of the others on their processor, so that it waits for the
+//! server and not for them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,6 +23,7 @@ use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
 use crate::scratch::Scratch;
 use crate::servers::Servers;
+use crate::sys;
 
 pub(super) const KIND: Kind =
     Kind { name: NAME, summary: "how long one client waits beside busy ones and beside a slow export", make };
@@ -44,9 +45,10 @@ const MIB: u64 = 1 << 20;
 const FILE_BYTES: u64 = 64 * MIB;
 /// What the slow export does in every call.
 const DELAY: &str = "any:delay=50ms";
-/// How long the others may take until they run, and the least niceness of their threads.
+/// How long the others may take until they run.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-const LOWEST_PRIORITY: i32 = 19;
+/// The niceness of threads that run when nobody else wants to (nice(2)).
+const MOST_NICENESS: i32 = 19;
 /// The others run until they are stopped; a pass is over long before.
 const NEIGHBOUR_TIME: Duration = Duration::from_secs(600);
 
@@ -59,6 +61,8 @@ struct Neighbours {
     /// NFS-Ganesha where it takes part, and the user's.
     others: Vec<Named>,
     running: Option<Running>,
+    /// Whether the measured client runs before all others; otherwise the neighbours run after all others.
+    runs_first: bool,
     skipped: Vec<String>,
 }
 
@@ -77,7 +81,8 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     }
     others.extend(conditions.servers.clone());
     skipped.push(format!("a slow export of other servers than {WHARF}: its delay is Wharf's --fault"));
-    Ok(Box::new(Neighbours { conditions: conditions.clone(), others, running: None, skipped }))
+    let runs_first = thread::spawn(|| sys::run_first().is_ok()).join().unwrap_or(false);
+    Ok(Box::new(Neighbours { conditions: conditions.clone(), others, running: None, runs_first, skipped }))
 }
 
 fn runtime(scale: Scale) -> Duration {
@@ -168,8 +173,18 @@ fn neighbours(levels: &Levels, server: &Server, slow: &Path, seed: u64) -> Resul
     })
 }
 
-/// Measures a job while another one runs.
-fn beside(others: Job, measured: &Job) -> Result<Figures, PassError> {
+/// Does a job before all others on its processor, where that is permitted.
+fn measure_first(job: &Job) -> Result<Figures, PassError> {
+    let measure = || {
+        let _ = sys::run_first();
+        bench_load::measure(job)
+    };
+    let died = |_| PassError("the measuring thread died".to_owned());
+    thread::scope(|scope| scope.spawn(measure).join().map_err(died)?)
+}
+
+/// Measures a job while another one runs, which has this niceness.
+fn beside((others, niceness): (Job, i32), measured: &Job) -> Result<Figures, PassError> {
     let (stop, (begun, has_begun)) = (others.stop.clone(), mpsc::channel());
     // Nobody listens any more when the measurement is over.
     let watcher = Observer(Arc::new(move |_: &Progress| {
@@ -178,12 +193,12 @@ fn beside(others: Job, measured: &Job) -> Result<Figures, PassError> {
     let others = Job { watcher: Some(watcher), ..others };
     thread::scope(|scope| {
         let running = scope.spawn(|| {
-            // Where it is refused, both have the same priority.
-            let _ = rustix::process::nice(LOWEST_PRIORITY);
+            // To have less is never refused.
+            let _ = rustix::process::nice(niceness);
             processors::on(Processor::Last, || bench::run(&others))
         });
         let started = wait_for(&has_begun, || running.is_finished());
-        let found = started.then(|| bench_load::measure(measured));
+        let found = started.then(|| measure_first(measured));
         stop.stop();
         let outcome = running.join().map_err(|_| PassError("the neighbours' thread died".to_owned()))??;
         let mut figures = found.unwrap_or_else(|| Err(PassError("the neighbours do not begin in time".to_owned())))?;
@@ -241,7 +256,13 @@ impl Experiment for Neighbours {
             ],
             curves: Vec::new(),
             goals: vec![goal(DEEP, DEEP_LIMIT), goal(SLOW, SLOW_LIMIT)],
-            differences: Vec::new(),
+            differences: match self.runs_first {
+                true => Vec::new(),
+                false => named([
+                    "Without root the neighbours have the lowest priority, and the measured client the usual one: what \
+                                 else runs on this machine slows the neighbours down.",
+                ]),
+            },
             skipped: self.skipped.clone(),
         }
     }
@@ -259,7 +280,11 @@ impl Experiment for Neighbours {
     fn needs(&self) -> Needs {
         // The others begin, and are seen to.
         let pass_seconds = runtime(self.conditions.scale).as_secs_f64() * 1.25 + 1.5;
-        Needs { pass_seconds, space_bytes: 2 * FILE_BYTES + 2 * MIB, root: Some("NFS-Ganesha is left out without it") }
+        Needs {
+            pass_seconds,
+            space_bytes: 2 * FILE_BYTES + 2 * MIB,
+            root: Some("NFS-Ganesha is left out without it, and the measured client has no priority"),
+        }
     }
 
     fn has(&self, levels: &Levels) -> bool {
@@ -287,8 +312,8 @@ impl Experiment for Neighbours {
         let server = running.servers.get(&levels[SERVER])?;
         let job = measured(server, seed, runtime(self.conditions.scale));
         let mut figures = match neighbours(levels, server, running.slow.path(), seed)? {
-            Some(others) => beside(others, &job)?,
-            None => bench_load::measure(&job)?,
+            Some(others) => beside((others, if self.runs_first { 0 } else { MOST_NICENESS }), &job)?,
+            None => measure_first(&job)?,
         };
         let kinds = [P50, P99, OPERATIONS, NEIGHBOUR_OPERATIONS];
         figures.values.retain(|name, _| kinds.contains(&name.as_str()));
@@ -330,10 +355,10 @@ mod tests {
         };
         let name = path.display().to_string();
         let others = Job { connections: 2, depth: 4, end: End::After(NEIGHBOUR_TIME), ..job(&name) };
-        let figures = beside(others, &job(&name)).unwrap().values;
+        let figures = beside((others, MOST_NICENESS), &job(&name)).unwrap().values;
         assert!(figures[OPERATIONS] > 0.0 && figures[NEIGHBOUR_OPERATIONS] > 0.0, "{figures:?}");
         // Others that cannot begin end the wait for them.
-        let refused = beside(Job { depth: 0, ..job(&name) }, &job(&name)).unwrap_err().0;
+        let refused = beside((Job { depth: 0, ..job(&name) }, 0), &job(&name)).unwrap_err().0;
         assert!(refused.contains("depth is 0"), "{refused}");
     }
 
