@@ -21,7 +21,7 @@ pub(super) fn configure(site: &Site, ports: Ports) -> io::Result<Vec<String>> {
         &config,
         format!(
             "NFS_CORE_PARAM {{ Bind_addr = 127.0.0.1; NFS_Port = {nfs}; MNT_Port = {mount}; Protocols = 3, 4;
-                Enable_NLM = false; Enable_RQUOTA = false; }}
+                Enable_NLM = false; Enable_RQUOTA = false; RPC_Max_Connections = 10000; }}
              NFSV4 {{ Graceless = true; RecoveryBackend = fs; RecoveryRoot = {recovery}; }}
              EXPORT {{ Export_Id = 1; Path = {export}; Pseudo = {export}; Protocols = 3, 4; Transports = TCP, UDP;
                 Access_Type = RW; Squash = No_Root_Squash; SecType = sys; FSAL {{ Name = VFS; }} }}
