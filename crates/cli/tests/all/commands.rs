@@ -181,3 +181,34 @@ fn interrupted_benchmark_leaves_no_file_behind() {
     assert!(said.contains("interrupted"), "{said}");
     assert_eq!(wharf_ok(&["ls", &url]), "");
 }
+
+/// The kernel ignores the default action of a signal for the first process of a namespace.
+#[test]
+fn first_process_of_a_container_that_is_interrupted_ends_with_the_status_of_a_shell() {
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let url = server.url("/mem");
+    let own_namespace = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child"];
+    if !Command::new("unshare").args(own_namespace).arg("true").status().is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: no namespace of processes can be made here");
+    }
+    let mut command = Command::new("unshare");
+    command.args(own_namespace).arg(env!("CARGO_BIN_EXE_wharf")).args([
+        "bench",
+        "--size",
+        "1M",
+        "--runtime",
+        "60s",
+        &url,
+    ]);
+    let mut unshare = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    while wharf_ok(&["ls", &url]).is_empty() {
+        assert!(began.elapsed() < PATIENCE, "the benchmark does not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let children = format!("/proc/{0}/task/{0}/children", unshare.id());
+    let first = fs::read_to_string(children).unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(first).unwrap(), Signal::INT).unwrap();
+    assert_eq!(unshare.wait().unwrap().code(), Some(130));
+    assert_eq!(wharf_ok(&["ls", &url]), "");
+}
