@@ -35,9 +35,14 @@ pub const TABLE: &[Row] = &[
     },
     Row { name: "config", needs: &["server"], tests: &[] },
     Row {
-        name: "client",
+        name: "client-files",
         needs: &["buffer", "proto", "rpc", "vfs", "xdr"],
-        tests: &["daemon", "fs-fault", "fs-mem", "server", "state"],
+        tests: &["client", "daemon", "fs-mem", "server"],
+    },
+    Row {
+        name: "client",
+        needs: &["client-files", "proto", "vfs"],
+        tests: &["buffer", "daemon", "fs-fault", "fs-mem", "rpc", "server", "state", "xdr"],
     },
     Row {
         name: "daemon",
