@@ -44,7 +44,7 @@ impl Credentials {
 
 /// Credentials for calls (RFC 5531 §8.1), with the encoded header of these calls.
 #[derive(Debug)]
-pub(crate) struct Principal {
+pub struct Principal {
     /// Never [`Credentials::Process`].
     credentials: Credentials,
     header: Vec<u8>,

@@ -393,7 +393,9 @@ impl fmt::Display for MountRefusal {
 }
 
 impl Error {
-    pub(crate) fn new(server: &Arc<str>, operation: &'static str, reason: Reason) -> Error {
+    /// The failure of `operation` at `server`.
+    #[doc(hidden)]
+    pub fn new(server: &Arc<str>, operation: &'static str, reason: Reason) -> Error {
         Error(Box::new(Parts { operation, server: Arc::clone(server), file: None, reason: Arc::new(reason) }))
     }
 

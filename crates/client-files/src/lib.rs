@@ -7,14 +7,12 @@
 
 mod cache;
 mod connection;
-pub mod copy;
 pub mod core;
 mod credentials;
 mod dir;
 mod directory;
 mod error;
 mod file;
-mod filesystem;
 mod grant;
 mod handle;
 mod io_error;
@@ -38,18 +36,19 @@ pub mod v4;
 mod write_reply;
 
 pub use bytes::Bytes;
+pub use cache::Order;
 pub use connection::{Connection, Response, Tunnel};
 pub use core::{Counters, Transport};
-pub use credentials::Credentials;
+pub use credentials::{Credentials, Principal};
 pub use dir::{Dir, Entries};
 pub use directory::Listing;
 pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result, SessionLimit};
 pub use file::{Access, Copying, Cursor, Extent, File, LockKind, OpenOptions, Piece, Segment, Segments, place};
-pub use filesystem::RemoteFs;
 pub use handle::Handle;
 pub use location::Location;
 pub use mount::{Follow, Meter, Mount, Sizes};
 pub use no_export::NoExport;
+pub use old_times::clamped as clamped_times;
 pub use options::{Caching, NameCaching, Options, Version};
 pub use statistics::{
     CacheCounters, HeldState, Histogram, HitsMisses, Label, OperationCounters, Procedure, ProcedureStatistics,
@@ -57,8 +56,8 @@ pub use statistics::{
 };
 pub use status::Status;
 pub use types::{
-    Copied, Data, Detail, DirEntry, Entry, FsInfo, PathLimits, ReadInto, Rights, SpecialFile, WriteVerifier, Written,
-    XattrMode,
+    Copied, Data, Detail, DirEntry, DirPosition, Entry, FsInfo, Page, PathLimits, ReadInto, Rights, SpecialFile,
+    WriteVerifier, Written, XattrMode,
 };
 pub use url::{Parameters, Url, UrlError};
 pub use v4::leave_servers;

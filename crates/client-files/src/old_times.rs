@@ -25,7 +25,7 @@ pub(crate) fn wire_seconds<O: Operation>(connection: &Connection, version: Versi
 
 /// The attributes to set, with each time moved to the nearest one of the version. Linux does this for all file systems
 /// with limited times.
-pub(crate) fn clamped(version: Version, set: &SetAttributes) -> SetAttributes {
+pub fn clamped(version: Version, set: &SetAttributes) -> SetAttributes {
     let first = Timestamp { seconds: 0, nanoseconds: 0 };
     let last = Timestamp { seconds: last_second(version).into(), nanoseconds: 999_999_999 };
     let clamp = |time: Option<SetTime>| {

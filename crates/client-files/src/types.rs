@@ -59,6 +59,12 @@ pub struct Copied {
     pub verifier: WriteVerifier,
 }
 
+impl Copied {
+    /// The result of a copy that was not waited for.
+    #[doc(hidden)]
+    pub const NOTHING: Copied = Copied { count: 0, stability: Stability::File, verifier: WriteVerifier([0; 8]) };
+}
+
 /// What to do if the extended attribute exists or not (RFC 8276 §8.4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum XattrMode {
@@ -191,11 +197,13 @@ pub struct DirEntry {
 
 /// A part of a directory from one reply.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Page {
-    pub(crate) entries: Vec<DirEntry>,
+pub struct Page {
+    /// The entries, in the server's order.
+    pub entries: Vec<DirEntry>,
     /// Where the listing continues.
-    pub(crate) next: DirPosition,
-    pub(crate) is_last: bool,
+    pub next: DirPosition,
+    /// Whether the listing ends here.
+    pub is_last: bool,
 }
 
 /// The change of a directory, from the reply to an operation.
@@ -233,9 +241,11 @@ pub(crate) struct FileChange {
 
 /// A position in a directory's listing: the cookie of the last entry and its verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct DirPosition {
-    pub(crate) cookie: u64,
-    pub(crate) verifier: [u8; 8],
+pub struct DirPosition {
+    /// The cookie of the last entry; 0 at the beginning.
+    pub cookie: u64,
+    /// The verifier of that reply.
+    pub verifier: [u8; 8],
 }
 
 /// The kinds of files that MKNOD makes.

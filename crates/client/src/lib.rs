@@ -19,10 +19,18 @@ pub use client_files::{
     DirEntry, Entries, Entry, Error, Extent, File, Follow, FsInfo, Handle, HeldState, Histogram, HitsMisses, Label,
     Lie, Listing, Location, LockKind, Meter, Mount, MountRefusal, NameCaching, NoExport, OpenOptions,
     OperationCounters, Options, Parameters, PathError, PathLimits, Piece, Procedure, ProcedureStatistics, ReadInto,
-    Reason, RemoteFs, Response, Result, Rights, Segment, Segments, SessionLimit, Sizes, SpecialFile, Statistics,
-    Status, Transport, Tunnel, Url, UrlError, Version, WriteVerifier, Written, XattrMode, copy, core, leave_servers,
-    mountd, place, rpcbind, v4,
+    Reason, Response, Result, Rights, Segment, Segments, SessionLimit, Sizes, SpecialFile, Statistics, Status,
+    Transport, Tunnel, Url, UrlError, Version, WriteVerifier, Written, XattrMode, core, leave_servers, mountd, place,
+    rpcbind, v4,
 };
+#[doc(inline)]
+pub use fs_remote::RemoteFs;
 pub use vfs::{Attributes, CreateMode, Device, FileKind, SetAttributes, SetTime, Space, Stability, Timestamp};
 #[doc(no_inline)]
 pub use {proto, vfs};
+
+/// Copies of whole trees between this machine and a mounted export, and between exports.
+pub mod copy {
+    #[doc(inline)]
+    pub use client_copy::*;
+}

@@ -39,9 +39,11 @@ pub const TABLE: &[Row] = &[
         needs: &["buffer", "proto", "rpc", "vfs", "xdr"],
         tests: &["client", "daemon", "fs-mem", "server"],
     },
+    Row { name: "client-copy", needs: &["client-files", "vfs"], tests: &["client"] },
+    Row { name: "fs-remote", needs: &["client-files", "proto", "vfs"], tests: &["client"] },
     Row {
         name: "client",
-        needs: &["client-files", "proto", "vfs"],
+        needs: &["client-copy", "client-files", "fs-remote", "proto", "vfs"],
         tests: &["buffer", "daemon", "fs-fault", "fs-mem", "rpc", "server", "state", "xdr"],
     },
     Row {

@@ -12,7 +12,7 @@ const NONE: usize = usize::MAX;
 
 /// Entries in the order of their last use. Every operation takes constant time.
 #[derive(Debug)]
-pub(crate) struct Order<K, V> {
+pub struct Order<K, V> {
     places: HashMap<K, usize>,
     slots: Vec<Slot<K, V>>,
     newest: usize,
@@ -35,12 +35,18 @@ impl<K, V> Default for Order<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Order<K, V> {
-    pub(crate) fn len(&self) -> usize {
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
         self.places.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
     /// The entry, which becomes the newest.
-    pub(crate) fn get<Q>(&mut self, key: &Q) -> Option<&mut V>
+    pub fn get<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -54,7 +60,7 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
     }
 
     /// Inserts an entry as the newest and returns the one it replaces.
-    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         if let Some(there) = self.get(&key) {
             return Some(std::mem::replace(there, value));
         }
@@ -65,7 +71,8 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
         None
     }
 
-    pub(crate) fn remove<Q>(&mut self, key: &Q) -> Option<V>
+    /// Removes an entry.
+    pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -75,7 +82,7 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
     }
 
     /// Removes the entry that was used longest ago.
-    pub(crate) fn pop_oldest(&mut self) -> Option<(K, V)> {
+    pub fn pop_oldest(&mut self) -> Option<(K, V)> {
         if self.oldest == NONE {
             return None;
         }
@@ -85,7 +92,7 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
     }
 
     /// All entries, least recently used first; iterating does not count as use.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         let mut next = self.oldest;
         std::iter::from_fn(move || {
             let slot = self.slots.get(next)?;

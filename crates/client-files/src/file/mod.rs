@@ -200,7 +200,8 @@ impl File {
     }
 
     /// The mount with the credentials of the opening user.
-    pub(crate) fn mount(&self) -> &Mount {
+    #[doc(hidden)]
+    pub fn mount(&self) -> &Mount {
         &self.mount
     }
 
@@ -254,14 +255,16 @@ impl File {
     }
 
     /// Forces the next read to revalidate the cache.
-    pub(crate) fn look_again(&self) {
+    #[doc(hidden)]
+    pub fn look_again(&self) {
         if let Some(data) = &self.data {
             data.look_again();
         }
     }
 
     /// Fails if the file's open state or a lock is lost.
-    pub(crate) fn check_kept(&self) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check_kept(&self) -> Result<()> {
         self.io.check_kept("LOCK")
     }
 

@@ -29,7 +29,8 @@ impl File {
 
     /// Reads up to `count` bytes into the memory of their reply, if one READ suffices and the read bypasses the cache.
     /// `None` has read nothing and leaves the read to [`File::read_at`].
-    pub(crate) async fn read_brought(&self, offset: u64, count: usize) -> Result<Option<Bytes>> {
+    #[doc(hidden)]
+    pub async fn read_brought(&self, offset: u64, count: usize) -> Result<Option<Bytes>> {
         self.io.check_kept("READ")?;
         self.check_place(offset)?;
         let passes = self.data.as_ref().is_none_or(|data| data.passes(offset, count as u64));
@@ -66,7 +67,8 @@ impl File {
     }
 
     /// Writes like [`File::write_at`], and to stable storage if `is_stable`.
-    pub(crate) async fn write_as(&self, offset: u64, data: &[u8], is_stable: bool) -> Result<usize> {
+    #[doc(hidden)]
+    pub async fn write_as(&self, offset: u64, data: &[u8], is_stable: bool) -> Result<usize> {
         self.take(offset, data, is_stable).await?;
         self.settle_if(is_stable).await?;
         Ok(data.len())

@@ -65,7 +65,8 @@ impl Mount {
 
     /// Like [`Mount::find`], but may return expired attributes of a file other than a directory. Also returns whether
     /// they are still valid.
-    pub(crate) async fn find_or_remember(&self, dir: &Handle, name: &[u8]) -> Result<(Entry, bool)> {
+    #[doc(hidden)]
+    pub async fn find_or_remember(&self, dir: &Handle, name: &[u8]) -> Result<(Entry, bool)> {
         let cached = self.look_for(dir, name).await?;
         if let Some(Some(handle)) = cached
             && self.caches().attributes.get(&handle).is_none()
@@ -110,7 +111,8 @@ impl Mount {
     }
 
     /// The cached file of a name in an unchanged directory.
-    pub(crate) fn known_name(&self, dir: &Handle, name: &[u8]) -> Option<Handle> {
+    #[doc(hidden)]
+    pub fn known_name(&self, dir: &Handle, name: &[u8]) -> Option<Handle> {
         self.caches().names.look(Place { dir, name }, self.dir_version(dir)?)?
     }
 
@@ -154,7 +156,8 @@ impl Mount {
     ///
     /// # Errors
     /// [`Status::AccessDenied`] if the user's rights do not suffice; other errors of the server.
-    pub(crate) async fn judge(&self, file: &Handle, suffice: impl FnOnce(Rights) -> bool) -> Result<()> {
+    #[doc(hidden)]
+    pub async fn judge(&self, file: &Handle, suffice: impl FnOnce(Rights) -> bool) -> Result<()> {
         if !self.0.users.are_several() || suffice(self.rights(file, Rights::ALL).await?) {
             return Ok(());
         }
@@ -225,7 +228,8 @@ impl Mount {
 
     /// Invalidates a file that this client changed, or may have when the reply was lost, and whose new attributes are
     /// unknown.
-    pub(crate) fn outdate(&self, file: &Handle) {
+    #[doc(hidden)]
+    pub fn outdate(&self, file: &Handle) {
         self.caches().attributes.outdate(file);
     }
 

@@ -189,7 +189,8 @@ impl Mount {
         self.0.options.max_dir_entries
     }
 
-    pub(crate) fn has_readdirplus(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_readdirplus(&self) -> bool {
         self.0.has_readdirplus.load(Ordering::Relaxed)
     }
 

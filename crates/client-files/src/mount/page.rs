@@ -14,7 +14,8 @@ impl Mount {
     }
 
     /// Like [`Mount::page`], but requests another detail from the server.
-    pub(crate) async fn page_asking(
+    #[doc(hidden)]
+    pub async fn page_asking(
         &self,
         dir: &Handle,
         from: DirPosition,

@@ -133,7 +133,8 @@ impl Mount {
         self.principal().credentials()
     }
 
-    pub(crate) fn principal(&self) -> &Arc<Principal> {
+    #[doc(hidden)]
+    pub fn principal(&self) -> &Arc<Principal> {
         self.1.principal()
     }
 }

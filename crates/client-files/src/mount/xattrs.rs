@@ -27,7 +27,8 @@ impl Mount {
     }
 
     /// The value of an extended attribute, or `None` if there is none of that name.
-    pub(crate) async fn getxattr_if_there(&self, file: &Handle, name: &[u8]) -> Result<Option<Vec<u8>>> {
+    #[doc(hidden)]
+    pub async fn getxattr_if_there(&self, file: &Handle, name: &[u8]) -> Result<Option<Vec<u8>>> {
         match self.getxattr(file, name).await {
             Err(error) if error.status() == Some(Status::NoXattr) => Ok(None),
             found => found.map(Some),

@@ -1,0 +1,207 @@
+//! Trees of this machine, as origin or target of a copy.
+//!
+//! A server's names are only names, and nothing here follows a symbolic link, existing or just made. So no server can
+//! have a file written outside of the target.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use vfs::{Attributes, FileKind};
+
+use super::job::Job;
+use super::sides::{Entries, Origin, Target};
+use super::{CopyError, LocalError, local, mark};
+use client_files::SpecialFile;
+
+/// This machine.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Here;
+
+/// A file of this machine.
+#[derive(Debug, Clone)]
+pub(super) struct LocalFile {
+    pub(super) path: PathBuf,
+    pub(super) attributes: Attributes,
+}
+
+impl LocalFile {
+    /// Looks at a file; at a symbolic link itself.
+    pub(super) async fn find(path: PathBuf) -> Result<LocalFile, CopyError> {
+        let name = path.clone();
+        let metadata =
+            local::blocking(move || std::fs::symlink_metadata(&name).map_err(LocalError::wrap(&name, "look at")));
+        Ok(LocalFile { attributes: local::attributes(&metadata.await?), path })
+    }
+}
+
+/// A directory of this machine, and its names not met yet.
+pub(super) struct Names {
+    dir: PathBuf,
+    names: std::vec::IntoIter<Vec<u8>>,
+}
+
+impl Origin for Here {
+    type File = LocalFile;
+    type Listing<'l> = Names;
+
+    fn attributes(file: &LocalFile) -> &Attributes {
+        &file.attributes
+    }
+
+    fn holder(file: &LocalFile) -> &PathBuf {
+        &file.path
+    }
+
+    async fn list(&self, dir: &LocalFile) -> Result<Names, CopyError> {
+        let dir = dir.path.clone();
+        local::blocking(move || local::names(&dir).map(|names| Names { names: names.into_iter(), dir })).await
+    }
+
+    async fn readlink(&self, link: &LocalFile, _: &[u8]) -> Result<Vec<u8>, CopyError> {
+        let path = link.path.clone();
+        let read = move || std::fs::read_link(&path).map_err(LocalError::wrap(&path, "read the symbolic link"));
+        Ok(local::blocking(read).await?.into_os_string().into_vec())
+    }
+}
+
+impl Entries<LocalFile> for Names {
+    async fn next(&mut self, _: &[u8]) -> Result<Option<(Vec<u8>, LocalFile)>, CopyError> {
+        for name in self.names.by_ref() {
+            match LocalFile::find(self.dir.join(OsStr::from_bytes(&name))).await {
+                Ok(file) => return Ok(Some((name, file))),
+                Err(CopyError::Local(error)) if error.source.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Target for Here {
+    type Made = PathBuf;
+    type Place = PathBuf;
+
+    fn has_hard_links(&self) -> bool {
+        true
+    }
+
+    fn place(dir: &PathBuf, _: &[u8], name: &[u8]) -> PathBuf {
+        dir.join(OsStr::from_bytes(name))
+    }
+
+    async fn existing(&self, to: &PathBuf) -> Result<Option<(PathBuf, Attributes)>, CopyError> {
+        match LocalFile::find(to.clone()).await {
+            Ok(file) => Ok(Some((file.path, file.attributes))),
+            Err(CopyError::Local(error)) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn make_directory(
+        &self,
+        job: &Job,
+        to: &PathBuf,
+        like: &Attributes,
+    ) -> Result<(PathBuf, Attributes), CopyError> {
+        let mode = job.first_mode(like);
+        match self.look(job, to, FileKind::Directory).await? {
+            Way::Free => make(to, move |path| local::make_directory(path, mode)).await?,
+            Way::Taken => {
+                let open_up = |path: &Path| {
+                    local::open_up(path);
+                    Ok(())
+                };
+                make(to, open_up).await?;
+            }
+        }
+        Ok((to.clone(), LocalFile::find(to.clone()).await?.attributes))
+    }
+
+    async fn mark(&self, dir: &PathBuf, _: &[u8], origin: &[u8]) -> Result<(), CopyError> {
+        let origin = origin.to_vec();
+        make(dir, move |dir| mark::make_here(dir, &origin)).await
+    }
+
+    async fn unmark(&self, dir: &PathBuf, _: &[u8]) -> Result<(), CopyError> {
+        make(dir, mark::remove_here).await
+    }
+
+    async fn make_symlink(
+        &self,
+        job: &Job,
+        to: &PathBuf,
+        (target, like): (Vec<u8>, &Attributes),
+    ) -> Result<(), CopyError> {
+        self.make_way(job, to, FileKind::Symlink).await?;
+        let set = job.final_attributes(like);
+        make(to, move |path| {
+            let target = OsStr::from_bytes(&target);
+            std::os::unix::fs::symlink(target, path).map_err(LocalError::wrap(path, "make the symbolic link"))?;
+            local::set(path, &set, true)
+        })
+        .await
+    }
+
+    async fn make_special(
+        &self,
+        job: &Job,
+        to: &PathBuf,
+        (node, like): (SpecialFile, &Attributes),
+    ) -> Result<(), CopyError> {
+        self.make_way(job, to, like.kind).await?;
+        let (set, mode) = (job.final_attributes(like), like.mode);
+        make(to, move |path| {
+            local::make_special(path, node, mode)?;
+            local::set(path, &set, false)
+        })
+        .await
+    }
+
+    async fn make_link(&self, job: &Job, to: &PathBuf, copy: PathBuf) -> Result<(), CopyError> {
+        self.make_way(job, to, FileKind::Regular).await?;
+        make(to, move |path| std::fs::hard_link(copy, path).map_err(LocalError::wrap(path, "link"))).await
+    }
+
+    async fn finish(&self, job: &Job, _: &[u8], (dir, like): (PathBuf, &Attributes)) -> Result<(), CopyError> {
+        let set = job.final_attributes(like);
+        local::blocking(move || local::set(&dir, &set, false)).await
+    }
+}
+
+impl Here {
+    /// Removes a file in the way if it is of the same kind and may be overwritten; otherwise it is an error.
+    pub(super) async fn make_way(self, job: &Job, to: &Path, kind: FileKind) -> Result<(), CopyError> {
+        match self.look(job, to, kind).await? {
+            Way::Free => Ok(()),
+            Way::Taken => make(to, |path| std::fs::remove_file(path).map_err(LocalError::wrap(path, "remove"))).await,
+        }
+    }
+
+    async fn look(self, job: &Job, to: &Path, kind: FileKind) -> Result<Way, CopyError> {
+        let path = || to.as_os_str().as_bytes().to_vec();
+        match self.existing(&to.to_owned()).await? {
+            None => Ok(Way::Free),
+            Some(_) if !job.options.overwrite => Err(CopyError::Exists { path: path() }),
+            Some((_, found)) if found.kind != kind => Err(CopyError::OtherKind { path: path() }),
+            Some(_) => Ok(Way::Taken),
+        }
+    }
+}
+
+/// What is at a place where something is to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Free,
+    /// Something of the same kind that may be overwritten.
+    Taken,
+}
+
+async fn make<F>(to: &Path, make: F) -> Result<(), CopyError>
+where
+    F: FnOnce(&Path) -> Result<(), LocalError> + Send + 'static,
+{
+    let to = to.to_owned();
+    local::blocking(move || make(&to)).await
+}

@@ -1,0 +1,115 @@
+//! The place for a copy on a server, and a file that may exist there.
+
+use std::sync::Arc;
+
+use vfs::{Attributes, CreateMode, FileKind, SetAttributes};
+
+use super::content::Content;
+use super::job::Job;
+use super::{CopyError, Event, resume};
+use client_files::{Entry, Handle, Status};
+
+/// The mode of a file while it is written.
+const PRIVATE: u32 = 0o600;
+
+/// The original, if its bytes may be compared with those of its copy.
+pub(super) type Original<'o> = Option<(&'o Content, &'o Attributes)>;
+
+/// The target of a copy.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The path below the tree's top, for messages.
+    pub(super) path: Vec<u8>,
+    pub(super) dir: Handle,
+    pub(super) name: Vec<u8>,
+}
+
+impl Place {
+    /// The place for a tree's top, at a path below the root of the copy's mount.
+    pub(super) async fn find(job: &Job, path: &[u8]) -> Result<Place, CopyError> {
+        let (dir, name) = job.mount.walk_parent(path).await?;
+        Ok(Place { path: name.to_vec(), dir: dir.handle, name: name.to_vec() })
+    }
+
+    /// Makes an empty regular file, or takes an existing one if allowed and returns its attributes.
+    async fn create(&self, job: &Job) -> Result<(Handle, Option<Attributes>), CopyError> {
+        let set = SetAttributes { mode: Some(PRIVATE), ..SetAttributes::default() };
+        let made = match job.mount.create(&self.dir, &self.name, CreateMode::Guarded, &set).await {
+            Ok(made) => (made.handle, None),
+            Err(error) if error.status() == Some(Status::Exists) => {
+                let found = self.existing(job, FileKind::Regular).await?;
+                (found.handle, Some(found.attributes))
+            }
+            Err(error) => return Err(error.about(&self.path).into()),
+        };
+        job.tell(Event::Begun { path: &self.path });
+        Ok(made)
+    }
+
+    /// The file to copy `original` to, and how many of its first bytes an earlier copy left there. The file is
+    /// truncated to these.
+    pub(super) async fn open(&self, job: &Arc<Job>, original: Original<'_>) -> Result<(Handle, u64), CopyError> {
+        let (target, left) = self.create(job).await?;
+        let Some(left) = left else { return Ok((target, 0)) };
+        let good = match original.filter(|_| job.options.resume) {
+            Some(original) => self.good_bytes(job, original, (&target, &left)).await?,
+            None => 0,
+        };
+        let set = SetAttributes { size_bytes: Some(good), ..SetAttributes::default() };
+        job.mount.setattr(&target, &set).await.map_err(|error| error.about(&self.path))?;
+        Ok((target, good))
+    }
+
+    async fn good_bytes(
+        &self,
+        job: &Arc<Job>,
+        original: (&Content, &Attributes),
+        (target, left): (&Handle, &Attributes),
+    ) -> Result<u64, CopyError> {
+        // The compared data must be on stable storage; its writer may have ended before a COMMIT (RFC 1813 §3.3.21).
+        job.mount.commit(target, 0, 0).await.map_err(|error| error.about(&self.path))?;
+        let copy = Content::There(job.mount.clone(), *target);
+        resume::good_bytes(job, &self.path, resume::Pair { original, copy: (&copy, left) }).await
+    }
+
+    /// Sets the attributes for resuming on a file. Returns why the copy ends.
+    pub(super) async fn leave(&self, job: &Job, file: &Handle, checkpoint: Option<SetAttributes>) -> CopyError {
+        let Some(set) = checkpoint else { return CopyError::Stopped };
+        match job.mount.setattr(file, &set).await {
+            Ok(_) => CopyError::Stopped,
+            Err(error) => error.about(&self.path).into(),
+        }
+    }
+
+    /// Removes an existing file of the same kind if it may be overwritten.
+    pub(super) async fn make_way(&self, job: &Job, kind: FileKind) -> Result<(), CopyError> {
+        if !job.options.overwrite {
+            return Ok(());
+        }
+        match self.existing(job, kind).await {
+            Ok(_) => Ok(job.mount.remove(&self.dir, &self.name).await?),
+            Err(CopyError::Remote(error)) if error.status() == Some(Status::NoEntry) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The existing file of that name, if it may be overwritten.
+    pub(super) async fn existing(&self, job: &Job, kind: FileKind) -> Result<Entry, CopyError> {
+        if !job.options.overwrite {
+            return Err(CopyError::Exists { path: self.path.clone() });
+        }
+        let found = job.mount.lookup(&self.dir, &self.name).await.map_err(|error| error.about(&self.path))?;
+        match found.attributes.kind == kind {
+            true => Ok(found),
+            false => Err(CopyError::OtherKind { path: self.path.clone() }),
+        }
+    }
+
+    /// Turns the server's `Status::Exists` into [`CopyError::Exists`].
+    pub(super) fn refuse_existing<T>(&self, made: client_files::Result<T>) -> Result<T, CopyError> {
+        made.map_err(|error| match error.status() {
+            Some(Status::Exists) => CopyError::Exists { path: self.path.clone() },
+            _ => error.about(&self.path).into(),
+        })
+    }
+}

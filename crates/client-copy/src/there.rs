@@ -1,0 +1,145 @@
+//! Trees of a mount, as origin or target of a copy.
+
+use vfs::{Attributes, FileKind, SetAttributes};
+
+use super::job::{Job, OWNER_BITS};
+use super::place::Place;
+use super::sides::{Entries, Origin, Target};
+use super::{CopyError, mark};
+use client_files::{Detail, Entry, Handle, Listing, Mount, SpecialFile, Status};
+
+/// A mounted export.
+#[derive(Debug, Clone)]
+pub(super) struct There(pub(super) Mount);
+
+impl Origin for There {
+    type File = Entry;
+    type Listing<'l> = Listing<'l>;
+
+    fn attributes(file: &Entry) -> &Attributes {
+        &file.attributes
+    }
+
+    fn holder(file: &Entry) -> &Handle {
+        &file.handle
+    }
+
+    async fn list(&self, dir: &Entry) -> Result<Listing<'_>, CopyError> {
+        Ok(self.0.read_dir(&dir.handle, Detail::Entries))
+    }
+
+    async fn readlink(&self, link: &Entry, path: &[u8]) -> Result<Vec<u8>, CopyError> {
+        Ok(self.0.readlink(&link.handle).await.map_err(|error| error.about(path))?)
+    }
+}
+
+impl Entries<Entry> for Listing<'_> {
+    async fn next(&mut self, path: &[u8]) -> Result<Option<(Vec<u8>, Entry)>, CopyError> {
+        while let Some(found) = Listing::next(self).await.map_err(|error| error.about(path))? {
+            if let Some(entry) = found.entry {
+                return Ok(Some((found.name.into(), entry)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Target for There {
+    type Made = Handle;
+    type Place = Place;
+
+    fn has_hard_links(&self) -> bool {
+        self.0.info().has_hard_links
+    }
+
+    fn place(dir: &Handle, path: &[u8], name: &[u8]) -> Place {
+        Place { path: path.to_vec(), dir: *dir, name: name.to_vec() }
+    }
+
+    async fn existing(&self, to: &Place) -> Result<Option<(Handle, Attributes)>, CopyError> {
+        match self.0.lookup(&to.dir, &to.name).await {
+            Ok(found) => Ok(Some((found.handle, found.attributes))),
+            Err(error) if error.status() == Some(Status::NoEntry) => Ok(None),
+            Err(error) => Err(error.about(&to.path).into()),
+        }
+    }
+
+    async fn make_directory(
+        &self,
+        job: &Job,
+        to: &Place,
+        like: &Attributes,
+    ) -> Result<(Handle, Attributes), CopyError> {
+        let set = SetAttributes { mode: Some(job.first_mode(like)), ..SetAttributes::default() };
+        let made = match self.0.mkdir(&to.dir, &to.name, &set).await {
+            Err(error) if error.status() == Some(Status::Exists) => {
+                let found = to.existing(job, FileKind::Directory).await?;
+                self.open_up(&found).await;
+                found
+            }
+            made => made.map_err(|error| error.about(&to.path))?,
+        };
+        Ok((made.handle, made.attributes))
+    }
+
+    async fn mark(&self, dir: &Handle, path: &[u8], origin: &[u8]) -> Result<(), CopyError> {
+        Ok(mark::make_there(&self.0, dir, origin).await.map_err(|error| error.about(&mark::path_in(path)))?)
+    }
+
+    async fn unmark(&self, dir: &Handle, path: &[u8]) -> Result<(), CopyError> {
+        Ok(mark::remove_there(&self.0, dir).await.map_err(|error| error.about(&mark::path_in(path)))?)
+    }
+
+    async fn make_symlink(
+        &self,
+        job: &Job,
+        to: &Place,
+        (target, like): (Vec<u8>, &Attributes),
+    ) -> Result<(), CopyError> {
+        to.make_way(job, FileKind::Symlink).await?;
+        let made = self.0.symlink(&to.dir, &to.name, &target, &SetAttributes::default()).await;
+        let made = to.refuse_existing(made)?;
+        let set = SetAttributes { mode: None, ..job.final_attributes(like) };
+        if !set.is_empty() {
+            // Not every server can set the times of a symbolic link, and nothing depends on them.
+            let _ = self.0.setattr(&made.handle, &set).await;
+        }
+        Ok(())
+    }
+
+    async fn make_special(
+        &self,
+        job: &Job,
+        to: &Place,
+        (node, like): (SpecialFile, &Attributes),
+    ) -> Result<(), CopyError> {
+        to.make_way(job, like.kind).await?;
+        let set = SetAttributes { mode: Some(like.mode), ..SetAttributes::default() };
+        let made = to.refuse_existing(self.0.mknod(&to.dir, &to.name, node, &set).await)?;
+        self.0.setattr(&made.handle, &job.final_attributes(like)).await.map_err(|error| error.about(&to.path))?;
+        Ok(())
+    }
+
+    async fn make_link(&self, job: &Job, to: &Place, copy: Handle) -> Result<(), CopyError> {
+        to.make_way(job, FileKind::Regular).await?;
+        to.refuse_existing(self.0.link(&copy, &to.dir, &to.name).await)?;
+        Ok(())
+    }
+
+    async fn finish(&self, job: &Job, path: &[u8], (dir, like): (Handle, &Attributes)) -> Result<(), CopyError> {
+        self.0.setattr(&dir, &job.final_attributes(like)).await.map_err(|error| error.about(path))?;
+        Ok(())
+    }
+}
+
+impl There {
+    /// Lets the owner of a directory make files in it, which the mode from an earlier copy may forbid. A failure recurs
+    /// when a file is made.
+    async fn open_up(&self, dir: &Entry) {
+        let mode = dir.attributes.mode;
+        if mode & OWNER_BITS != OWNER_BITS {
+            let set = SetAttributes { mode: Some(mode | OWNER_BITS), ..SetAttributes::default() };
+            let _ = self.0.setattr(&dir.handle, &set).await;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Removes names, also of open files.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use vfs::{Context, Entry, FileKind, Place, Result};
+
+use super::Shared;
+use super::handles::{Known, NameIn};
+use super::opens::Hidden;
+use client_files::Handle;
+
+/// Removes a name of anything but a directory. Looks the file up first if an open one could be lost.
+pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, seen: Option<&Entry>) -> Result<()> {
+    let dir = shared.handles.find_dir(&place.dir)?;
+    let name = place.name.as_bytes();
+    if !shared.opens.is_empty()
+        && let Some(victim) = open_victim(shared, cx, (&dir, name), seen)?
+    {
+        return hide(shared, cx, (&dir, name), &victim);
+    }
+    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount_for(cx).remove(&dir.handle, name)))
+}
+
+/// The open file that would lose its last name.
+pub(super) fn open_victim(
+    shared: &Shared,
+    cx: &Context<'_>,
+    (dir, name): (&Known, &[u8]),
+    seen: Option<&Entry>,
+) -> Result<Option<Known>> {
+    let (victim, attributes) = match seen {
+        Some(seen) => (shared.handles.find(&seen.handle)?, seen.attributes),
+        None => {
+            let found = shared.wait(cx, shared.mount_for(cx).find(&dir.handle, name))?;
+            (shared.handles.meet(&found, Some(NameIn::new(dir.handle, name)))?, found.attributes)
+        }
+    };
+    if attributes.kind != FileKind::Regular || attributes.links > 1 {
+        return Ok(None);
+    }
+    shared.opens.let_go_of_new(victim.number);
+    Ok(shared.opens.is_open(victim.number).then_some(victim))
+}
+
+/// Renames an open file to a hidden name, which the last close removes.
+fn hide(shared: &Shared, cx: &Context<'_>, (dir, name): (&Known, &[u8]), victim: &Known) -> Result<()> {
+    let hidden = hidden_name(shared);
+    shared.lose_name((dir, name), || {
+        shared.wait(cx, shared.mount_for(cx).rename(&dir.handle, name, &dir.handle, &hidden))
+    })?;
+    remove_at_close(shared, cx, dir, (victim, hidden))
+}
+
+/// Has the last close remove a hidden name, or removes it now if the file is already closed.
+pub(super) fn remove_at_close(
+    shared: &Shared,
+    cx: &Context<'_>,
+    dir: &Known,
+    (victim, hidden): (&Known, Vec<u8>),
+) -> Result<()> {
+    let hidden = Hidden { name: NameIn::new(dir.handle, &hidden), mount: shared.mount_for(cx) };
+    match shared.opens.hide(victim.number, hidden) {
+        Some(left) => shared.wait(cx, left.remove()),
+        None => Ok(()),
+    }
+}
+
+/// A unique name with the usual prefix `.nfs`, so that tools that clean up behind clients find it.
+pub(super) fn hidden_name(shared: &Shared) -> Vec<u8> {
+    let count = shared.hidden_names.fetch_add(1, Ordering::Relaxed);
+    format!(".nfs{:016x}{count:08x}", shared.name_seed).into_bytes()
+}
+
+pub(super) fn remove_dir(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+    let dir = shared.handles.find_dir(&place.dir)?;
+    let name = place.name.as_bytes();
+    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount_for(cx).rmdir(&dir.handle, name)))
+}
+
+impl Shared {
+    /// Runs an operation that removes a name, and invalidates the file's cached attributes.
+    pub(super) fn lose_name<T>(&self, (dir, name): (&Known, &[u8]), work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let result = work();
+        self.forget_name((dir, name), result.is_ok());
+        result
+    }
+
+    /// Invalidates the attributes of the file that a name leads to, and drops the name if it is gone. Returns the file.
+    pub(super) fn forget_name(&self, (dir, name): (&Known, &[u8]), is_gone: bool) -> Option<Handle> {
+        let file = self.handles.forget_name(dir, name)?;
+        self.mount.outdate(&file);
+        if !is_gone {
+            self.handles.name_again(&file, NameIn::new(dir.handle, name));
+        }
+        Some(file)
+    }
+}
