@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::core::Failure;
 use crate::v4::HeldLock;
 use crate::{Connection, Reason, Result};
+use client_calls::core::Failure;
 
 /// The holder of the locks of one open file.
 pub(crate) trait LockHolder: Send + Sync + 'static {

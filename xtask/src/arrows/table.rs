@@ -34,9 +34,10 @@ pub const TABLE: &[Row] = &[
         tests: &["fs-fault", "fs-host", "fs-mem"],
     },
     Row { name: "config", needs: &["server"], tests: &[] },
+    Row { name: "client-calls", needs: &["buffer", "proto", "rpc", "vfs", "xdr"], tests: &["client"] },
     Row {
         name: "client-files",
-        needs: &["buffer", "proto", "rpc", "vfs", "xdr"],
+        needs: &["buffer", "client-calls", "proto", "rpc", "vfs", "xdr"],
         tests: &["client", "daemon", "fs-mem", "server"],
     },
     Row { name: "client-copy", needs: &["client-files", "vfs"], tests: &["client"] },

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::answers::{Answers, FileState};
-use crate::credentials::Principal;
 use crate::{Caching, Handle, Rights};
+use client_calls::Principal;
 
 /// All rights per file and user.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use vfs::{Attributes, FileKind};
 
 use super::directories::{BYTES_PER_ENTRY, DirectoryCache, Part};
 use super::{AccessCache, AttributeCache, DirVersion, FileState, NameCache, Place, SymlinkCache, symlinks};
-use crate::credentials::Principal;
-use crate::types::{DirPosition, Page};
 use crate::{Caching, Credentials, Detail, DirEntry, Handle, Rights};
+use client_calls::Principal;
+use client_calls::{DirPosition, Page};
 
 const MANY: u64 = 100_000;
 
@@ -119,7 +119,7 @@ fn targets_of_many_links_and_of_long_ones() {
 fn page(dir: u64, cookies: std::ops::Range<u64>, is_last: bool) -> Page {
     let entry = |cookie: u64| {
         let name = format!("a name of some length, {dir} {cookie}").into_bytes().into();
-        DirEntry { name, fileid: cookie, cookie, entry: None }
+        DirEntry::new(name, (cookie, cookie), None)
     };
     let next = DirPosition { cookie: cookies.end - 1, verifier: [1; 8] };
     Page { entries: cookies.map(entry).collect(), next, is_last }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::order::Order;
 use super::{Asked, DirVersion};
-use crate::types::{DirPosition, Page};
 use crate::{Caching, Detail, Handle};
+use client_calls::{DirPosition, Page};
 
 /// Bytes of listings allowed for each entry that other caches may have.
 pub(super) const BYTES_PER_ENTRY: usize = 512;
@@ -268,12 +268,7 @@ mod tests {
 
         fn learn(&self, part: Part<'_>, cookies: std::ops::Range<u64>, is_last: bool) {
             let next = at(cookies.end - 1);
-            let entry = |cookie: u64| DirEntry {
-                name: cookie.to_string().into_bytes().into(),
-                fileid: cookie,
-                cookie,
-                entry: None,
-            };
+            let entry = |cookie: u64| DirEntry::new(cookie.to_string().into_bytes().into(), (cookie, cookie), None);
             let page = Page { entries: cookies.map(entry).collect(), next, is_last };
             self.dirs.learn(self.attributes.ask(), part, &page);
         }

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::credentials::Principal;
-use crate::types::DirPosition;
 use crate::{Caching, Detail, Handle, NameCaching, Reason, Result};
+use client_calls::DirPosition;
+use client_calls::Principal;
 
 /// The questions with a call under way.
 #[derive(Debug)]
@@ -151,8 +151,8 @@ impl Drop for Asker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::Failure;
     use crate::{Error, Status};
+    use client_calls::core::Failure;
     use std::sync::atomic::{AtomicU32, Ordering};
     use tokio::sync::Notify;
 

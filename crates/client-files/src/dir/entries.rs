@@ -6,9 +6,9 @@ use std::vec;
 use futures_util::stream::{Stream, try_unfold};
 
 use super::Dir;
-use crate::directory::Progress;
-use crate::types::DirPosition;
+use crate::listing::Progress;
 use crate::{Detail, DirEntry, Error, Result, Status};
+use client_calls::DirPosition;
 
 /// The most names that a listing remembers in case it must restart, 8 bytes each.
 const MAX_GIVEN: usize = 1 << 20;

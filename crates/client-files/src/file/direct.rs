@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 use vfs::Stability;
 
 use super::Io;
-use crate::core::Failure;
 use crate::{Reason, Result};
+use client_calls::core::Failure;
 
 /// The most pieces of one read or write under way.
 const MAX_UNDER_WAY: usize = 16;

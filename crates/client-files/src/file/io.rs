@@ -8,9 +8,9 @@ use vfs::{Attributes, SetAttributes, Stability};
 use super::retry::under_stateid;
 use crate::cache::Promise;
 use crate::nlm::FileLocks;
-use crate::types::FileChange;
 use crate::v4::OpenFile;
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
+use client_calls::FileChange;
 
 /// A file for tasks that fetch and write its data. In NFSv4 it stays open while one of them exists.
 #[derive(Debug)]

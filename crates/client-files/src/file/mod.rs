@@ -6,7 +6,6 @@ pub(crate) mod direct;
 mod io;
 mod locks;
 mod open_options;
-mod place;
 mod positional;
 mod read;
 mod retry;
@@ -27,8 +26,7 @@ pub use cursor::Cursor;
 pub(crate) use io::Io;
 pub use locks::LockKind;
 pub use open_options::{Access, OpenOptions};
-pub use place::{Piece, place};
-pub use sparse::{Extent, Segment, Segments};
+pub use sparse::Extent;
 
 /// An open file, from [`Dir::open`](crate::Dir::open) or [`Mount::open`].
 ///

@@ -2,16 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use bytes::Bytes;
 use proto::nfs4;
 
 use super::retry::under_stateid;
-use super::{File, Io, Piece, Segment, Segments, place};
+use super::{File, Io};
 use crate::v4::OpenFile;
-use crate::{Data, Error, Mount, ReadInto, Reason, Result, Status, v4};
-
-/// The bytes of holes. They are never written, so they take no memory.
-static ZEROS: [u8; proto::nfs3::MAX_DATA_BYTES] = [0; proto::nfs3::MAX_DATA_BYTES];
+use crate::{Data, Error, Mount, ReadInto, Reason, Result, Segments, Status, v4};
 
 impl File {
     /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read). Copies them only if one reply has both
@@ -140,70 +136,4 @@ fn is_without_read_plus(error: &Error) -> bool {
             | Reason::Lie(_)
             | Reason::BadReply(_)
     )
-}
-
-impl Segments {
-    /// Their length in bytes, holes included.
-    pub fn length(&self) -> u64 {
-        self.segments.iter().map(Segment::length).sum()
-    }
-
-    /// Puts them into `buffer`, which starts at `offset` of the file.
-    pub fn place(&self, offset: u64, buffer: &mut [u8]) {
-        place(self.segments.iter().map(|segment| segment.piece(offset)), buffer);
-    }
-
-    fn from_data(offset: u64, Data { bytes, is_eof }: Data) -> Segments {
-        let segments = if bytes.is_empty() { Vec::new() } else { vec![Segment::Data { offset, bytes }] };
-        Segments { segments, is_eof }
-    }
-
-    /// Everything as bytes, without a copy where possible.
-    pub(super) fn into_data(mut self) -> Data {
-        let is_eof = self.is_eof;
-        let length = self.length() as usize;
-        let bytes = match self.segments.pop() {
-            None => Bytes::new(),
-            Some(Segment::Data { bytes, .. }) if self.segments.is_empty() => bytes,
-            Some(Segment::Hole { .. }) if self.segments.is_empty() && length <= ZEROS.len() => {
-                Bytes::from_static(&ZEROS[..length])
-            }
-            Some(last) => {
-                let start = self.segments.first().map_or(0, Segment::offset);
-                self.segments.push(last);
-                let mut bytes = vec![0; length];
-                // The memory is zeroed already.
-                let data = self.segments.iter().filter(|segment| matches!(segment, Segment::Data { .. }));
-                place(data.map(|segment| segment.piece(start)), &mut bytes);
-                bytes.into()
-            }
-        };
-        Data { bytes, is_eof }
-    }
-}
-
-impl Segment {
-    /// The offset in the file, in bytes.
-    pub fn offset(&self) -> u64 {
-        match self {
-            Segment::Data { offset, .. } | Segment::Hole { offset, .. } => *offset,
-        }
-    }
-
-    /// The length in bytes.
-    pub fn length(&self) -> u64 {
-        match self {
-            Segment::Data { bytes, .. } => bytes.len() as u64,
-            Segment::Hole { length, .. } => *length,
-        }
-    }
-
-    /// Its place in a buffer that starts at `start` of the file.
-    fn piece(&self, start: u64) -> Piece<'_> {
-        let at = usize::try_from(self.offset().saturating_sub(start)).unwrap_or(usize::MAX);
-        match self {
-            Segment::Data { bytes, .. } => Piece::Data { at, bytes },
-            Segment::Hole { length, .. } => Piece::Hole { at, length: usize::try_from(*length).unwrap_or(usize::MAX) },
-        }
-    }
 }

@@ -2,40 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use bytes::Bytes;
 use proto::nfs4::DataContent;
 
 use super::File;
 use super::retry::under_stateid;
-use crate::{Mount, Result, Status, Version, v4};
-
-/// A part of a file in a READ_PLUS reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Segment {
-    /// Bytes, in the memory of the reply.
-    Data {
-        /// Their offset in bytes.
-        offset: u64,
-        /// The bytes.
-        bytes: Bytes,
-    },
-    /// Bytes that read as zeros and take no space in the file.
-    Hole {
-        /// Their offset in bytes.
-        offset: u64,
-        /// How many bytes.
-        length: u64,
-    },
-}
-
-/// The result of a READ_PLUS.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segments {
-    /// Adjacent segments; they may cover fewer bytes than requested.
-    pub segments: Vec<Segment>,
-    /// Whether the file ends with them.
-    pub is_eof: bool,
-}
+use crate::{Mount, Result, Segments, Status, Version, v4};
 
 /// What to look for in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use super::Mount;
 use crate::cache::{Asked, DirVersion, Place};
-use crate::types::DirChange;
 use crate::{Entry, Handle, Version};
+use client_calls::DirChange;
 
 /// A change by this client to some files or names.
 ///

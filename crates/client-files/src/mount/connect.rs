@@ -8,13 +8,13 @@ use rpc::Rejection;
 
 use super::{Mount, Mounted, OtherPrograms, Sizes, User, Users};
 use crate::cache::Caches;
-use crate::mountd::ExportEntry;
 use crate::nlm::{Nlm, has_lock_manager};
-use crate::rpcbind::{self, Query};
 use crate::{
     Connection, Entry, Error, FsInfo, Handle, MountRefusal, NoExport, Options, Reason, Result, Url, Version, mountd,
     v2, v3, v4,
 };
+use client_calls::mountd::ExportEntry;
+use client_calls::rpcbind::{self, Query};
 
 /// The most components of a URL's path; each may cost one MNT.
 const MAX_COMPONENTS: usize = 256;
@@ -269,7 +269,7 @@ impl Dialer<'_> {
     async fn has_mount(&self, connection: &Connection) -> Result<bool> {
         let answer = match self.options.version {
             Version::V2 => connection.call::<proto::mount::Null<1>>(&()).await.map(drop),
-            Version::V3 | Version::V4(_) => connection.call::<proto::mount::Null<3>>(&()).await.map(drop),
+            _ => connection.call::<proto::mount::Null<3>>(&()).await.map(drop),
         };
         match answer {
             Ok(()) => Ok(true),
@@ -328,7 +328,7 @@ fn no_export(error: Error, exports: Vec<ExportEntry>, path: &[u8]) -> Error {
             if !is_listed && (refusal == MountRefusal::NoEntry || !exports.is_empty()) =>
         {
             let exports = exports.into_iter().map(|export| export.directory).collect();
-            error.because(Reason::NoExport(NoExport { refusal, exports }))
+            error.because(Reason::NoExport(NoExport::new(refusal, exports)))
         }
         _ => error,
     }

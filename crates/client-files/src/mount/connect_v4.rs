@@ -101,7 +101,7 @@ async fn no_export(client: &v4::Client, root: &Entry, (dir, is_last): (&Entry, b
         return Ok(None);
     }
     let exports = exports_v4::exports(client, root).await.unwrap_or_default();
-    let none = NoExport { refusal: MountRefusal::NoEntry, exports };
+    let none = NoExport::new(MountRefusal::NoEntry, exports);
     Ok((!none.exports.is_empty()).then_some(Reason::NoExport(none)))
 }
 

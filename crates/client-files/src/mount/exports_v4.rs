@@ -2,8 +2,8 @@
 
 use vfs::FileKind;
 
-use crate::types::DirPosition;
 use crate::{Attributes, Entry, Result, v4};
+use client_calls::DirPosition;
 
 /// How many directories above the exports are listed.
 const MAX_DIRECTORIES: usize = 64;

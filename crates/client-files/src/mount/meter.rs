@@ -3,9 +3,9 @@ use std::sync::Arc;
 use super::Mount;
 use super::other_programs::OtherPrograms;
 use crate::Statistics;
-use crate::connection::Observed;
-use crate::statistics::CacheRecorder;
 use crate::v4::{self, Holdings};
+use client_calls::CacheRecorder;
+use client_calls::Observed;
 
 /// Reads the statistics of a mount without keeping its connections open. They can still be read when the mount is gone.
 #[derive(Debug, Clone)]

@@ -20,11 +20,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::cache::{BlockCache, Caches};
-use crate::core::Counters;
 use crate::nlm::Nlm;
 use crate::patience::Patience;
-use crate::statistics::CacheRecorder;
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
+use client_calls::CacheRecorder;
+use client_calls::core::Counters;
 pub(crate) use connect::connect_mountd;
 pub use meter::Meter;
 use other_programs::OtherPrograms;

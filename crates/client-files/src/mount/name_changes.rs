@@ -8,8 +8,8 @@ use vfs::{CreateMode, SetAttributes};
 
 use super::Mount;
 use super::operations::call_once;
-use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile, Version, v2, v3, v4};
+use client_calls::DirChange;
 
 impl Mount {
     /// Makes a regular file. In NFSv2, which has no exclusive creation, that is an error.

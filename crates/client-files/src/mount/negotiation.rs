@@ -6,8 +6,8 @@ use rpc::Rejection;
 
 use super::Mount;
 use super::connect::Dialer;
-use crate::rpcbind::{self, Service};
 use crate::{Error, Options, Reason, Result, Status, Version};
+use client_calls::rpcbind::{self, Service};
 
 impl Dialer<'_> {
     /// Mounts in the version of the options, or else in the newest older one that the server speaks and the options

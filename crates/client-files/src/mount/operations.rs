@@ -5,12 +5,12 @@ use vfs::{Attributes, SetAttributes, Space, Stability};
 
 use super::Mount;
 use crate::cache::Place;
-use crate::directory::Listing;
-use crate::types::{DirPosition, FileChange, Page};
+use crate::listing::Listing;
 use crate::{
     Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, Status, Version,
     WriteVerifier, Written, v2, v3, v4,
 };
+use client_calls::{DirPosition, FileChange, Page};
 
 /// Calls an operation of the mounted version once.
 macro_rules! call_once {
@@ -19,7 +19,7 @@ macro_rules! call_once {
         match mount.version() {
             Version::V2 => v2::$operation(mount.connection(), $($argument),*).await,
             Version::V3 => v3::$operation(mount.connection(), $($argument),*).await,
-            Version::V4(_) => v4::$operation(mount.v4()?, $($argument),*).await,
+            _ => v4::$operation(mount.v4()?, $($argument),*).await,
         }
     }};
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use super::Mount;
 use crate::cache::{DirVersion, KeptPart, Part, Place, Question};
-use crate::types::{DirPosition, Page};
 use crate::{Detail, DirEntry, Entry, Handle, Result, Rights, Status};
+use client_calls::{DirPosition, Page};
 
 impl Mount {
     /// A page of a directory with the requested detail, from the cache while the directory is unchanged.
@@ -75,7 +75,7 @@ impl Mount {
                 return None;
             }
             let (name, entry) = (known.name.clone(), found.flatten());
-            entries.push(DirEntry { name, fileid: known.fileid, cookie: known.cookie, entry });
+            entries.push(DirEntry::new(name, (known.fileid, known.cookie), entry));
         }
         Some(Page { entries, next: page.next, is_last: page.is_last })
     }

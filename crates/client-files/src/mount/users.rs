@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Mount, Mounted};
 use crate::cache::Order;
-use crate::credentials::Principal;
 use crate::{Connection, Credentials, v4};
+use client_calls::Principal;
 
 /// The most users that are kept ready, besides the mount's own.
 const MAX_KEPT: usize = 1024;

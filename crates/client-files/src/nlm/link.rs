@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::Connection;
-use crate::credentials::Principal;
+use client_calls::Principal;
 
 /// A connection to a server's lock manager.
 #[derive(Debug, Clone)]

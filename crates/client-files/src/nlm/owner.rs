@@ -6,11 +6,11 @@ use proto::nlm::Status as Wire;
 
 use super::call::{Answer, Question, Verb};
 use super::{next_svid, recovery};
-use crate::core::Failure;
 use crate::grant::{self, Grant, LockHolder};
 use crate::losses::{Guard, Kept, Losable};
 use crate::v4::{HeldLock, HeldLocks};
 use crate::{Connection, Error, Handle, Mount, Reason, Result, Status};
+use client_calls::core::Failure;
 
 /// The owner of the locks of one open file: to the server, a process of this host.
 #[derive(Debug)]

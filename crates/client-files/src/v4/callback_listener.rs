@@ -18,8 +18,8 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::callback;
 use super::client::{Client, Inner};
 use super::identity::CalledAt;
-use crate::connection::random;
-use crate::core::Incoming;
+use client_calls::core::Incoming;
+use client_calls::random;
 
 /// The most connections of the server. A new one closes the oldest, because a restarted server does not know its old
 /// ones.

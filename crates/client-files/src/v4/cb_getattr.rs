@@ -4,8 +4,8 @@ use buffer::Buffer;
 use proto::nfs4::{Attribute, AttributeValue, Bitmap, CallbackArgOp, CbGetattrArgs, Fattr, Status};
 
 use super::client::Client;
-use super::getattr::getattr;
 use crate::{Handle, Result};
+use client_calls::v4::getattr;
 
 /// The attributes that the holder of a write delegation reports.
 #[derive(Debug)]

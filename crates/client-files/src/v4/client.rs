@@ -1,3 +1,4 @@
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
@@ -14,19 +15,19 @@ use super::identity::Identity;
 use super::offloads::Offloads;
 use super::opens::Opens;
 use super::recovery::Recovery;
-use super::reply::Reply;
-use super::request::Request;
 use super::session::{Channel, Session};
 use super::slots::Taken;
 use super::unused::Unused;
 use super::watch::Watch;
-use super::wire::Wire;
-use crate::connection::Connection;
-use crate::core::{Failure, Transport};
-use crate::credentials::Principal;
 use crate::mount::Mounted;
 use crate::patience::Patience;
 use crate::{Error, Lie, Options, Reason, Result, Version};
+use client_calls::Connection;
+use client_calls::Principal;
+use client_calls::core::{Failure, Transport};
+use client_calls::v4::Request;
+use client_calls::v4::Wire;
+use client_calls::v4::{Caller, Reply};
 
 /// How often one call is tried because the session was lost, the connection was not bound, or the server was not ready.
 const MAX_ATTEMPTS: u32 = 16;
@@ -305,6 +306,11 @@ impl Client {
         }
     }
 
+    /// The client, with requests in `session` only; without one, the client itself.
+    pub(super) fn in_session<'a>(&'a self, session: Option<&'a Arc<Session>>) -> InSession<'a> {
+        InSession { client: self, session }
+    }
+
     /// Sends a request once, in this session. If the file system has moved, fetches its new locations.
     pub(super) async fn attempt(
         &self,
@@ -392,6 +398,32 @@ async fn listen(
 pub(super) const DATA_OVERHEAD_BYTES: u32 = 1024;
 /// Transfers are a multiple of this, in bytes, to align with pages.
 pub(super) const DATA_UNIT_BYTES: u32 = 4096;
+
+impl Caller for Client {
+    fn call(&self, request: &Request<'_>) -> impl Future<Output = Result<Reply>> + Send {
+        Client::call(self, request)
+    }
+
+    fn most_data(&self) -> (u32, u32) {
+        Client::most_data(self)
+    }
+}
+
+/// A client whose requests stay in one session, if there is one.
+pub(super) struct InSession<'a> {
+    client: &'a Client,
+    session: Option<&'a Arc<Session>>,
+}
+
+impl Caller for InSession<'_> {
+    fn call(&self, request: &Request<'_>) -> impl Future<Output = Result<Reply>> + Send {
+        self.client.call_or_attempt(self.session, request)
+    }
+
+    fn most_data(&self) -> (u32, u32) {
+        self.client.most_data()
+    }
+}
 
 /// Counts the attempts of one request.
 #[derive(Debug, Default)]

@@ -6,10 +6,10 @@ use super::client::Client;
 use super::locku::unlock_all;
 use super::open_file::{OpenFile, is_about_state};
 use super::owner::Owner;
-use super::putfh;
-use super::request::Request;
 use super::session::Session;
 use crate::{Handle, Result};
+use client_calls::v4::Request;
+use client_calls::v4::putfh;
 
 /// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2). It releases the locks first, which some servers require.
 pub(super) async fn close(file: &OpenFile) -> Result<()> {

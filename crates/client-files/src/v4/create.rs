@@ -1,20 +1,13 @@
-//! Operations that create names: OPEN for regular files, CREATE for all others (RFC 7530 §16.4, RFC 8881 §18.4).
-
-use buffer::Buffer;
-use proto::nfs4::{ArgOp, Component, Create, CreateArgs, CreateType, GetattrArgs, Putfh};
+use client_calls::DirChange;
 use vfs::{CreateMode, SetAttributes, SetTime};
 
+use super::changes::setattr;
 use super::client::Client;
-use super::lookup::entry;
 use super::open::{Opening, Target};
 use super::open_file::Share;
-use super::request::Request;
-use super::setattr::setattr;
-use super::{attributes, dir_change, putfh};
-use crate::types::DirChange;
-use crate::{Entry, Handle, Result, SpecialFile};
+use crate::{Entry, Handle, Result};
 
-/// Creates a regular file and closes it.
+/// Creates a regular file with OPEN and closes it.
 pub(crate) async fn create(
     client: &Client,
     dir: &Handle,
@@ -33,62 +26,4 @@ pub(crate) async fn create(
         entry.attributes = setattr(client, &entry.handle, &set).await?;
     }
     Ok((entry, opened.dir_change))
-}
-
-/// Creates a directory.
-pub(crate) async fn mkdir(
-    client: &Client,
-    dir: &Handle,
-    name: &[u8],
-    set: &SetAttributes,
-) -> Result<(Entry, DirChange)> {
-    make(client, ("MKDIR", CreateType::Directory), (dir, name), set).await
-}
-
-/// Creates a symbolic link to `target`.
-pub(crate) async fn symlink(
-    client: &Client,
-    dir: &Handle,
-    name: &[u8],
-    target: &[u8],
-    set: &SetAttributes,
-) -> Result<(Entry, DirChange)> {
-    make(client, ("SYMLINK", CreateType::Symlink(target)), (dir, name), set).await
-}
-
-/// Creates a device, a socket or a FIFO.
-pub(crate) async fn mknod(
-    client: &Client,
-    dir: &Handle,
-    name: &[u8],
-    node: SpecialFile,
-    set: &SetAttributes,
-) -> Result<(Entry, DirChange)> {
-    let kind = match node {
-        SpecialFile::BlockDevice(device) => CreateType::BlockDevice(attributes::wire_device(device)),
-        SpecialFile::CharDevice(device) => CreateType::CharDevice(attributes::wire_device(device)),
-        SpecialFile::Fifo => CreateType::Fifo,
-        SpecialFile::Socket => CreateType::Socket,
-    };
-    make(client, ("MKNOD", kind), (dir, name), set).await
-}
-
-async fn make(
-    client: &Client,
-    (operation, kind): (&'static str, CreateType<'_>),
-    (dir, name): (&Handle, &[u8]),
-    set: &SetAttributes,
-) -> Result<(Entry, DirChange)> {
-    let mut buffer = Buffer::new();
-    let first = attributes::wire_set(set, &mut buffer);
-    let arguments = CreateArgs { kind, name: Component(name), attributes: first };
-    let request = GetattrArgs { request: attributes::ALL };
-    let file = ArgOp::Getattr(request);
-    let operations = [putfh(dir), ArgOp::Create(arguments), ArgOp::Getfh, file, putfh(dir), dir_change::ask()];
-    let reply = client.call(&Request::changing(operation, &operations)).await?;
-    let mut results = reply.results();
-    results.ok::<Putfh, _>()?;
-    let change = results.ok::<Create, _>()?.change;
-    let entry = entry(&reply, &mut results)?;
-    Ok((entry, dir_change::read_named(&mut results, change)))
 }

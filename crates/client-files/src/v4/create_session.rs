@@ -8,13 +8,13 @@ use proto::nfs4::{
 
 use super::callback::BACK_CHANNEL;
 use super::client::{DATA_OVERHEAD_BYTES, DATA_UNIT_BYTES, FAREWELL};
-use super::destroy_session::destroy_session;
 use super::exchange_id::Known;
-use super::request::Request;
 use super::session::{Channel, Session};
 use super::slots::MAX_SLOTS;
-use super::wire::Wire;
 use crate::{Lie, Reason, Result, SessionLimit};
+use client_calls::v4::Wire;
+use client_calls::v4::destroy_session;
+use client_calls::v4::{Caller, NEEDED_OPERATIONS, Request};
 
 /// The bytes of a request or a reply besides the largest data: names, attributes and headers.
 pub(super) const OVERHEAD_BYTES: u32 = 64 * 1024;
@@ -22,9 +22,6 @@ pub(super) const OVERHEAD_BYTES: u32 = 64 * 1024;
 const MAX_KEPT_BYTES: u32 = 8 * 1024;
 /// The most operations of one request: what a walk of several components takes.
 const MAX_OPERATIONS: u32 = 32;
-/// The operations of the longest requests that cannot be split: RENAME with both directories' attributes, and REMOVE
-/// with its check of the type.
-pub(super) const NEEDED_OPERATIONS: u32 = 8;
 /// The smallest request and reply that are of use, in bytes: the least READ or WRITE. A handle, a long name and
 /// attributes also fit.
 const NEEDED_BYTES: u32 = DATA_OVERHEAD_BYTES + DATA_UNIT_BYTES;

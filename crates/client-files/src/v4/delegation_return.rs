@@ -6,14 +6,14 @@ use proto::nfs4::{CbRecallAnyArgs, RECALL_ANY_READ_DELEGATION, RECALL_ANY_WRITE_
 
 use super::client::Client;
 use super::delegations::{Delegation, Kind};
-use super::delegreturn::delegreturn;
-use super::free_stateid::free_stateid;
 use super::open_file::is_session_lost;
 use super::session::Session;
 use super::setclientid::setclientid;
-use super::test_stateid::test_stateid;
 use crate::cache::Promise;
 use crate::{Handle, Result};
+use client_calls::v4::delegreturn;
+use client_calls::v4::free_stateid;
+use client_calls::v4::test_stateid;
 
 /// A write delegation: while it is held, nobody else reads or writes the file.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl Client {
         drop(recovery);
         let (mut patience, holder) = (self.patience(), self.acting_as(&delegation.user));
         loop {
-            match delegreturn(&holder, Some(session), &delegation.handle, delegation.stateid).await {
+            match delegreturn(&holder.in_session(Some(session)), &delegation.handle, delegation.stateid).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,
                 // A delegation that the server does not know is returned already.
                 Err(error) if error.status().is_some() && !is_session_lost(&error) => return Ok(()),
@@ -153,7 +153,7 @@ impl Client {
     /// Drops the delegations that the server revoked. The caller holds the recovery lock.
     pub(super) async fn check_delegations(&self, session: &Arc<Session>) -> Result<()> {
         for delegation in self.0.delegations.all() {
-            if test_stateid(self, session, delegation.stateid).await? == Status::Ok {
+            if test_stateid(&self.in_session(Some(session)), delegation.stateid).await? == Status::Ok {
                 continue;
             }
             self.lose_delegation(session, &delegation.handle, delegation.stateid).await;
@@ -165,6 +165,6 @@ impl Client {
     pub(super) async fn lose_delegation(&self, session: &Arc<Session>, file: &Handle, stateid: Stateid) {
         self.0.delegations.take(file, stateid);
         // The server need not free a stateid that it does not know.
-        let _ = free_stateid(self, session, stateid).await;
+        let _ = free_stateid(&self.in_session(Some(session)), stateid).await;
     }
 }

@@ -14,7 +14,7 @@ use proto::nfs4::{DelegationType, SHARE_ACCESS_READ, Stateid};
 use super::open::Target;
 use crate::Handle;
 use crate::cache::Order;
-use crate::credentials::Principal;
+use client_calls::Principal;
 
 /// The most delegations held at once; the least recently used is returned for a new one.
 const MAX_DELEGATIONS: usize = 4096;

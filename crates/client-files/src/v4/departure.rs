@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use super::client::{Client, Inner};
-use crate::connection::Connection;
+use client_calls::Connection;
 
 /// The clients of this process.
 static CLIENTS: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());

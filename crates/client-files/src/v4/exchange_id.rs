@@ -7,9 +7,9 @@ use proto::nfs4::{
 };
 
 use super::identity::Identity;
-use super::request::Request;
-use super::wire::Wire;
 use crate::Result;
+use client_calls::v4::Wire;
+use client_calls::v4::{Caller, Request};
 
 /// The client id that a server assigned.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use proto::nfs4::Verifier;
 
-use crate::connection::random;
+use client_calls::random;
 
 /// The client's identity at servers. Each mount is a client of its own, so that a mount that ends loses only its own
 /// state.

@@ -7,12 +7,12 @@ use super::held_locks::{HeldLock, HeldLocks};
 use super::locku::unlock;
 use super::open_file::{Held, OpenFile, decides_nothing, is_about_state};
 use super::owner::Name;
-use super::putfh;
-use super::reply::Reply;
-use super::request::Request;
 use super::session::Session;
 use crate::grant::{self, Grant, LockHolder};
 use crate::{Connection, Reason, Result};
+use client_calls::v4::Reply;
+use client_calls::v4::Request;
+use client_calls::v4::putfh;
 
 /// How often one lock is retried after its state was lost and recovered.
 const MAX_REPAIRS: u32 = 4;

@@ -6,9 +6,9 @@ use super::client::Attempts;
 use super::held_locks::HeldLock;
 use super::open::is_forgotten;
 use super::open_file::OpenFile;
-use super::putfh;
-use super::request::Request;
 use crate::{Reason, Result};
+use client_calls::v4::Request;
+use client_calls::v4::putfh;
 
 /// How often one test is retried because the server forgot the client.
 const MAX_REPAIRS: u32 = 4;

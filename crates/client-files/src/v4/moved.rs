@@ -7,10 +7,10 @@ use proto::nfs4::{
 };
 
 use super::client::Client;
-use super::reply::Reply;
-use super::request::Request;
 use super::session::Session;
 use crate::{Error, Location, Reason, Result};
+use client_calls::v4::Reply;
+use client_calls::v4::Request;
 
 /// The most locations to return.
 const MAX_TOLD: usize = 8;
@@ -69,5 +69,5 @@ fn places<'l>(location: &'l FsLocation<'_>) -> impl Iterator<Item = Location> + 
     let path = if path.is_empty() { b"/".to_vec() } else { path };
     // A server's name may hold any bytes, and people read it.
     let servers = location.servers.iter().map(|server| server.0.escape_ascii().to_string());
-    servers.map(move |server| Location { server, path: path.clone() })
+    servers.map(move |server| Location::new(server, path.clone()))
 }

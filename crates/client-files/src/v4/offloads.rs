@@ -5,15 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use client_calls::v4::{Began, copied, offload_cancel, offload_status};
 use proto::nfs4::{CbOffloadArgs, OffloadOutcome, OffloadStatusOk, Stateid, Status};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use vfs::Stability;
 
 use super::client::Client;
-use super::offload_cancel::offload_cancel;
-use super::offload_status::offload_status;
-use crate::{Copied, Handle, Lie, Reason, Result, Status as Neutral, WriteVerifier};
+use crate::{Copied, Handle, Lie, Reason, Result, Status as Neutral};
 
 /// The pause before a server that copies is asked for its progress: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -98,15 +97,6 @@ impl Client {
     }
 }
 
-/// What the reply to COPY says of a running copy.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Began {
-    pub(super) stateid: Stateid,
-    pub(super) verifier: WriteVerifier,
-    /// Whether it copies from the first byte to the last.
-    pub(super) is_consecutive: bool,
-}
-
 /// A running copy. Dropping it before its end cancels it.
 #[derive(Debug)]
 pub(crate) struct Offload {
@@ -188,7 +178,7 @@ impl Offload {
 
     fn told(&self, outcome: OffloadOutcome) -> Result<Copied> {
         match outcome {
-            OffloadOutcome::Ok(response) => Ok(super::copy::copied(&response)),
+            OffloadOutcome::Ok(response) => Ok(copied(&response)),
             OffloadOutcome::Failed { status, bytes_copied } => self.failed(status, bytes_copied),
         }
     }
@@ -204,7 +194,7 @@ impl Offload {
 
     /// OFFLOAD_STATUS returns no verifier: that of the reply to COPY counts, and the bytes are unstable.
     fn copied(&self, count: u64) -> Copied {
-        Copied { count, stability: Stability::Unstable, verifier: self.began.verifier }
+        Copied::new(count, Stability::Unstable, self.began.verifier)
     }
 }
 

@@ -11,16 +11,16 @@ use vfs::{CreateMode, SetAttributes};
 
 use super::client::{Attempts, Client};
 use super::delegations::{Grant, Kind};
-use super::delegreturn::delegreturn;
 use super::open_confirm::open_confirm;
 use super::open_file::{OpenFile, Share, is_session_lost};
 use super::owner::Owner;
-use super::reply::Reply;
-use super::request::Request;
 use super::session::Session;
-use super::{attributes, dir_change, putfh};
-use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Reason, Result};
+use client_calls::DirChange;
+use client_calls::v4::Reply;
+use client_calls::v4::Request;
+use client_calls::v4::delegreturn;
+use client_calls::v4::{attributes, dir_change, putfh};
 
 /// How often one OPEN is retried because the server forgot the client.
 const MAX_REPAIRS: u32 = 4;
@@ -75,7 +75,7 @@ impl Client {
                 mounted.outdate_opened(&target, file.as_ref());
             }
         });
-        let closed = |_| self.error("OPEN", Reason::NoReply(crate::core::Failure::Closed));
+        let closed = |_| self.error("OPEN", Reason::NoReply(client_calls::core::Failure::Closed));
         receiver.await.map_err(closed)?
     }
 }
@@ -224,7 +224,7 @@ pub(super) async fn settle(
                 client.recall(handle, stateid);
             }
         }
-        (Some((_, stateid, _)), None) => match delegreturn(client, session, handle, stateid).await {
+        (Some((_, stateid, _)), None) => match delegreturn(&client.in_session(session), handle, stateid).await {
             // A delegation that the server does not take back does not exist.
             Err(error) if error.status().is_some() && !is_session_lost(&error) => {}
             other => other?,

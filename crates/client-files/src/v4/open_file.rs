@@ -9,18 +9,18 @@ use proto::nfs4::{
 use super::client::Client;
 use super::close::close;
 use super::delegations::{Delegation, Kind};
-use super::free_stateid::free_stateid;
 use super::held_locks::HeldLocks;
 use super::lock::relock;
 use super::open::{Granting, Opening, Target, access, opened, settle};
 use super::opens::Excluding;
 use super::owner::Owner;
-use super::request::Request;
 use super::session::Session;
-use super::test_stateid::test_stateid;
-use super::{attributes, putfh};
 use crate::losses::{Guard, Kept, Losable};
 use crate::{Error, Handle, Reason, Result};
+use client_calls::v4::Request;
+use client_calls::v4::free_stateid;
+use client_calls::v4::test_stateid;
+use client_calls::v4::{attributes, putfh};
 
 /// How many sessions may be lost while one file is recovered.
 const MAX_LOSSES: u32 = 20;
@@ -335,10 +335,10 @@ impl OpenFile {
         };
         let mut is_whole = true;
         for stateid in locks.into_iter().chain([open]) {
-            if test_stateid(&self.client, session, stateid).await? != Status::Ok {
+            if test_stateid(&self.client.in_session(Some(session)), stateid).await? != Status::Ok {
                 is_whole = false;
                 // The server need not free what it does not know.
-                let _ = free_stateid(&self.client, session, stateid).await;
+                let _ = free_stateid(&self.client.in_session(Some(session)), stateid).await;
             }
         }
         let is_closed = self.held().owner.is_none();

@@ -9,7 +9,7 @@ use proto::nfs4::SHARE_DENY_NONE;
 
 use super::open_file::{OpenFile, Share};
 use super::owner::Owner;
-use crate::credentials::Principal;
+use client_calls::Principal;
 
 /// The most owners kept for reuse.
 const MAX_IDLE_OWNERS: usize = 1024;

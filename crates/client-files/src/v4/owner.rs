@@ -1,7 +1,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::credentials::Principal;
+use client_calls::Principal;
 
 /// The owner of an open file and of its locks. An owner has one file open at a time, so that each open is a state of
 /// its own and is closed by itself. Owners are reused, so that a 4.0 server need not confirm a new one.

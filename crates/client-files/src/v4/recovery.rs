@@ -23,23 +23,23 @@ use std::time::Duration;
 use proto::nfs4::{ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, SequenceArgs, SlotId, Status};
 use tokio::runtime;
 
-use super::bind_conn_to_session::bind_conn_to_session;
 use super::callback;
 use super::client::{Client, FAREWELL, Inner, Trouble};
 use super::create_session::create_session;
 use super::delegations::Kind;
-use super::destroy_clientid::destroy_clientid;
-use super::destroy_session::destroy_session;
 use super::exchange_id::{Known, exchange_id};
 use super::identity::Identity;
 use super::open_file::{decides_nothing, is_lost_again, is_session_lost};
 use super::renewal;
-use super::request::Request;
 use super::session::Session;
 use super::setclientid::setclientid;
-use super::wire::Wire;
-use crate::core::Failure;
 use crate::{Error, Handle, Reason, Result};
+use client_calls::core::Failure;
+use client_calls::v4::Request;
+use client_calls::v4::Wire;
+use client_calls::v4::bind_conn_to_session;
+use client_calls::v4::destroy_clientid;
+use client_calls::v4::destroy_session;
 
 /// How often a step is retried while the server puts it off.
 const MAX_TRIES: u32 = 20;

@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::client::{Client, Inner};
-use super::request::Request;
 use super::session::Session;
+use client_calls::v4::Request;
 use proto::nfs4::{ArgOp, Attribute, AttributeValue, GetattrArgs, Putrootfh, Renew, RenewArgs, Status};
 
 use crate::{Lie, Reason, Result};

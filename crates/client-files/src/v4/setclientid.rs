@@ -7,10 +7,10 @@ use proto::nfs4::{
 use proto::rpcbind::UniversalAddress;
 
 use super::identity::Identity;
-use super::request::Request;
 use super::session::Session;
-use super::wire::Wire;
 use crate::Result;
+use client_calls::v4::Wire;
+use client_calls::v4::{Caller, Request};
 
 /// The address of no listener: a server that cannot call back grants no delegations.
 const NOWHERE: NetAddr<'static> = NetAddr { netid: b"tcp", address: b"0.0.0.0.0.0" };

@@ -11,7 +11,7 @@ use proto::nfs4::SlotId;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::error::Elapsed;
 
-use crate::connection::now;
+use client_calls::now;
 
 /// The most slots that a client uses of one session.
 pub(super) const MAX_SLOTS: u32 = 1024;

@@ -12,11 +12,11 @@ use proto::nfs4::{
 };
 
 use super::client::Client;
-use super::getattr::getattr;
 use super::recovery::upgrade;
-use super::request::Request;
 use super::session::Session;
 use crate::Result;
+use client_calls::v4::Request;
+use client_calls::v4::getattr;
 
 /// How long the same flags are ignored after they were handled.
 const MIN_PAUSE: Duration = Duration::from_secs(5);

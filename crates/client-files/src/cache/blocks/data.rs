@@ -17,10 +17,10 @@ use super::read::{Job, Progress, Step, Then};
 use super::state::State;
 use super::write::Author;
 use super::writer;
-use crate::core::Failure;
 use crate::file::{Io, direct};
-use crate::statistics::Recorder;
 use crate::{Error, Reason, Result};
+use client_calls::Recorder;
+use client_calls::core::Failure;
 
 /// For how long a file's attributes are not looked up in their cache again; never longer than they are valid.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -245,7 +245,7 @@ impl FileData {
         self.io.mount.blocks().lock()
     }
 
-    fn recorder(&self) -> &crate::statistics::CacheRecorder {
+    fn recorder(&self) -> &client_calls::CacheRecorder {
         self.io.mount.cache_recorder()
     }
 }

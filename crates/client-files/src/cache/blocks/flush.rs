@@ -8,8 +8,8 @@ use vfs::Stability;
 
 use super::series::Series;
 use super::state::State;
-use crate::types::FileChange;
 use crate::{Error, Result, WriteVerifier, Written};
+use client_calls::FileChange;
 
 /// How often in a row a server may lose unstable data before WRITEs go to stable storage at once.
 const MAX_LOSSES: u32 = 4;

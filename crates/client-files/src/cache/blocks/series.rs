@@ -7,7 +7,7 @@
 
 use vfs::{Attributes, Timestamp};
 
-use crate::types::{FileChange, FileVersion};
+use client_calls::{FileChange, FileVersion};
 
 /// The WRITEs of a file from the first that is sent while none is under way to the end of the last.
 #[derive(Debug)]

@@ -26,8 +26,8 @@ use super::read::Reader;
 use super::series::Series;
 use crate::cache::order::Order;
 use crate::file::Io;
-use crate::types::FileVersion;
 use crate::{Error, Handle, WriteVerifier};
+use client_calls::FileVersion;
 
 /// How many recently used blocks one eviction spares. When all were used, the oldest is evicted nonetheless.
 const MAX_SPARED: usize = 64;

@@ -9,8 +9,8 @@ use super::flush::{Action, Batch};
 use super::read::{Job, Progress, Then};
 use super::state::State;
 use super::write::Author;
-use crate::types::{FileChange, FileVersion};
 use crate::{Caching, Error, Handle, HitsMisses, Reason, Sizes, Status, WriteVerifier, Written};
+use client_calls::{FileChange, FileVersion};
 
 mod lens;
 mod others;
@@ -178,7 +178,7 @@ impl World {
             bytes[from..to].copy_from_slice(&batch.data);
         }
         self.change += 1;
-        let written = Written { count: batch.data.len() as u32, stability: batch.stability, verifier: self.verifier };
+        let written = Written::new(batch.data.len() as u32, batch.stability, self.verifier);
         (batch, written, FileChange { before, after: Some(self.attributes()) })
     }
 

@@ -10,9 +10,9 @@ use vfs::Stability;
 use super::data::closed;
 use super::flush::{Action, Batch};
 use crate::file::Io;
-use crate::types::FileChange;
 use crate::v4::Told;
 use crate::{Mount, Result, Written};
+use client_calls::FileChange;
 
 pub(super) fn start(runtime: &Runtime, mount: &Mount, file: u32) {
     let writer = Writer { mount: mount.clone(), file, is_over: false };

@@ -1,0 +1,21 @@
+use proto::nfs2::{Rename, RenameArgs};
+
+use super::{dir_op, success};
+use crate::connection::Connection;
+use crate::types::DirChange;
+use crate::{Handle, Result};
+
+/// Moves a file to another name (RFC 1094 §2.2.12).
+pub async fn rename(
+    connection: &Connection,
+    from_dir: &Handle,
+    from: &[u8],
+    to_dir: &Handle,
+    to: &[u8],
+) -> Result<[DirChange; 2]> {
+    let from = dir_op::<Rename>(connection, from_dir, from)?;
+    let to = dir_op::<Rename>(connection, to_dir, to)?;
+    let response = connection.call::<Rename>(&RenameArgs { from, to }).await?;
+    success(&response, response.decode()?)?;
+    Ok([DirChange::default(); 2])
+}

@@ -1,8 +1,0 @@
-use super::lookup;
-use crate::connection::Connection;
-use crate::{Entry, Handle, Result};
-
-/// Looks up the parent of a directory by the name `..` (RFC 1094 §2.2.5).
-pub(crate) async fn lookupp(connection: &Connection, dir: &Handle) -> Result<Entry> {
-    lookup(connection, dir, b"..").await
-}
