@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::error::CopyError;
 use super::job::Job;
 use super::place::Place;
 use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{CopyError, relay, xattrs};
+use super::{relay, xattrs};
 use client_files::{Entry, Follow, Handle, Mount};
 
 #[derive(Clone)]

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use tokio::task::JoinSet;
 
+use super::error::{CopyError, LocalError};
 use super::job::Job;
-use super::{CopyError, LocalError, local};
+use super::local;
 use client_files::{Handle, Mount};
 
 /// A file to compare with another.

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::error::CopyError;
 use super::here::Here;
 use super::job::Job;
 use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{CopyError, receive, xattrs};
+use super::{receive, xattrs};
 use client_files::{Entry, Follow};
 
 #[derive(Clone)]

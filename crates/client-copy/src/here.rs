@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use vfs::{Attributes, FileKind};
 
+use super::error::{CopyError, LocalError};
 use super::job::Job;
 use super::sides::{Entries, Origin, Target};
-use super::{CopyError, LocalError, local, mark};
+use super::{local, mark};
 use client_files::SpecialFile;
 
 /// This machine.

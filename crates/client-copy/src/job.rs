@@ -6,11 +6,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use vfs::{Attributes, SetAttributes, SetTime};
 
-use super::{CopyError, CopyOptions, Event, Stop, Summary};
+use super::error::CopyError;
+use super::local::OWNER_BITS;
+use super::options::{CopyOptions, Event, Summary};
+use super::stop::Stop;
 use client_files::Mount;
-
-/// The permission bits that let a directory's owner make files in it.
-pub(super) const OWNER_BITS: u32 = 0o700;
 
 /// A copy: the state that all its tasks share.
 pub(super) struct Job {

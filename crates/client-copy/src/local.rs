@@ -12,9 +12,11 @@ use bytes::Bytes;
 use rustix::fs::{AtFlags, CWD, OFlags, SeekFrom, Timespec, Timestamps};
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
-use super::job::OWNER_BITS;
-use super::{CopyError, LocalError};
+use super::error::{CopyError, LocalError};
 use client_files::SpecialFile;
+
+/// The permission bits that let a directory's owner make files in it.
+pub(super) const OWNER_BITS: u32 = 0o700;
 
 /// Runs blocking work outside of the asynchronous tasks.
 pub(super) async fn blocking<T, F>(work: F) -> Result<T, CopyError>

@@ -13,7 +13,8 @@ use bytes::{Buf, Bytes};
 use rustix::fs::OFlags;
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
-use super::{LocalError, local};
+use super::error::LocalError;
+use super::local;
 use client_files::{Handle, Mount, Status};
 
 /// The name of the mark.

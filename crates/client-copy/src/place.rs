@@ -5,8 +5,10 @@ use std::sync::Arc;
 use vfs::{Attributes, CreateMode, FileKind, SetAttributes};
 
 use super::content::Content;
+use super::error::CopyError;
 use super::job::Job;
-use super::{CopyError, Event, resume};
+use super::options::Event;
+use super::resume;
 use client_files::{Entry, Handle, Status};
 
 /// The mode of a file while it is written.

@@ -11,10 +11,12 @@ use tokio::task::JoinSet;
 use vfs::FileKind;
 
 use super::content::Content;
+use super::error::{CopyError, LocalError};
 use super::here::Here;
 use super::job::Job;
+use super::options::Event;
 use super::there::There;
-use super::{CopyError, Event, LocalError, holes, local, reading, resume, verify, xattrs};
+use super::{holes, local, reading, resume, verify, xattrs};
 use client_files::{Entry, Segment};
 
 /// A file to receive.

@@ -10,12 +10,13 @@ use tokio::task::JoinSet;
 use vfs::{SetAttributes, Stability};
 
 use super::content::Content;
+use super::error::CopyError;
 use super::job::Job;
 use super::place::Place;
 use super::reading::Source;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
-use super::{CopyError, holes, resume, verify, xattrs};
+use super::{holes, resume, verify, xattrs};
 use client_files::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version};
 
 /// A file to copy from one server to another, or within one.

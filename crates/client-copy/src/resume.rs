@@ -11,8 +11,9 @@ use std::sync::Arc;
 use vfs::{Attributes, FileKind, SetAttributes, SetTime, Timestamp};
 
 use super::content::{Content, first_difference};
+use super::error::CopyError;
 use super::job::Job;
-use super::{CopyError, Event};
+use super::options::Event;
 
 /// How much of the end of a file that was stopped in order is compared, in bytes.
 const TAIL_BYTES: u64 = 1 << 20;

@@ -10,12 +10,13 @@ use tokio::task::JoinSet;
 use vfs::{Attributes, SetAttributes, Stability};
 
 use super::content::Content;
+use super::error::{CopyError, LocalError};
 use super::here::Here;
 use super::job::Job;
 use super::place::Place;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
-use super::{CopyError, LocalError, local, resume, verify, xattrs};
+use super::{local, resume, verify, xattrs};
 use client_files::Handle;
 
 /// A file to send.

@@ -5,10 +5,27 @@ use std::sync::Arc;
 
 use vfs::Attributes;
 
-use super::CopyError;
+use super::error::CopyError;
 use super::job::Job;
-use super::xattrs::Xattrs;
 use client_files::SpecialFile;
+
+/// The extended attributes of one side of a copy. Paths are for messages.
+pub(super) trait Xattrs {
+    /// A regular file or a directory there.
+    type Holder;
+
+    /// The names of all attributes.
+    async fn names(&self, file: &Self::Holder, path: &[u8]) -> Result<Vec<Vec<u8>>, CopyError>;
+
+    /// The value of one, if it still exists.
+    async fn value(&self, file: &Self::Holder, path: &[u8], name: &[u8]) -> Result<Option<Vec<u8>>, CopyError>;
+
+    /// Creates or replaces one.
+    async fn set(&self, file: &Self::Holder, path: &[u8], of: (&[u8], Vec<u8>)) -> Result<(), CopyError>;
+
+    /// Removes one, if it still exists.
+    async fn remove(&self, file: &Self::Holder, path: &[u8], name: &[u8]) -> Result<(), CopyError>;
+}
 
 /// Where a tree is copied from.
 pub(super) trait Origin: Xattrs {

@@ -2,10 +2,12 @@
 
 use vfs::{Attributes, FileKind, SetAttributes};
 
-use super::job::{Job, OWNER_BITS};
+use super::error::CopyError;
+use super::job::Job;
+use super::local::OWNER_BITS;
+use super::mark;
 use super::place::Place;
 use super::sides::{Entries, Origin, Target};
-use super::{CopyError, mark};
 use client_files::{Detail, Entry, Handle, Listing, Mount, SpecialFile, Status};
 
 /// A mounted export.

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::error::CopyError;
 use super::here::{Here, LocalFile};
 use super::job::Job;
 use super::place::Place;
 use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{CopyError, send, xattrs};
+use super::{send, xattrs};
 use client_files::Handle;
 
 #[derive(Clone)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::CopyError;
 use super::content::{Content, first_difference};
+use super::error::CopyError;
 use super::job::Job;
 
 /// Compares a copy with its original, which has `size` bytes.

@@ -6,11 +6,19 @@ use std::time::Duration;
 
 use vfs::{Attributes, FileKind};
 
+use super::error::CopyError;
 use super::job::{Files, Job};
 use super::links::Links;
+use super::options::Event;
 use super::resume::is_whole;
 use super::sides::{Entries, File, Made, Origin, Place, Route, Target};
-use super::{CopyError, Event, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local, mark, xattrs};
+use super::{local, mark, xattrs};
+
+/// The deepest nesting of directories: half as deep as Linux can name in one path.
+const MAX_DEPTH: usize = 1024;
+/// The most copied directories that wait for their modes and times. At the limit the walk waits until the files in them
+/// are copied.
+const MAX_UNFINISHED_DIRECTORIES: usize = 4096;
 
 /// Identifies a file of a server or of this machine: `fsid` and `fileid`.
 type Id = (u64, u64);

@@ -10,10 +10,11 @@ use rustix::fs::{XattrFlags, lgetxattr, llistxattr, lremovexattr, lsetxattr};
 use rustix::io::Errno;
 use vfs::FileKind;
 
-use super::CopyError;
+use super::error::CopyError;
 use super::here::Here;
 use super::job::Job;
 use super::place::Place;
+use super::sides::Xattrs;
 use super::there::There;
 use client_files::{Entry, Handle, Status, XattrMode};
 
@@ -21,24 +22,6 @@ use client_files::{Entry, Handle, Status, XattrMode};
 const PREFIX: &[u8] = b"user.";
 /// The longest value, and the longest list of names, in bytes on Linux (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
 const MAX_LOCAL_BYTES: usize = 65_536;
-
-/// One side of a copy. Paths are for messages.
-pub(super) trait Xattrs {
-    /// A regular file or a directory there.
-    type Holder;
-
-    /// The names of all attributes.
-    async fn names(&self, file: &Self::Holder, path: &[u8]) -> Result<Vec<Vec<u8>>, CopyError>;
-
-    /// The value of one, if it still exists.
-    async fn value(&self, file: &Self::Holder, path: &[u8], name: &[u8]) -> Result<Option<Vec<u8>>, CopyError>;
-
-    /// Creates or replaces one.
-    async fn set(&self, file: &Self::Holder, path: &[u8], of: (&[u8], Vec<u8>)) -> Result<(), CopyError>;
-
-    /// Removes one, if it still exists.
-    async fn remove(&self, file: &Self::Holder, path: &[u8], name: &[u8]) -> Result<(), CopyError>;
-}
 
 /// Gives a copy its original's attributes, if they are to be kept. At most one value is in memory at a time.
 pub(super) async fn keep<O: Xattrs, T: Xattrs>(

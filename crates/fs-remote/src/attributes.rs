@@ -1,7 +1,7 @@
 use vfs::{Attributes, Context, Handle, OpenFile, OpenMode, Result, SetAttributes};
 
-use super::Shared;
 use super::handles::Number;
+use super::shared::Shared;
 use client_files::{Version, clamped_times};
 
 pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {

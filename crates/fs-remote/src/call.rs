@@ -6,7 +6,8 @@ use std::sync::mpsc;
 use tokio::runtime;
 use vfs::{Context, Error, Result};
 
-use super::{Shared, status};
+use super::shared::Shared;
+use super::status;
 
 /// The error of a call on a runtime thread: blocking there would keep the reply from being received.
 const WRONG_THREAD: &str = "a remote file system is called on a thread of an asynchronous runtime; \

@@ -6,7 +6,8 @@ use vfs::{Attributes, Context, CreateMode, Entry, Handle, NewNode, OpenMode, Pla
 
 use super::handles::{Known, NameIn};
 use super::open_file::RemoteFile;
-use super::{Shared, attributes, status};
+use super::shared::Shared;
+use super::{attributes, status};
 use client_files::{File, OpenOptions, SpecialFile, Status, Version};
 
 /// Makes a regular file.

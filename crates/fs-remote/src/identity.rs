@@ -2,7 +2,7 @@
 
 use vfs::{Access, Attributes, Caller, Context, FileKind, Handle, Result, permission};
 
-use super::Shared;
+use super::shared::Shared;
 use client_files::{Credentials, Mount, Rights};
 
 impl Shared {

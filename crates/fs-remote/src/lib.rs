@@ -16,6 +16,7 @@ mod opens;
 mod read_dir;
 mod remove;
 mod rename;
+mod shared;
 mod space;
 mod status;
 mod sync_all;
@@ -31,10 +32,11 @@ use vfs::{
     OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
-use client_files::{Mount, PathLimits};
+use client_files::Mount;
 use handles::Handles;
 use locks::Locks;
 use opens::Opens;
+use shared::Shared;
 
 /// A mounted export as a file system with blocking calls.
 ///
@@ -67,20 +69,6 @@ use opens::Opens;
 /// ```
 #[derive(Debug, Clone)]
 pub struct RemoteFs(Arc<Shared>);
-
-/// The state that the file system and its open files share.
-#[derive(Debug)]
-struct Shared {
-    mount: Mount,
-    runtime: runtime::Handle,
-    handles: Handles,
-    opens: Opens,
-    limits: OnceLock<PathLimits>,
-    locks: Locks,
-    /// Makes hidden names unique among clients; `hidden_names` counts those given.
-    name_seed: u64,
-    hidden_names: AtomicU32,
-}
 
 impl RemoteFs {
     /// The most files known by their numbers, besides open ones.

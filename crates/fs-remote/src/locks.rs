@@ -11,7 +11,8 @@ use proto::nfs4;
 use vfs::{Context, Error, FileLock, LockOutcome, LockOwner, OpenMode, Result};
 
 use super::handles::{Known, Number};
-use super::{Shared, open, status};
+use super::shared::Shared;
+use super::{open, status};
 use client_files::{File, LockKind, Reason, Status};
 
 /// All owners of locks.

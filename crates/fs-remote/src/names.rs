@@ -1,7 +1,7 @@
 use vfs::{Context, Entry, Error, FileKind, Found, Handle, OpenFile, Place, Result};
 
-use super::Shared;
 use super::handles::{Handles, Known, NameIn};
+use super::shared::Shared;
 use client_files::Rights;
 
 pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {

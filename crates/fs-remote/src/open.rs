@@ -7,7 +7,8 @@ use vfs::{Context, Error, FileKind, Handle, OpenMode, Result};
 
 use super::handles::{Known, NameIn};
 use super::open_file::RemoteFile;
-use super::{Shared, status};
+use super::shared::Shared;
+use super::status;
 use client_files::{File, OpenOptions, Version};
 
 /// Opens a regular file, or shares one that is open already.

@@ -12,7 +12,8 @@ use vfs::{
 use super::handles::{Known, Number};
 use super::late::LateError;
 use super::opens::Hidden;
-use super::{Shared, copies, locks};
+use super::shared::Shared;
+use super::{copies, locks};
 use client_files::Principal;
 use client_files::{File, Mount};
 

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use vfs::{Context, EachEntry, Error, ReadDir, Result};
 
-use super::Shared;
 use super::handles::{Known, Listing, NameIn};
+use super::shared::Shared;
 use client_files::{Detail, DirEntry, Version};
 use client_files::{DirPosition, Page};
 

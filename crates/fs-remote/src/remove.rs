@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use vfs::{Context, Entry, FileKind, Place, Result};
 
-use super::Shared;
 use super::handles::{Known, NameIn};
 use super::opens::Hidden;
+use super::shared::Shared;
 use client_files::Handle;
 
 /// Removes a name of anything but a directory. Looks the file up first if an open one could be lost.

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use vfs::{Context, Error, Place, Result};
 
-use super::Shared;
 use super::handles::{Known, NameIn};
 use super::remove::{hidden_name, open_victim, remove_at_close};
+use super::shared::Shared;
 
 /// Moves a name over another one. An open file that would lose its last name gets a hidden one first.
 pub(super) fn rename(shared: &Arc<Shared>, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {

@@ -1,6 +1,6 @@
 use vfs::{Context, Handle, Properties, Result, Space};
 
-use super::Shared;
+use super::shared::Shared;
 use client_files::Version;
 
 pub(super) fn space(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Space> {

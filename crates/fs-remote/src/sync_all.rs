@@ -2,7 +2,7 @@
 
 use vfs::{Context, OpenFile, Result};
 
-use super::Shared;
+use super::shared::Shared;
 
 /// Syncs each file that is open for writing, even after one fails. Returns the first error.
 pub(super) fn sync_all(shared: &Shared, cx: &Context<'_>) -> Result<()> {

@@ -1,6 +1,7 @@
 use vfs::{Context, Handle, Result, SetXattr, XattrName};
 
-use super::{Shared, status};
+use super::shared::Shared;
+use super::status;
 use client_files::{Status, XattrMode};
 
 pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::BytesMut;
 use tokio::net::UdpSocket;
 
+use super::ambient;
 use super::outage::Watch;
 use super::shared::{Shared, wake_all};
 use super::timer::Timer;
@@ -67,7 +68,7 @@ impl Driver {
             ready!(self.timer.poll(deadline, cx));
             let news = {
                 let core = &mut self.shared.lock().core;
-                core.handle_timeout(super::now(), &mut self.wakers);
+                core.handle_timeout(ambient::now(), &mut self.wakers);
                 core.take_news()
             };
             wake_all(&mut self.wakers);
@@ -76,7 +77,7 @@ impl Driver {
     }
 
     fn send(&mut self, cx: &mut Context<'_>) {
-        let now = super::now();
+        let now = ambient::now();
         loop {
             if self.outgoing.is_empty() && !self.shared.lock().core.fill_datagram(now, &mut self.outgoing) {
                 return;
@@ -102,7 +103,7 @@ impl Driver {
             }
             match self.socket.try_recv_buf(&mut self.incoming) {
                 // All datagrams of one turn get one time.
-                Ok(_) => self.take_message(*now.get_or_insert_with(super::now)),
+                Ok(_) => self.take_message(*now.get_or_insert_with(ambient::now)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => self.note(&error),
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
+use super::ambient::random;
 use super::tunnel::{Stream, Tunnel};
 
 /// The ports that servers consider privileged; those below 600 belong to well-known services.
@@ -95,7 +96,7 @@ impl Dial {
     fn ports(&self) -> impl Iterator<Item = u16> + use<> {
         let wanted = self.use_privileged_port && rustix::process::geteuid().is_root();
         let span = PRIVILEGED_PORTS.end() - PRIVILEGED_PORTS.start() + 1;
-        let first = (super::random() % u32::from(span)) as u16;
+        let first = (random() % u32::from(span)) as u16;
         let tries = if wanted { MAX_PORT_TRIES } else { 0 };
         (0..tries).map(move |step| PRIVILEGED_PORTS.start() + (first + step) % span)
     }

@@ -1,5 +1,6 @@
 //! A connection to one program of a server: callers on one side, a task that moves bytes on the other.
 
+mod ambient;
 mod back_calls;
 mod datagram;
 mod dial;
@@ -11,7 +12,6 @@ mod timer;
 mod tunnel;
 
 use std::future::Future;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ use crate::core::{Core, Counters, Failure, Tail, Transport};
 use crate::credentials::Principal;
 use crate::statistics::{Label, Statistics};
 use crate::{Error, Options, Reason, Result};
+pub use ambient::{now, random};
 pub use back_calls::BackCalls;
 use dial::Dial;
 pub use response::Response;
@@ -315,16 +316,6 @@ fn put_header<O: Operation>(template: &[u8], xid: Xid, head: &mut Buffer) {
 fn reply_limits() -> rpc::record::Limits {
     let max_bytes = proto::nfs3::MAX_DATA_BYTES + REPLY_HEADER_BYTES;
     rpc::record::Limits { max_bytes, max_fragments: MAX_REPLY_FRAGMENTS }
-}
-
-/// The time of the runtime, whose clock tests can stop.
-pub fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
-}
-
-/// A number that differs in each process and in each call; the keys come from the system's randomness.
-pub fn random() -> u32 {
-    RandomState::new().build_hasher().finish() as u32
 }
 
 /// The statistics of a connection. They do not keep the connection open.

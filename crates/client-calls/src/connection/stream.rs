@@ -11,6 +11,7 @@ use bytes::BufMut;
 use rpc::record;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
+use super::ambient;
 use super::dial::Dial;
 use super::outage::Watch;
 use super::shared::{Shared, wake_all};
@@ -60,14 +61,14 @@ impl Driver {
     pub(super) async fn run(mut self, mut stream: Stream) {
         let mut short_lives = 0u32;
         loop {
-            let since = super::now();
+            let since = ambient::now();
             match poll_fn(|cx| self.poll_serve(&mut stream, cx)).await {
                 End::Closing => return,
                 End::Lost(error) => tracing::debug!(server = %self.shared.server, %error, "connection lost"),
                 End::Silent => tracing::debug!(server = %self.shared.server, "server does not answer; connecting anew"),
                 End::Broken(error) => self.fail_all(Failure::BrokenStream(error)),
             }
-            short_lives = if super::now() - since > STEADY { 0 } else { short_lives.saturating_add(1) };
+            short_lives = if ambient::now() - since > STEADY { 0 } else { short_lives.saturating_add(1) };
             // The old socket is closed first, so that its port is free for the new one.
             let port = stream.port();
             stream.reset();
@@ -104,7 +105,7 @@ impl Driver {
             ready!(self.timer.poll(deadline, cx));
             let (expired, news) = {
                 let core = &mut self.shared.lock().core;
-                (core.handle_timeout(super::now(), &mut self.wakers), core.take_news())
+                (core.handle_timeout(ambient::now(), &mut self.wakers), core.take_news())
             };
             wake_all(&mut self.wakers);
             news.into_iter().for_each(|news| self.watch.tell(news));
@@ -146,7 +147,7 @@ impl Driver {
             come_back(cx);
             return false;
         }
-        state.core.fill_batch(super::now(), &mut self.batch);
+        state.core.fill_batch(ambient::now(), &mut self.batch);
         true
     }
 
@@ -183,7 +184,7 @@ impl Driver {
                 match self.incoming.next_message() {
                     Ok(Some(message)) => {
                         // All messages of one read get one time.
-                        let now = *now.get_or_insert_with(super::now);
+                        let now = *now.get_or_insert_with(ambient::now);
                         state.core.handle_message(now, message, &mut self.wakers);
                     }
                     Ok(None) => break Ok(()),

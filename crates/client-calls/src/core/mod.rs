@@ -11,6 +11,7 @@
 //!   server sends it again.
 
 mod back_calls;
+mod back_queue;
 mod batch;
 mod clock;
 mod config;
@@ -33,8 +34,8 @@ use buffer::Buffer;
 use bytes::Bytes;
 use rpc::Xid;
 
-use back_calls::BackCalls;
-pub use back_calls::BackEvent;
+use back_queue::BackCalls;
+pub use back_queue::BackEvent;
 pub use batch::Batch;
 use clock::Clock;
 pub use config::{Config, Retry, Transport};

@@ -1,7 +1,8 @@
 use proto::nfs2::{Create, CreateArgs};
 use vfs::{CreateMode, SetAttributes};
 
-use super::{attributes, dir_op, entry, lookup, success, word};
+use super::arguments::{dir_op, entry, success, word};
+use super::{attributes, lookup};
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Reason, Result, Status};

@@ -1,6 +1,6 @@
 use proto::nfs2::{MAX_DATA_BYTES, Statfs, StatfsArgs};
 
-use super::{handle, success};
+use super::arguments::{handle, success};
 use crate::connection::Connection;
 use crate::{FsInfo, Handle, Result};
 

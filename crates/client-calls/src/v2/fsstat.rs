@@ -1,7 +1,7 @@
 use proto::nfs2::{Statfs, StatfsArgs};
 use vfs::Space;
 
-use super::{handle, success};
+use super::arguments::{handle, success};
 use crate::connection::Connection;
 use crate::{Handle, Result};
 

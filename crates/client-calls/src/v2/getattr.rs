@@ -1,7 +1,8 @@
 use proto::nfs2::{Getattr, GetattrArgs};
 use vfs::Attributes;
 
-use super::{attributes, handle, success};
+use super::arguments::{handle, success};
+use super::attributes;
 use crate::connection::Connection;
 use crate::{Handle, Result};
 

@@ -1,6 +1,6 @@
 use proto::nfs2::{Link, LinkArgs};
 
-use super::{dir_op, handle, success};
+use super::arguments::{dir_op, handle, success};
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Handle, Result};

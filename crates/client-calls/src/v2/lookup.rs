@@ -1,6 +1,6 @@
 use proto::nfs2::{Lookup, LookupArgs};
 
-use super::{dir_op, entry, success};
+use super::arguments::{dir_op, entry, success};
 use crate::connection::Connection;
 use crate::{Entry, Handle, Result};
 

@@ -1,7 +1,8 @@
 use proto::nfs2::{Create, CreateArgs, Fattr};
 use vfs::SetAttributes;
 
-use super::{attributes, dir_op, entry, success};
+use super::arguments::{dir_op, entry, success};
+use super::attributes;
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile};

@@ -1,6 +1,7 @@
 use proto::nfs2::{Read, ReadArgs};
 
-use super::{attributes, handle, success, word};
+use super::arguments::{handle, success, word};
+use super::attributes;
 use crate::connection::Connection;
 use crate::{Data, Handle, Lie, Reason, Result};
 use vfs::Attributes;

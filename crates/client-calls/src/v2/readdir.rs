@@ -1,6 +1,6 @@
 use proto::nfs2::{Readdir, ReaddirArgs};
 
-use super::{handle, success};
+use super::arguments::{handle, success};
 use crate::connection::Connection;
 use crate::page::{PageBuilder, RawEntry};
 use crate::types::{DirPosition, Page};

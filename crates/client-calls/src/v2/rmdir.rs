@@ -1,6 +1,6 @@
 use proto::nfs2::{Rmdir, RmdirArgs};
 
-use super::{dir_op, success};
+use super::arguments::{dir_op, success};
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Handle, Result};

@@ -1,7 +1,8 @@
 use proto::nfs2::{Setattr, SetattrArgs};
 use vfs::{Attributes, SetAttributes};
 
-use super::{attributes, handle, success, word};
+use super::arguments::{handle, success, word};
+use super::attributes;
 use crate::connection::Connection;
 use crate::{Handle, Result};
 

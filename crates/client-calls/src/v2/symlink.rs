@@ -1,7 +1,8 @@
 use proto::nfs2::{Symlink, SymlinkArgs};
 use vfs::SetAttributes;
 
-use super::{attributes, dir_op, lookup, success};
+use super::arguments::{dir_op, success};
+use super::{attributes, lookup};
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result};

@@ -3,7 +3,8 @@ use proto::nfs2::{FileHandle, Write};
 use vfs::Stability;
 use xdr::Encode;
 
-use super::{attributes, handle, success, word};
+use super::arguments::{handle, success, word};
+use super::attributes;
 use crate::connection::Connection;
 use crate::types::FileChange;
 use crate::{Handle, Result, WriteVerifier, Written};

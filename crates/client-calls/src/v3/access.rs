@@ -1,6 +1,6 @@
 use proto::nfs3::{Access, AccessArgs};
 
-use super::{handle, success};
+use super::arguments::{handle, success};
 use crate::connection::Connection;
 use crate::{Handle, Result, Rights};
 

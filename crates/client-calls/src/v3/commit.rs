@@ -1,6 +1,7 @@
 use proto::nfs3::{Commit, CommitArgs};
 
-use super::{attributes, handle, success};
+use super::arguments::{handle, success};
+use super::attributes;
 use crate::connection::Connection;
 use crate::{Handle, Result, WriteVerifier};
 use vfs::Attributes;

@@ -1,7 +1,9 @@
 use proto::nfs3::{Create, CreateArgs, CreateHow};
 use vfs::{CreateMode, SetAttributes};
 
-use super::{attributes, dir_op, made, setattr, success};
+use super::arguments::{dir_op, success};
+use super::made::made;
+use super::{attributes, setattr};
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result};

@@ -1,7 +1,7 @@
 use proto::nfs3::{FsArgs, Fsstat};
 use vfs::Space;
 
-use super::{handle, success};
+use super::arguments::{handle, success};
 use crate::connection::Connection;
 use crate::{Handle, Result};
 

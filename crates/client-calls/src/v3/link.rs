@@ -1,6 +1,7 @@
 use proto::nfs3::{Link, LinkArgs};
 
-use super::{attributes, dir_op, handle, success};
+use super::arguments::{dir_op, handle, success};
+use super::attributes;
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Handle, Result};

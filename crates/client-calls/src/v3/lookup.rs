@@ -1,6 +1,7 @@
 use proto::nfs3::{Lookup, LookupArgs};
 
-use super::{dir_op, entry, success};
+use super::arguments::{dir_op, success};
+use super::found::entry;
 use crate::connection::Connection;
 use crate::{Entry, Handle, Result};
 

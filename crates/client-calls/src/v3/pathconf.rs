@@ -1,6 +1,6 @@
 use proto::nfs3::{FsArgs, Pathconf};
 
-use super::{handle, success};
+use super::arguments::{handle, success};
 use crate::connection::Connection;
 use crate::{Handle, PathLimits, Result};
 

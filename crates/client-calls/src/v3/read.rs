@@ -1,6 +1,7 @@
 use proto::nfs3::{Read, ReadArgs};
 
-use super::{attributes, handle, success};
+use super::arguments::{handle, success};
+use super::attributes;
 use crate::connection::Connection;
 use crate::{Data, Handle, Lie, Reason, Result};
 use vfs::Attributes;

@@ -1,6 +1,7 @@
 use proto::nfs3::{Readdirplus, ReaddirplusArgs};
 
-use super::{attributes, handle, success};
+use super::arguments::{handle, success};
+use super::attributes;
 use crate::connection::Connection;
 use crate::page::{PageBuilder, RawEntry};
 use crate::types::{DirPosition, Page};

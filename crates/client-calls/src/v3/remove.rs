@@ -1,6 +1,7 @@
 use proto::nfs3::{Remove, RemoveArgs};
 
-use super::{attributes, dir_op, success};
+use super::arguments::{dir_op, success};
+use super::attributes;
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Handle, Result};

@@ -1,7 +1,8 @@
 use proto::nfs3::{Setattr, SetattrArgs};
 use vfs::{Attributes, SetAttributes};
 
-use super::{attributes, getattr, handle, success};
+use super::arguments::{handle, success};
+use super::{attributes, getattr};
 use crate::connection::Connection;
 use crate::{Handle, Result};
 

@@ -1,7 +1,9 @@
 use proto::nfs3::{Symlink, SymlinkArgs};
 use vfs::SetAttributes;
 
-use super::{attributes, dir_op, made, success};
+use super::arguments::{dir_op, success};
+use super::attributes;
+use super::made::made;
 use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result};

@@ -3,7 +3,8 @@ use proto::nfs3::{FileHandle, StableHow, Write};
 use vfs::Stability;
 use xdr::Encode;
 
-use super::{attributes, handle, success};
+use super::arguments::{handle, success};
+use super::attributes;
 use crate::connection::Connection;
 use crate::types::FileChange;
 use crate::write_reply::WriteReply;

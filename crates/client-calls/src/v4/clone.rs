@@ -2,7 +2,7 @@ use proto::nfs4::{ArgOp, Clone, CloneArgs, Putfh, Savefh};
 
 use super::caller::Caller;
 use super::copy::Transfer;
-use super::putfh;
+use super::putfh::putfh;
 use super::request::Request;
 use crate::Result;
 

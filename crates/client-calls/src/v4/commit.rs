@@ -1,9 +1,10 @@
 use proto::nfs4::{ArgOp, Commit, CommitArgs, Getattr, GetattrArgs, Putfh};
 use vfs::Attributes;
 
+use super::attributes;
 use super::caller::Caller;
+use super::putfh::putfh;
 use super::request::Request;
-use super::{attributes, putfh};
 use crate::{Handle, Result, WriteVerifier};
 
 /// Commits written data to stable storage (RFC 7530 §16.3, RFC 8881 §18.3). Returns the attributes afterwards, if the

@@ -4,7 +4,7 @@ use proto::nfs4::{
 use vfs::Stability;
 
 use super::caller::Caller;
-use super::putfh;
+use super::putfh::putfh;
 use super::request::Request;
 use crate::{Copied, Handle, Lie, Reason, Result, WriteVerifier};
 

@@ -7,8 +7,9 @@ use vfs::SetAttributes;
 
 use super::caller::Caller;
 use super::lookup::entry;
+use super::putfh::putfh;
 use super::request::Request;
-use super::{attributes, dir_change, putfh};
+use super::{attributes, dir_change};
 use crate::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile};
 

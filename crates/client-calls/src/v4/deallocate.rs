@@ -1,7 +1,7 @@
 use proto::nfs4::{ArgOp, Deallocate, DeallocateArgs, Putfh, Stateid};
 
 use super::caller::Caller;
-use super::putfh;
+use super::putfh::putfh;
 use super::request::Request;
 use crate::{Handle, Result};
 

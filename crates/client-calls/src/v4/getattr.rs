@@ -3,10 +3,11 @@
 use proto::nfs4::{ArgOp, Attribute, AttributeValue, Bitmap, Getattr, GetattrArgs, Putfh};
 use vfs::{Attributes, Space};
 
+use super::attributes;
 use super::caller::Caller;
+use super::putfh::putfh;
 use super::reply::Reply;
 use super::request::Request;
-use super::{attributes, putfh};
 use crate::{FsInfo, Handle, PathLimits, Result};
 
 /// The attributes of a file (RFC 7530 §16.7, RFC 8881 §18.7).

@@ -1,7 +1,7 @@
 use proto::nfs4::{ArgOp, Component, Getxattr, GetxattrArgs, Putfh};
 
 use super::caller::Caller;
-use super::putfh;
+use super::putfh::putfh;
 use super::request::Request;
 use crate::{Handle, Result};
 

@@ -1,9 +1,10 @@
 use proto::nfs4::{ArgOp, Component, Getattr, GetattrArgs, Getfh, Lookup, LookupArgs, Putfh, Putrootfh};
 
+use super::attributes;
 use super::caller::Caller;
+use super::putfh::putfh;
 use super::reply::{Reply, Results};
 use super::request::Request;
-use super::{attributes, putfh};
 use crate::{Entry, Handle, Result};
 
 /// Looks up a name in a directory (RFC 7530 §16.13, RFC 8881 §18.13).

@@ -1,9 +1,10 @@
 use proto::nfs4::{ArgOp, GetattrArgs, Lookupp, Putfh};
 
+use super::attributes;
 use super::caller::Caller;
 use super::lookup::entry;
+use super::putfh::putfh;
 use super::request::Request;
-use super::{attributes, putfh};
 use crate::{Entry, Handle, Result};
 
 /// Looks up the parent of a directory (RFC 7530 §16.14, RFC 8881 §18.14).

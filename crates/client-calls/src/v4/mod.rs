@@ -29,6 +29,7 @@ mod lookupp;
 mod offload_cancel;
 mod offload_status;
 mod principal;
+mod putfh;
 mod read;
 mod read_plus;
 mod readdir;
@@ -66,6 +67,7 @@ pub use lookup::{lookup, root};
 pub use lookupp::lookupp;
 pub use offload_cancel::offload_cancel;
 pub use offload_status::offload_status;
+pub use putfh::putfh;
 pub use read::read;
 pub use read_plus::read_plus;
 pub use readdir::{readdir, readdirplus};
@@ -81,12 +83,3 @@ pub use setxattr::setxattr;
 pub use test_stateid::test_stateid;
 pub use wire::Wire;
 pub use write::{wire as wire_stability, write, write_as};
-
-use proto::nfs4::{ArgOp, PutfhArgs};
-
-use crate::Handle;
-
-/// Makes a file the current one.
-pub fn putfh(file: &Handle) -> ArgOp<'static> {
-    ArgOp::Putfh(PutfhArgs { object: (*file).into() })
-}

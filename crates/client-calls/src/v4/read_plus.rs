@@ -6,7 +6,7 @@ use proto::nfs4::{
 };
 
 use super::caller::Caller;
-use super::putfh;
+use super::putfh::putfh;
 use super::reply::Reply;
 use super::request::Request;
 use crate::{Handle, Lie, Reason, Result, Segment, Segments};

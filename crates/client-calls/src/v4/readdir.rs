@@ -1,8 +1,9 @@
 use proto::nfs4::{ArgOp, Attribute, Bitmap, Putfh, Readdir, ReaddirArgs};
 
+use super::attributes;
 use super::caller::Caller;
+use super::putfh::putfh;
 use super::request::Request;
-use super::{attributes, putfh};
 use crate::page::{PageBuilder, RawEntry};
 use crate::{DirPosition, Page};
 use crate::{Handle, Reason, Result};

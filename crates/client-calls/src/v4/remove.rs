@@ -8,8 +8,9 @@ use proto::nfs4::{
 };
 
 use super::caller::Caller;
+use super::dir_change;
+use super::putfh::putfh;
 use super::request::Request;
-use super::{dir_change, putfh};
 use crate::DirChange;
 use crate::{Handle, Reason, Result, Status};
 

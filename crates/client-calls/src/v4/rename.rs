@@ -1,8 +1,9 @@
 use proto::nfs4::{ArgOp, Component, Putfh, Rename, RenameArgs, Savefh};
 
 use super::caller::Caller;
+use super::dir_change;
+use super::putfh::putfh;
 use super::request::Request;
-use super::{dir_change, putfh};
 use crate::DirChange;
 use crate::{Handle, Result};
 

@@ -2,9 +2,10 @@ use buffer::Buffer;
 use proto::nfs4::{ArgOp, Getattr, GetattrArgs, Putfh, Setattr, SetattrArgs, Stateid, Status};
 use vfs::{Attributes, SetAttributes};
 
+use super::attributes;
 use super::caller::Caller;
+use super::putfh::putfh;
 use super::request::Request;
-use super::{attributes, putfh};
 use crate::{Handle, Result};
 
 /// Sets attributes under a stateid, which a change of the size requires (RFC 7530 §16.32, RFC 8881 §18.30), and returns

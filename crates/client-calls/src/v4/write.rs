@@ -2,9 +2,10 @@ use bytes::Bytes;
 use proto::nfs4::{ArgOp, Getattr, GetattrArgs, Putfh, StableHow, Stateid, Write};
 use vfs::Stability;
 
+use super::attributes;
 use super::caller::Caller;
+use super::putfh::putfh;
 use super::request::{Request, Told, WriteTail};
-use super::{attributes, putfh};
 use crate::FileChange;
 use crate::write_reply::WriteReply;
 use crate::{Handle, Reason, Result, Written};

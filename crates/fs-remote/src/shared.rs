@@ -1,0 +1,28 @@
+//! The state that the file system and its open files share.
+//!
+//! This file, `opens.rs`, `open_file.rs`, `open.rs` and `locks.rs` use each other: the state holds the open files, so that
+//! users share them, and each open file reaches the state to close itself and to take its locks.
+
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
+
+use client_files::{Mount, PathLimits};
+use tokio::runtime;
+
+use super::handles::Handles;
+use super::locks::Locks;
+use super::opens::Opens;
+
+/// The state that the file system and its open files share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) mount: Mount,
+    pub(super) runtime: runtime::Handle,
+    pub(super) handles: Handles,
+    pub(super) opens: Opens,
+    pub(super) limits: OnceLock<PathLimits>,
+    pub(super) locks: Locks,
+    /// Makes hidden names unique among clients; `hidden_names` counts those given.
+    pub(super) name_seed: u64,
+    pub(super) hidden_names: AtomicU32,
+}
