@@ -7,7 +7,8 @@ use std::time::Duration;
 use vfs::{Attributes, FileKind};
 
 use super::directories::{BYTES_PER_ENTRY, DirectoryCache, Part};
-use super::{AccessCache, AttributeCache, DirVersion, FileState, NameCache, Place, SymlinkCache, symlinks};
+use super::version::DirVersion;
+use super::{AccessCache, AttributeCache, FileState, NameCache, Place, SymlinkCache, symlinks};
 use crate::{Caching, Credentials, Detail, DirEntry, Handle, Rights};
 use client_calls::Principal;
 use client_calls::{DirPosition, Page};

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::Asked;
 use super::order::Order;
-use super::{Asked, DirVersion};
+use super::version::DirVersion;
 use crate::{Caching, Detail, Handle};
 use client_calls::{DirPosition, Page};
 

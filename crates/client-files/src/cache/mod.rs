@@ -32,8 +32,7 @@ mod names;
 mod order;
 mod questions;
 mod symlinks;
-
-use vfs::{Attributes, Timestamp};
+mod version;
 
 use crate::{Caching, Sizes};
 pub(crate) use access::AccessCache;
@@ -45,6 +44,7 @@ pub(crate) use names::{NameCache, Place};
 pub use order::Order;
 pub(crate) use questions::{Question, Questions};
 pub(crate) use symlinks::SymlinkCache;
+pub(crate) use version::DirVersion;
 
 /// The caches of a mount.
 #[derive(Debug)]
@@ -69,18 +69,5 @@ impl Caches {
             directories: DirectoryCache::new(caching),
             questions: Questions::new(caching),
         }
-    }
-}
-
-/// Changes whenever the names of a directory change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct DirVersion {
-    change: u64,
-    modified: Timestamp,
-}
-
-impl DirVersion {
-    pub(crate) fn of(attributes: &Attributes) -> DirVersion {
-        DirVersion { change: attributes.change, modified: attributes.modified }
     }
 }

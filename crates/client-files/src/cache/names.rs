@@ -10,8 +10,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vfs::Name;
 
+use super::Asked;
 use super::order::Order;
-use super::{Asked, DirVersion};
+use super::version::DirVersion;
 use crate::{Caching, Handle, NameCaching};
 
 /// Answers to lookups in many directories.

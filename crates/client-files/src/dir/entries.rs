@@ -30,6 +30,14 @@ pub struct Entries {
     given: Given,
 }
 
+impl Dir {
+    /// The names in this directory, in the server's order. [`Detail::Entries`] adds handles and attributes, and saves a
+    /// call for each entry.
+    pub fn read_dir(&self, detail: Detail) -> Entries {
+        Entries::new(self.clone(), detail)
+    }
+}
+
 impl Entries {
     pub(super) fn new(dir: Dir, detail: Detail) -> Entries {
         Entries {

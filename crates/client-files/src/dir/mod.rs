@@ -11,7 +11,7 @@ use std::sync::Arc;
 use vfs::{Attributes, FileKind};
 
 use crate::mount::{Source, Walk};
-use crate::{Detail, Entry, Follow, Handle, Mount, Reason, Result, Rights, Status};
+use crate::{Entry, Follow, Handle, Mount, Reason, Result, Rights, Status};
 pub use entries::Entries;
 
 /// A directory of a mount, and the files below it by their paths.
@@ -152,12 +152,6 @@ impl Dir {
         }
         let target: Arc<[u8]> = self.mount.link_target(&found.handle).await.map_err(|error| error.about(path))?;
         Ok(target.to_vec())
-    }
-
-    /// The names in this directory, in the server's order. [`Detail::Entries`] adds handles and attributes, and saves a
-    /// call for each entry.
-    pub fn read_dir(&self, detail: Detail) -> Entries {
-        Entries::new(self.clone(), detail)
     }
 
     fn walk(&self) -> Walk<'_> {

@@ -2,13 +2,15 @@
 //!
 //! Their names differ from the operations of the RFCs, which always ask the server.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use vfs::{Attributes, FileKind};
 
 use super::{Mount, Mounted};
 use crate::cache::{Asked, Caches, DirVersion, FileState, Place, Question};
-use crate::v4::Target;
+use crate::v4::{CachedFiles, Target};
 use crate::{Entry, Error, Handle, Reason, Result, Rights, Status, Version};
 
 impl Mount {
@@ -260,19 +262,16 @@ impl Mount {
 }
 
 /// Requests of the server to the holder of a write delegation.
-impl Mounted {
-    /// Sends all dirty data of a file to the server, and waits until it is there or was refused.
-    pub(crate) async fn write_back(&self, file: &Handle) {
-        self.caches.blocks.write_back(file).await;
+impl CachedFiles for Mounted {
+    fn write_back<'a>(&'a self, file: &'a Handle) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(self.caches.blocks.write_back(file))
     }
 
-    /// The length of a file including dirty data, or `None` if it has none.
-    pub(crate) fn unwritten_size(&self, file: &Handle) -> Option<u64> {
+    fn unwritten_size(&self, file: &Handle) -> Option<u64> {
         self.caches.blocks.unwritten_size(file)
     }
 
-    /// Invalidates a name under which a file may have been made, and the file, when the caller of the open is gone.
-    pub(crate) fn outdate_opened(&self, target: &Target, file: Option<&Handle>) {
+    fn outdate_opened(&self, target: &Target, file: Option<&Handle>) {
         let now = self.caches.attributes.turn();
         file.into_iter().for_each(|file| self.caches.attributes.outdate(file));
         if let Target::Name { dir, name } = target {
@@ -282,8 +281,7 @@ impl Mounted {
         }
     }
 
-    /// The attributes of a file as last learned, unless this client has changed it since.
-    pub(crate) fn last_attributes(&self, file: &Handle) -> Option<Attributes> {
+    fn last_attributes(&self, file: &Handle) -> Option<Attributes> {
         self.caches.attributes.last(file)
     }
 }

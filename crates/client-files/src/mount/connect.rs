@@ -10,10 +10,9 @@ use super::{Mount, Mounted, OtherPrograms, Sizes, User, Users};
 use crate::cache::Caches;
 use crate::nlm::{Nlm, has_lock_manager};
 use crate::{
-    Connection, Entry, Error, FsInfo, Handle, MountRefusal, NoExport, Options, Reason, Result, Url, Version, mountd,
-    v2, v3, v4,
+    Connection, Entry, Error, FsInfo, Handle, MountRefusal, NoExport, Options, Reason, Result, Url, Version, v2, v3, v4,
 };
-use client_calls::mountd::ExportEntry;
+use client_calls::mountd::{self, ExportEntry};
 use client_calls::rpcbind::{self, Query};
 
 /// The most components of a URL's path; each may cost one MNT.
@@ -156,7 +155,7 @@ impl Mount {
             nlm: Nlm::default(),
             is_without_seek: AtomicBool::new(false),
         });
-        own.v4.iter().for_each(|client| client.set_mounted(&mounted));
+        own.v4.iter().for_each(|client| client.set_mounted(Arc::downgrade(&mounted) as _));
         Ok(Mount(mounted, own))
     }
 }

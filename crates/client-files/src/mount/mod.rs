@@ -1,5 +1,6 @@
 //! A mounted export: the API for applications, for every version of NFS.
 
+mod acting;
 mod cached;
 mod change;
 mod connect;

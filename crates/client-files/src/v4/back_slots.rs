@@ -1,4 +1,32 @@
+use proto::nfs4::ChannelAttrs;
 use proto::nfs4::{CbSequenceArgs, CbSequenceOk, SessionId, SlotId, Status};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// The limits of the back channel: room for a CB_SEQUENCE and an operation with a handle.
+pub(super) const BACK_CHANNEL: ChannelAttrs = ChannelAttrs {
+    header_pad_size: 0,
+    max_request_size: 4096,
+    max_response_size: 4096,
+    max_response_size_cached: 4096,
+    max_operations: 8,
+    max_requests: BackSlots::COUNT,
+    rdma_ird: None,
+};
+
+/// The state that all callbacks of a client share.
+#[derive(Debug, Default)]
+pub(super) struct Callbacks {
+    slots: Mutex<BackSlots>,
+    /// Wakes waiters for a lock when the server reports that one may be free.
+    pub(super) lock_freed: Notify,
+}
+
+impl Callbacks {
+    pub(super) fn slots(&self) -> MutexGuard<'_, BackSlots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The slots of a session's back channel. Each keeps its last reply and replays it when the callback is retransmitted
 /// (RFC 8881 §2.10.6.1).

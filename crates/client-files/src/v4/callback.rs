@@ -1,48 +1,21 @@
 //! Callbacks: calls by the server. They use the client's own connections from 4.1 on (RFC 8881 §2.10.3.1 and §20), and
 //! a connection of the server's in 4.0 (RFC 7530 §17).
 
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Weak;
 
 use buffer::Buffer;
 use bytes::Bytes;
 use proto::nfs4::{
-    CALLBACK_PROGRAM, CallbackArgOp, CallbackResOp, CbCompoundArgs, CbCompoundReply, CbSequenceArgs, ChannelAttrs, Res,
-    Status,
+    CALLBACK_PROGRAM, CallbackArgOp, CallbackResOp, CbCompoundArgs, CbCompoundReply, CbSequenceArgs, Res, Status,
 };
 use rpc::{AuthStat, Call, CallError, Rejection, Xid};
-use tokio::sync::Notify;
 use xdr::{Decode, Encode, Encoder};
 
-use super::back_slots::{BackSlots, Place};
+use super::back_slots::Place;
 use super::cb_getattr::{self, Answer};
 use super::client::{Client, Inner};
 use client_calls::BackCalls;
 use client_calls::core::BackEvent;
-
-/// The limits of the back channel: room for a CB_SEQUENCE and an operation with a handle.
-pub(super) const BACK_CHANNEL: ChannelAttrs = ChannelAttrs {
-    header_pad_size: 0,
-    max_request_size: 4096,
-    max_response_size: 4096,
-    max_response_size_cached: 4096,
-    max_operations: 8,
-    max_requests: BackSlots::COUNT,
-    rdma_ird: None,
-};
-
-/// The state that all callbacks of a client share.
-#[derive(Debug, Default)]
-pub(super) struct Callbacks {
-    slots: Mutex<BackSlots>,
-    /// Wakes waiters for a lock when the server reports that one may be free.
-    pub(super) lock_freed: Notify,
-}
-
-impl Callbacks {
-    fn slots(&self) -> MutexGuard<'_, BackSlots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Answers the callbacks of one connection until it is closed or the client is dropped. A replacement stream carries
 /// callbacks only after it is bound to the session (RFC 8881 §2.10.3.1).

@@ -7,19 +7,19 @@ use std::time::Duration;
 use proto::nfs4::{MinorVersion, SequenceOk, Status};
 use tokio::sync::Mutex;
 
-use super::callback::Callbacks;
+use super::back_slots::Callbacks;
+use super::cached_files::CachedFiles;
 use super::callback_listener::{CallbackListener, Listening};
 use super::delegations::Delegations;
 use super::departure;
+use super::handled_flags::Watch;
 use super::identity::Identity;
 use super::offloads::Offloads;
 use super::opens::Opens;
 use super::recovery::Recovery;
-use super::session::{Channel, Session};
+use super::session::{Channel, DATA_OVERHEAD_BYTES, DATA_UNIT_BYTES, FAREWELL, Session};
 use super::slots::Taken;
 use super::unused::Unused;
-use super::watch::Watch;
-use crate::mount::Mounted;
 use crate::patience::Patience;
 use crate::{Error, Lie, Options, Reason, Result, Version};
 use client_calls::Connection;
@@ -31,8 +31,6 @@ use client_calls::v4::{Caller, Reply};
 
 /// How often one call is tried because the session was lost, the connection was not bound, or the server was not ready.
 const MAX_ATTEMPTS: u32 = 16;
-/// How long a teardown that nobody waits for may take.
-pub(super) const FAREWELL: Duration = Duration::from_secs(5);
 /// How long to wait when the server answers SEQUENCE with DELAY.
 const SLOT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -89,7 +87,7 @@ pub(super) struct Inner {
     /// The lease time, once the server reported it.
     pub(super) lease: OnceLock<Duration>,
     /// The mount that caches the files' data and attributes, if any.
-    mounted: OnceLock<Weak<Mounted>>,
+    mounted: OnceLock<Weak<dyn CachedFiles>>,
 }
 
 /// Why a request was not carried out; each variant has its own recovery.
@@ -193,12 +191,12 @@ impl Client {
     }
 
     /// Sets the mount of this client, which writes its changes back before a delegation is returned.
-    pub(crate) fn set_mounted(&self, mounted: &Arc<Mounted>) {
+    pub(crate) fn set_mounted(&self, mounted: Weak<dyn CachedFiles>) {
         // A client belongs to one mount.
-        let _ = self.0.mounted.set(Arc::downgrade(mounted));
+        let _ = self.0.mounted.set(mounted);
     }
 
-    pub(super) fn mounted(&self) -> Option<Arc<Mounted>> {
+    pub(super) fn mounted(&self) -> Option<Arc<dyn CachedFiles>> {
         self.0.mounted.get()?.upgrade()
     }
 
@@ -393,11 +391,6 @@ async fn listen(
     let listener = CallbackListener::bind(address, server).await;
     listener.map(Some).map_err(|source| Error::new(name, "SETCLIENTID", Reason::Callbacks { address, source }))
 }
-
-/// The bytes that a READ's reply and a WRITE's request need besides the data: headers, credential, SEQUENCE and PUTFH.
-pub(super) const DATA_OVERHEAD_BYTES: u32 = 1024;
-/// Transfers are a multiple of this, in bytes, to align with pages.
-pub(super) const DATA_UNIT_BYTES: u32 = 4096;
 
 impl Caller for Client {
     fn call(&self, request: &Request<'_>) -> impl Future<Output = Result<Reply>> + Send {

@@ -1,7 +1,7 @@
 use client_calls::v4::{self as calls, CopyReply, Transfer};
 
 use super::client::Client;
-use super::offloads::Offload;
+use super::offload::Offload;
 use crate::{Copied, Lie, Reason, Result};
 
 /// A copy that has ended, or that the server continues.

@@ -3,8 +3,7 @@ use vfs::{CreateMode, SetAttributes, SetTime};
 
 use super::changes::setattr;
 use super::client::Client;
-use super::open::{Opening, Target};
-use super::open_file::Share;
+use super::opening::{Opening, Share, Target};
 use crate::{Entry, Handle, Result};
 
 /// Creates a regular file with OPEN and closes it.

@@ -6,10 +6,9 @@ use proto::nfs4::{
     CreateSessionArgs, MAX_DATA_BYTES,
 };
 
-use super::callback::BACK_CHANNEL;
-use super::client::{DATA_OVERHEAD_BYTES, DATA_UNIT_BYTES, FAREWELL};
+use super::back_slots::BACK_CHANNEL;
 use super::exchange_id::Known;
-use super::session::{Channel, Session};
+use super::session::{Channel, DATA_OVERHEAD_BYTES, DATA_UNIT_BYTES, FAREWELL, Session};
 use super::slots::MAX_SLOTS;
 use crate::{Lie, Reason, Result, SessionLimit};
 use client_calls::v4::Wire;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use proto::nfs4::{DelegationType, SHARE_ACCESS_READ, Stateid};
 
-use super::open::Target;
+use super::opening::Target;
 use crate::Handle;
 use crate::cache::Order;
 use client_calls::Principal;

@@ -1,11 +1,18 @@
-//! NFSv4 in its minor versions 0, 1 and 2 (RFC 7530, RFC 8881, RFC 7862). [`Client`] has the
-//! client's identity, session, opens, locks and delegations, and recovers them. Its operations are one module each; those
-//! that need no state of the client are in `client_calls::v4`.
+//! NFSv4 in its minor versions 0, 1 and 2 (RFC 7530, RFC 8881, RFC 7862). [`Client`] has the client's identity, session,
+//! opens, locks and delegations, and recovers them. Each of its operations is one module; those that need no state of the
+//! client are in `client_calls::v4`.
 //!
 //! [`Mount`](crate::Mount) and [`File`](crate::File) hide all of it. Use it directly to supply a stateid of your own,
 //! as a server that copies from another server does.
+//!
+//! # Files that use each other
+//! `client.rs`, `recovery.rs`, `watch.rs` and `renewal.rs`, the open files (`open*.rs`, `close.rs`, `lock*.rs`), the
+//! answers to callbacks (`callback*.rs`, `cb_getattr.rs`), `departure.rs` and `unused.rs` use each other. A call that
+//! loses its session makes the client recover, recovery reopens and locks the client's files again, and these send
+//! calls. The tables and types that all of them keep depend on none of them.
 
 mod back_slots;
+mod cached_files;
 mod callback;
 mod callback_listener;
 mod cb_getattr;
@@ -19,6 +26,7 @@ mod delegation_return;
 mod delegations;
 mod departure;
 mod exchange_id;
+mod handled_flags;
 mod held_locks;
 mod holdings;
 mod identity;
@@ -27,10 +35,12 @@ mod lockt;
 mod locku;
 mod moved;
 mod null;
+mod offload;
 mod offloads;
 mod open;
 mod open_confirm;
 mod open_file;
+mod opening;
 mod opens;
 mod owner;
 mod read;
@@ -48,14 +58,15 @@ pub use departure::leave_servers;
 pub use proto::nfs4::{MinorVersion, Stateid};
 pub(crate) use unused::Unused;
 
+pub(crate) use cached_files::CachedFiles;
 pub(crate) use changes::{remove, rename, rmdir, setattr, setattr_as};
 pub(crate) use copy::{Begun, begin_copy, copy};
 pub(crate) use create::create;
 pub(crate) use held_locks::{HeldLock, HeldLocks};
 pub(crate) use holdings::Holdings;
 pub(crate) use null::null;
-pub(crate) use open::{Opening, Target};
-pub(crate) use open_file::{OpenFile, Share, is_about_state};
+pub(crate) use open_file::{OpenFile, is_about_state};
+pub(crate) use opening::{Opening, Share, Target};
 pub(crate) use read::read;
 
 pub(crate) use client_calls::v4::{

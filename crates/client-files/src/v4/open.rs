@@ -2,9 +2,8 @@ use std::sync::Arc;
 
 use buffer::Buffer;
 use proto::nfs4::{
-    ArgOp, Component, CreateHow, Delegation, Getattr, GetattrArgs, Getfh, MinorVersion, Open, OpenArgs, OpenClaim,
-    OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, SHARE_DENY_NONE, StateOwner, Stateid, Status, WANT_NO_DELEG,
-    WANT_NO_PREFERENCE,
+    ArgOp, CreateHow, Delegation, Getattr, GetattrArgs, Getfh, MinorVersion, Open, OpenArgs, OpenHow, OpenOk, Putfh,
+    RESULT_CONFIRM, Res, SHARE_DENY_NONE, StateOwner, Stateid, Status, WANT_NO_DELEG, WANT_NO_PREFERENCE,
 };
 use tokio::sync::oneshot;
 use vfs::{CreateMode, SetAttributes};
@@ -12,7 +11,8 @@ use vfs::{CreateMode, SetAttributes};
 use super::client::{Attempts, Client};
 use super::delegations::{Grant, Kind};
 use super::open_confirm::open_confirm;
-use super::open_file::{OpenFile, Share, is_session_lost};
+use super::open_file::{OpenFile, is_session_lost};
+use super::opening::{Opening, Share, Target};
 use super::owner::Owner;
 use super::session::Session;
 use crate::{Entry, Error, Handle, Reason, Result};
@@ -24,34 +24,6 @@ use client_calls::v4::{attributes, dir_change, putfh};
 
 /// How often one OPEN is retried because the server forgot the client.
 const MAX_REPAIRS: u32 = 4;
-
-/// What to open, and how.
-#[derive(Debug, Clone)]
-pub(crate) struct Opening {
-    pub(crate) target: Target,
-    pub(crate) share: Share,
-    /// How to create the file, if it may be created.
-    pub(crate) create: Option<(CreateMode, SetAttributes)>,
-}
-
-/// Which file to open.
-#[derive(Debug, Clone)]
-pub(crate) enum Target {
-    /// This name in this directory.
-    Name { dir: Handle, name: Vec<u8> },
-    /// This file, only from 4.1 on (RFC 8881 §18.16.3, CLAIM_FH).
-    File(Handle),
-}
-
-impl Target {
-    /// The current file of the OPEN, and its claim.
-    pub(super) fn claim(&self) -> (&Handle, OpenClaim<'_>) {
-        match self {
-            Target::Name { dir, name } => (dir, OpenClaim::Null(Component(name))),
-            Target::File(file) => (file, OpenClaim::Fh),
-        }
-    }
-}
 
 /// A file that was just opened.
 #[derive(Debug)]

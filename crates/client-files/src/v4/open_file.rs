@@ -1,9 +1,8 @@
 use std::sync::Arc;
 
 use proto::nfs4::{
-    ArgOp, DelegationType, Getattr, GetattrArgs, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, SHARE_ACCESS_BOTH,
-    SHARE_ACCESS_READ, SHARE_ACCESS_WRITE, SHARE_DENY_BOTH, SHARE_DENY_NONE, SHARE_DENY_READ, SHARE_DENY_WRITE,
-    StateOwner, Stateid, Status,
+    ArgOp, DelegationType, Getattr, GetattrArgs, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, StateOwner, Stateid,
+    Status,
 };
 
 use super::client::Client;
@@ -11,7 +10,8 @@ use super::close::close;
 use super::delegations::{Delegation, Kind};
 use super::held_locks::HeldLocks;
 use super::lock::relock;
-use super::open::{Granting, Opening, Target, access, opened, settle};
+use super::open::{Granting, access, opened, settle};
+use super::opening::{Opening, Share, Target};
 use super::opens::Excluding;
 use super::owner::Owner;
 use super::session::Session;
@@ -24,30 +24,6 @@ use client_calls::v4::{attributes, putfh};
 
 /// How many sessions may be lost while one file is recovered.
 const MAX_LOSSES: u32 = 20;
-
-/// The access of an open, and the access that it denies to others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Share {
-    pub(crate) access: u32,
-    pub(crate) deny: u32,
-}
-
-impl Share {
-    pub(crate) const READ: Share = Share { access: SHARE_ACCESS_READ, deny: SHARE_DENY_NONE };
-    pub(crate) const WRITE: Share = Share { access: SHARE_ACCESS_WRITE, deny: SHARE_DENY_NONE };
-    pub(crate) const BOTH: Share = Share { access: SHARE_ACCESS_BOTH, deny: SHARE_DENY_NONE };
-
-    /// The same access, denying others to read or to write.
-    pub(crate) fn denying(self, reads: bool, writes: bool) -> Share {
-        let deny = match (reads, writes) {
-            (true, true) => SHARE_DENY_BOTH,
-            (true, false) => SHARE_DENY_READ,
-            (false, true) => SHARE_DENY_WRITE,
-            (false, false) => SHARE_DENY_NONE,
-        };
-        Share { deny, ..self }
-    }
-}
 
 /// An open file. Dropping it closes it, unless it is closed already.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use proto::nfs4::SHARE_DENY_NONE;
 
-use super::open_file::{OpenFile, Share};
+use super::open_file::OpenFile;
+use super::opening::Share;
 use super::owner::Owner;
 use client_calls::Principal;
 

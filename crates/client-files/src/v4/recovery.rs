@@ -24,14 +24,14 @@ use proto::nfs4::{ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, Seq
 use tokio::runtime;
 
 use super::callback;
-use super::client::{Client, FAREWELL, Inner, Trouble};
+use super::client::{Client, Inner, Trouble};
 use super::create_session::create_session;
 use super::delegations::Kind;
 use super::exchange_id::{Known, exchange_id};
 use super::identity::Identity;
 use super::open_file::{decides_nothing, is_lost_again, is_session_lost};
 use super::renewal;
-use super::session::Session;
+use super::session::{FAREWELL, Session};
 use super::setclientid::setclientid;
 use crate::{Error, Handle, Reason, Result};
 use client_calls::core::Failure;

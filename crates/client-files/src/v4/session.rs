@@ -1,11 +1,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use proto::nfs4::{ChannelAttrs, ClientId, SequenceArgs, SessionId};
 
 use super::exchange_id::ServerName;
 use super::slots::{Slots, Taken};
+
+/// How long a teardown that nobody waits for may take.
+pub(super) const FAREWELL: Duration = Duration::from_secs(5);
+/// The bytes that a READ's reply and a WRITE's request need besides the data: headers, credential, SEQUENCE and PUTFH.
+pub(super) const DATA_OVERHEAD_BYTES: u32 = 1024;
+/// Transfers are a multiple of this, in bytes, to align with pages.
+pub(super) const DATA_UNIT_BYTES: u32 = 4096;
 
 /// The client's registration at the server: a client id, and from 4.1 on a session.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! Handles the status flags of SEQUENCE (RFC 8881 §18.46.3, `sr_status_flags`): once when one appears, and again after
 //! a pause while it stays.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use proto::nfs4::{
     SEQ_STATUS_ADMIN_STATE_REVOKED, SEQ_STATUS_BACKCHANNEL_FAULT, SEQ_STATUS_CB_PATH_DOWN,
@@ -18,9 +17,6 @@ use crate::Result;
 use client_calls::v4::Request;
 use client_calls::v4::getattr;
 
-/// How long the same flags are ignored after they were handled.
-const MIN_PAUSE: Duration = Duration::from_secs(5);
-
 /// State was revoked; TEST_STATEID tells which.
 const REVOKED: u32 = SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED
     | SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED
@@ -31,37 +27,6 @@ const NO_PATH: u32 = SEQ_STATUS_CB_PATH_DOWN | SEQ_STATUS_CB_PATH_DOWN_SESSION;
 /// The flags that are handled. The others concern GSS contexts, which this client does not have, and pNFS data servers.
 const HEEDED: u32 =
     REVOKED | NO_PATH | SEQ_STATUS_LEASE_MOVED | SEQ_STATUS_RESTART_RECLAIM_NEEDED | SEQ_STATUS_BACKCHANNEL_FAULT;
-
-/// Which flags were handled.
-#[derive(Debug, Default)]
-pub(super) struct Watch {
-    /// The flags of the last reply.
-    seen: AtomicU32,
-    is_busy: AtomicBool,
-    last: Mutex<Option<(u32, Instant)>>,
-}
-
-impl Watch {
-    /// Whether to handle the flags now; after `true` the caller must call [`Watch::end`].
-    fn begin(&self, flags: u32) -> bool {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = last.is_none_or(|(done, at)| flags & !done != 0 || at.elapsed() >= MIN_PAUSE);
-        if !is_new || self.is_busy.swap(true, Ordering::Relaxed) {
-            return false;
-        }
-        *last = Some((flags, Instant::now()));
-        true
-    }
-
-    fn end(&self) {
-        self.is_busy.store(false, Ordering::Relaxed);
-    }
-
-    /// Records that no flag is set.
-    fn clear(&self) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
 
 impl Client {
     /// Handles the flags of a SEQUENCE in the background.
@@ -139,23 +104,5 @@ impl Client {
                 tracing::warn!(server = %self.0.server, %error, "an open file is not there any more");
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_seen_to_once_and_again_when_there_are_others() {
-        let watch = Watch::default();
-        assert!(watch.begin(1));
-        assert!(!watch.begin(3), "somebody is about it");
-        watch.end();
-        assert!(!watch.begin(1), "that was done");
-        assert!(watch.begin(2));
-        watch.end();
-        watch.clear();
-        assert!(watch.begin(2));
     }
 }

@@ -17,10 +17,9 @@ use super::read::{Job, Progress, Step, Then};
 use super::state::State;
 use super::write::Author;
 use super::writer;
+use crate::Result;
 use crate::file::{Io, direct};
-use crate::{Error, Reason, Result};
 use client_calls::Recorder;
-use client_calls::core::Failure;
 
 /// For how long a file's attributes are not looked up in their cache again; never longer than they are valid.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -188,7 +187,7 @@ impl FileData {
     /// Truncates or extends the file.
     pub(crate) async fn set_size(&self, size_bytes: u64) -> Result<()> {
         let hold = Hold::new(&self.io, self.file);
-        let closed = |_| closed(&self.io);
+        let closed = |_| writer::closed(&self.io);
         self.runtime.spawn(async move { hold.set_size(size_bytes).await }).await.map_err(closed)?
     }
 
@@ -335,7 +334,7 @@ impl Filling {
 impl Drop for Filling {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
-            self.io.mount.blocks().lock().end_job(&job, Err(closed(&self.io)));
+            self.io.mount.blocks().lock().end_job(&job, Err(writer::closed(&self.io)));
         }
     }
 }
@@ -349,9 +348,4 @@ async fn read(io: &Arc<Io>, offset: u64, count: usize) -> Result<Bytes> {
     let done = direct::read(io, offset, &mut bytes).await?;
     bytes.truncate(done);
     Ok(bytes.into())
-}
-
-/// The runtime that tasks run on has ended.
-pub(super) fn closed(io: &Io) -> Error {
-    io.mount.error("connection", Reason::NoReply(Failure::Closed))
 }

@@ -46,6 +46,7 @@ mod past;
 mod promise;
 mod ranges;
 mod read;
+mod reader;
 mod series;
 mod state;
 #[cfg(test)]

@@ -8,30 +8,9 @@ use tokio::time::Instant;
 
 use super::fill::Fill;
 use super::lens::View;
+use super::reader::Reader;
 use super::state::State;
 use crate::Result;
-
-/// A reader of a file through one open, and where it is expected to go on.
-#[derive(Debug)]
-pub(super) struct Reader {
-    pub(super) file: u32,
-    /// Where the last read ended; `u64::MAX` before the first one.
-    pub(super) next: u64,
-    /// The end of the data requested ahead.
-    asked: u64,
-    /// The read-ahead window in bytes; it doubles each time.
-    window: u64,
-    /// The block read last, which is found without a search.
-    last: (u64, u32),
-    /// The first block of the current sequential run.
-    began: u64,
-}
-
-impl Reader {
-    pub(super) fn new(file: u32) -> Reader {
-        Reader { file, next: u64::MAX, asked: 0, window: 0, last: (u64::MAX, u32::MAX), began: 0 }
-    }
-}
 
 /// The progress of one read or write.
 #[derive(Debug, Default)]

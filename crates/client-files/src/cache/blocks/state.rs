@@ -22,7 +22,7 @@ use super::config::Config;
 use super::failures::Failures;
 use super::lens::{Lens, View};
 use super::promise::Promise;
-use super::read::Reader;
+use super::reader::Reader;
 use super::series::Series;
 use crate::cache::order::Order;
 use crate::file::Io;
@@ -470,6 +470,26 @@ impl State {
             }
             (false, _) => {}
         }
+    }
+}
+
+impl State {
+    /// Takes own writes as the cause of every change of the file, for as long as `promise` holds. Returns `false` if an
+    /// earlier promise in use is broken.
+    pub(super) fn rely_on(&mut self, file: u32, promise: Arc<dyn Promise>) -> bool {
+        let state = self.file(file);
+        let is_sound = !state.is_promise_broken();
+        if is_sound {
+            state.promise = Some(promise);
+        }
+        is_sound
+    }
+}
+
+impl FileState {
+    /// Whether somebody else may have changed the file while own writes were taken for the only ones.
+    pub(super) fn is_promise_broken(&self) -> bool {
+        self.promise.as_ref().is_some_and(|promise| !promise.holds())
     }
 }
 

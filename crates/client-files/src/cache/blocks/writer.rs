@@ -7,12 +7,12 @@ use tokio::runtime::Handle as Runtime;
 use tokio::time::{Instant, timeout_at};
 use vfs::Stability;
 
-use super::data::closed;
 use super::flush::{Action, Batch};
 use crate::file::Io;
 use crate::v4::Told;
-use crate::{Mount, Result, Written};
+use crate::{Error, Mount, Reason, Result, Written};
 use client_calls::FileChange;
+use client_calls::core::Failure;
 
 pub(super) fn start(runtime: &Runtime, mount: &Mount, file: u32) {
     let writer = Writer { mount: mount.clone(), file, is_over: false };
@@ -129,4 +129,9 @@ impl Drop for Committing {
             self.io.mount.blocks().lock().end_commit(self.file, Err(closed(&self.io)));
         }
     }
+}
+
+/// The runtime that tasks run on has ended.
+pub(super) fn closed(io: &Io) -> Error {
+    io.mount.error("connection", Reason::NoReply(Failure::Closed))
 }

@@ -1,0 +1,21 @@
+/// A reader of a file through one open, and where it is expected to go on.
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) file: u32,
+    /// Where the last read ended; `u64::MAX` before the first one.
+    pub(super) next: u64,
+    /// The end of the data requested ahead.
+    pub(super) asked: u64,
+    /// The read-ahead window in bytes; it doubles each time.
+    pub(super) window: u64,
+    /// The block read last, which is found without a search.
+    pub(super) last: (u64, u32),
+    /// The first block of the current sequential run.
+    pub(super) began: u64,
+}
+
+impl Reader {
+    pub(super) fn new(file: u32) -> Reader {
+        Reader { file, next: u64::MAX, asked: 0, window: 0, last: (u64::MAX, u32::MAX), began: 0 }
+    }
+}
