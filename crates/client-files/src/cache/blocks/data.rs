@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use vfs::Attributes;
 
 use super::fill::Fill;
+use super::late_io::LateIo;
 use super::lens::Lens;
 use super::past::{Hold, Passing};
 use super::read::{Job, Progress, Step, Then};
@@ -28,6 +29,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct FileData {
     io: Arc<Io>,
+    /// The same, for data that is written later.
+    late: Arc<dyn LateIo>,
     file: u32,
     reader: u32,
     /// The window of the file's newest sequential reader.
@@ -48,7 +51,7 @@ impl FileData {
         }
         let lens = Arc::clone(&state.file_ref(file).lens);
         drop(state);
-        FileData { io: Arc::clone(io), file, reader, lens, runtime: Runtime::current() }
+        FileData { io: Arc::clone(io), late: Arc::clone(io) as _, file, reader, lens, runtime: Runtime::current() }
     }
 
     /// Fills `buffer`, unless the file ends.
@@ -129,7 +132,7 @@ impl FileData {
                     // Bytes behind the end are zeros, so the length has to be known.
                     Wait::Attributes(state.file_ref(file).changes)
                 } else {
-                    let author = Author { file, io: Some(&self.io), can_read, now };
+                    let author = Author { file, io: Some(&self.late), can_read, now };
                     let (taken, step) = state.write(author, &mut call.progress, offset + done as u64, &data[done..])?;
                     done += taken;
                     if is_urgent && taken > 0 && done == data.len() {
@@ -153,7 +156,7 @@ impl FileData {
     /// Has all changes written, and committed if asked.
     pub(crate) async fn flush(&self, is_committed: bool) -> Result<()> {
         self.written(is_committed).await;
-        self.state().file(self.file).late.failures.take(Some(&self.io)).map_or(Ok(()), Err)
+        self.state().file(self.file).late.failures.take(Some(&self.late)).map_or(Ok(()), Err)
     }
 
     /// Flushes, and then adopts the file's version as our own: only a known version reveals later changes by others.

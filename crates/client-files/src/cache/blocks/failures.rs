@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use crate::file::Io;
+use super::late_io::LateIo;
 use crate::{Error, Reason};
 use client_calls::Principal;
 
@@ -20,15 +20,15 @@ struct Failure {
     /// The writer, if known.
     user: Option<Arc<Principal>>,
     /// The open that lost its state; the error is for nobody else.
-    open: Option<Weak<Io>>,
+    open: Option<Weak<dyn LateIo>>,
     error: Error,
 }
 
 impl Failures {
     /// Keeps an error of data written through `io`, unless an earlier one is kept for the same recipient.
-    pub(super) fn note(&mut self, io: Option<&Arc<Io>>, error: Error) {
+    pub(super) fn note(&mut self, io: Option<&Arc<dyn LateIo>>, error: Error) {
         let open = io.filter(|_| matches!(error.reason(), Reason::StateLost)).map(Arc::downgrade);
-        self.keep(Failure { user: io.map(|io| Arc::clone(io.mount.principal())), open, error });
+        self.keep(Failure { user: io.map(|io| Arc::clone(io.user())), open, error });
     }
 
     fn keep(&mut self, new: Failure) {
@@ -45,8 +45,8 @@ impl Failures {
 
     /// The error for this open and its user, once. An error without a user is for anyone, and a caller without an open
     /// takes any.
-    pub(super) fn take(&mut self, io: Option<&Arc<Io>>) -> Option<Error> {
-        self.take_if(|failure| io.is_none_or(|io| failure.concerns(io.mount.principal(), Arc::as_ptr(io))))
+    pub(super) fn take(&mut self, io: Option<&Arc<dyn LateIo>>) -> Option<Error> {
+        self.take_if(|failure| io.is_none_or(|io| failure.concerns(io.user(), Arc::as_ptr(io).cast())))
     }
 
     fn take_if(&mut self, is_theirs: impl Fn(&Failure) -> bool) -> Option<Error> {
@@ -56,16 +56,16 @@ impl Failures {
 }
 
 impl Failure {
-    fn concerns(&self, user: &Arc<Principal>, open: *const Io) -> bool {
+    fn concerns(&self, user: &Arc<Principal>, open: *const ()) -> bool {
         match &self.open {
-            Some(mine) => mine.as_ptr() == open,
+            Some(mine) => mine.as_ptr().cast() == open,
             None => self.user.as_ref().is_none_or(|mine| mine == user),
         }
     }
 
     fn is_like(&self, other: &Failure) -> bool {
         let is_same_open = match (&self.open, &other.open) {
-            (Some(one), Some(other)) => one.ptr_eq(other),
+            (Some(one), Some(other)) => std::ptr::addr_eq(one.as_ptr(), other.as_ptr()),
             (one, other) => one.is_none() && other.is_none(),
         };
         is_same_open && self.user == other.user

@@ -41,6 +41,7 @@ mod data;
 mod failures;
 mod fill;
 mod flush;
+mod late_io;
 mod lens;
 mod past;
 mod promise;

@@ -20,12 +20,12 @@ use vfs::Attributes;
 use super::block::Block;
 use super::config::Config;
 use super::failures::Failures;
+use super::late_io::LateIo;
 use super::lens::{Lens, View};
 use super::promise::Promise;
 use super::reader::Reader;
 use super::series::Series;
 use crate::cache::order::Order;
-use crate::file::Io;
 use crate::{Error, Handle, WriteVerifier};
 use client_calls::FileVersion;
 
@@ -68,7 +68,7 @@ pub(super) struct FileState {
 #[derive(Debug, Default)]
 pub(super) struct LateWrites {
     /// The open that data is written through.
-    pub(super) io: Option<Arc<Io>>,
+    pub(super) io: Option<Arc<dyn LateIo>>,
     pub(super) has_task: bool,
     pub(super) wake: Arc<Notify>,
     /// Signals each WRITE and COMMIT that ends.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::late_io::LateIo;
 use super::read::{Job, Progress, Step, Then};
 use super::state::State;
 use crate::Result;
-use crate::file::Io;
 
 /// How long dirty data waits although nobody asks for it: long enough to gather most of its neighbours.
 const WRITE_DELAY: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ const MAX_PARTS: usize = 8;
 pub(super) struct Author<'a> {
     pub(super) file: u32,
     /// The open that the data is written through later.
-    pub(super) io: Option<&'a Arc<Io>>,
+    pub(super) io: Option<&'a Arc<dyn LateIo>>,
     /// Whether this open may read.
     pub(super) can_read: bool,
     pub(super) now: Instant,
@@ -75,10 +75,10 @@ impl State {
     fn is_changed_by_another(&self, Author { file, io, .. }: Author<'_>) -> bool {
         let state = self.file_ref(file);
         let (Some(io), Some(earlier)) = (io, &state.late.io) else { return false };
-        if state.unclean.is_empty() || Arc::ptr_eq(io, earlier) {
+        if state.unclean.is_empty() || std::ptr::addr_eq(Arc::as_ptr(io), Arc::as_ptr(earlier)) {
             return false;
         }
-        io.mount.principal() != earlier.mount.principal() || io.has_locks() || earlier.has_locks()
+        io.user() != earlier.user() || io.has_locks() || earlier.has_locks()
     }
 
     /// The block that can take a part now, or what has to happen first.
@@ -165,7 +165,7 @@ impl State {
     fn changed(&mut self, Author { file, io, now, .. }: Author<'_>, bytes: usize) {
         let (is_pressed, most) = (self.is_pressed(), u64::from(self.config.write_bytes));
         let late = &mut self.file(file).late;
-        if late.io.as_ref().map(Arc::as_ptr) != io.map(Arc::as_ptr) {
+        if late.io.as_ref().map(|io| Arc::as_ptr(io).cast::<()>()) != io.map(|io| Arc::as_ptr(io).cast()) {
             late.io = io.cloned();
         }
         late.deadline.get_or_insert(now + WRITE_DELAY);

@@ -8,11 +8,12 @@ use tokio::time::{Instant, timeout_at};
 use vfs::Stability;
 
 use super::flush::{Action, Batch};
+use super::late_io::LateIo;
 use crate::file::Io;
 use crate::v4::Told;
 use crate::{Error, Mount, Reason, Result, Written};
-use client_calls::FileChange;
 use client_calls::core::Failure;
+use client_calls::{FileChange, Principal};
 
 pub(super) fn start(runtime: &Runtime, mount: &Mount, file: u32) {
     let writer = Writer { mount: mount.clone(), file, is_over: false };
@@ -40,10 +41,10 @@ impl Writer {
                     return;
                 }
                 (Action::Write(batch), Some(io)) => {
-                    tokio::spawn(Writing { io, file: self.file, batch: Some(batch) }.run());
+                    io.start_write(self.file, batch);
                 }
                 (Action::Commit, Some(io)) => {
-                    tokio::spawn(Committing { io, file: self.file, is_over: false }.run());
+                    io.start_commit(self.file);
                 }
                 (Action::Wait(Some(until)), _) => drop(timeout_at(until, wake.notified()).await),
                 (Action::Wait(None) | Action::Write(_) | Action::Commit, _) => wake.notified().await,
@@ -60,10 +61,32 @@ impl Drop for Writer {
         // The runtime has ended, so nothing can be written any more.
         let mut state = self.mount.blocks().lock();
         if let Some(io) = state.file(self.file).late.io.clone() {
-            state.abandon(self.file, closed(&io));
+            state.abandon(self.file, io.closed());
         }
         let late = &mut state.file(self.file).late;
         (late.io, late.has_task) = (None, false);
+    }
+}
+
+impl LateIo for Io {
+    fn user(&self) -> &Arc<Principal> {
+        self.mount.principal()
+    }
+
+    fn has_locks(&self) -> bool {
+        Io::has_locks(self)
+    }
+
+    fn start_write(self: Arc<Self>, file: u32, batch: Batch) {
+        tokio::spawn(Writing { io: self, file, batch: Some(batch) }.run());
+    }
+
+    fn start_commit(self: Arc<Self>, file: u32) {
+        tokio::spawn(Committing { io: self, file, is_over: false }.run());
+    }
+
+    fn closed(&self) -> Error {
+        closed(self)
     }
 }
 
