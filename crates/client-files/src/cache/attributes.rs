@@ -75,26 +75,26 @@ impl AttributeCache {
         }
     }
 
-    /// Stamps a call that is sent now and whose reply carries attributes.
-    pub(crate) fn ask(&self) -> Asked {
-        Asked { number: self.lock().number, time: Instant::now() }
+    /// Stamps a call that is sent `now` and whose reply carries attributes.
+    pub(crate) fn ask(&self, now: Instant) -> Asked {
+        Asked { number: self.lock().number, time: now }
     }
 
-    /// Advances the count: replies to calls sent before now may be stale.
-    pub(crate) fn turn(&self) -> Asked {
+    /// Advances the count: replies to calls sent before `now` may be stale.
+    pub(crate) fn turn(&self, now: Instant) -> Asked {
         let mut files = self.lock();
         files.number += 1;
-        Asked { number: files.number, time: Instant::now() }
+        Asked { number: files.number, time: now }
     }
 
     /// The attributes of a file, as long as they are valid.
-    pub(crate) fn get(&self, file: &Handle) -> Option<Attributes> {
+    pub(crate) fn get(&self, now: Instant, file: &Handle) -> Option<Attributes> {
         let mut files = self.lock();
         let unlinked = files.unlinked;
         let known = files.known.get(file)?;
-        let now = known.now.as_ref()?;
-        let is_believed = Instant::now() < now.until && (known.number > unlinked || !has_more_names(&now.attributes));
-        is_believed.then_some(now.attributes)
+        let last = known.now.as_ref()?;
+        let is_believed = now < last.until && (known.number > unlinked || !has_more_names(&last.attributes));
+        is_believed.then_some(last.attributes)
     }
 
     /// The attributes of a file as last learned, valid or not, for callers that know by other means that it has not
@@ -201,13 +201,13 @@ mod tests {
     }
 
     fn learn(cache: &AttributeCache, seconds: i64) {
-        cache.learn(cache.ask(), &handle(1), &version(seconds));
+        cache.learn(cache.ask(Instant::now()), &handle(1), &version(seconds));
     }
 
     /// For how many whole seconds an entry is still valid.
     async fn believed_s(cache: &AttributeCache) -> u64 {
         let mut seconds = 0;
-        while cache.get(&handle(1)).is_some() {
+        while cache.get(Instant::now(), &handle(1)).is_some() {
             tokio::time::advance(Duration::from_secs(1)).await;
             seconds += 1;
         }
@@ -231,7 +231,7 @@ mod tests {
     async fn directory_has_bounds_of_its_own() {
         let cache = cache();
         let dir = Attributes { kind: FileKind::Directory, ..version(1) };
-        cache.learn(cache.ask(), &handle(1), &dir);
+        cache.learn(cache.ask(Instant::now()), &handle(1), &dir);
         assert_eq!(believed_s(&cache).await, 30);
     }
 
@@ -239,13 +239,13 @@ mod tests {
     async fn without_times_nothing_is_believed() {
         let cache = AttributeCache::new(&Caching::without_attributes());
         learn(&cache, 1);
-        assert_eq!(cache.get(&handle(1)), None);
+        assert_eq!(cache.get(Instant::now(), &handle(1)), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn time_that_a_reply_took_counts() {
         let cache = cache();
-        let asked = cache.ask();
+        let asked = cache.ask(Instant::now());
         tokio::time::advance(Duration::from_secs(2)).await;
         cache.learn(asked, &handle(1), &version(1));
         assert_eq!(believed_s(&cache).await, 1);
@@ -254,15 +254,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn reply_that_was_overtaken_changes_nothing() {
         let cache = cache();
-        let asked = cache.ask();
+        let asked = cache.ask(Instant::now());
         learn(&cache, 5);
         cache.learn(asked, &handle(1), &version(4));
-        assert_eq!(cache.get(&handle(1)), Some(version(5)));
+        assert_eq!(cache.get(Instant::now(), &handle(1)), Some(version(5)));
         cache.learn(asked, &handle(1), &version(6));
-        assert_eq!(cache.get(&handle(1)), Some(version(6)), "carried out later than the one that was sent later");
+        assert_eq!(
+            cache.get(Instant::now(), &handle(1)),
+            Some(version(6)),
+            "carried out later than the one that was sent later"
+        );
         learn(&cache, 2);
         assert_eq!(
-            cache.get(&handle(1)),
+            cache.get(Instant::now(), &handle(1)),
             Some(version(2)),
             "whoever asks later may see an older time: it was set back"
         );
@@ -271,32 +275,32 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn of_two_states_with_one_time_neither_is_believed() {
         let cache = cache();
-        let asked = cache.ask();
+        let asked = cache.ask(Instant::now());
         learn(&cache, 5);
         cache.learn(asked, &handle(1), &Attributes { mode: 0o600, change: 7, ..version(5) });
-        assert_eq!(cache.get(&handle(1)), None);
+        assert_eq!(cache.get(Instant::now(), &handle(1)), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn reply_from_before_an_own_change_is_not_believed() {
         let cache = cache();
         learn(&cache, 1);
-        let asked = cache.ask();
+        let asked = cache.ask(Instant::now());
         cache.outdate(&handle(1));
         cache.learn(asked, &handle(1), &version(1));
-        assert_eq!(cache.get(&handle(1)), None);
+        assert_eq!(cache.get(Instant::now(), &handle(1)), None);
         learn(&cache, 1);
-        assert_eq!(cache.get(&handle(1)), Some(version(1)));
+        assert_eq!(cache.get(Instant::now(), &handle(1)), Some(version(1)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn only_so_many_files_are_known() {
         let cache = AttributeCache::new(&Caching { max_entries: 3, ..Caching::default() });
         for number in 0..100 {
-            cache.learn(cache.ask(), &handle(number), &version(1));
-            assert!(cache.get(&handle(0)).is_some(), "it is used all the time");
+            cache.learn(cache.ask(Instant::now()), &handle(number), &version(1));
+            assert!(cache.get(Instant::now(), &handle(0)).is_some(), "it is used all the time");
         }
-        let known = (0..100).filter(|number| cache.get(&handle(*number)).is_some()).count();
+        let known = (0..100).filter(|number| cache.get(Instant::now(), &handle(*number)).is_some()).count();
         assert_eq!(known, 3);
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use vfs::{Attributes, FileKind};
 
 use super::directories::{BYTES_PER_ENTRY, DirectoryCache, Part};
@@ -46,8 +47,8 @@ fn attributes_of_many_files() {
     // Long validity, so that nothing expires on a slow machine.
     let believed = Duration::from_secs(3600);
     let cache = AttributeCache::new(&Caching { file_min: believed, file_max: believed, ..Caching::default() });
-    (0..MANY).for_each(|number| cache.learn(cache.ask(), &handle(number), &attributes(number)));
-    assert_newest_are_known(most(), |number| match cache.get(&handle(number)) {
+    (0..MANY).for_each(|number| cache.learn(cache.ask(Instant::now()), &handle(number), &attributes(number)));
+    assert_newest_are_known(most(), |number| match cache.get(Instant::now(), &handle(number)) {
         Some(known) => known == attributes(number),
         None => false,
     });
@@ -59,13 +60,13 @@ fn many_names_of_one_directory_and_a_name_of_each_of_many() {
         let (cache, clock) = (NameCache::new(&Caching::default()), AttributeCache::new(&Caching::default()));
         let look = |number: u64| {
             let (dir, name) = if is_one { (0, number.to_string()) } else { (number, "name".into()) };
-            cache.look(Place { dir: &handle(dir), name: name.as_bytes() }, version())
+            cache.look(Instant::now(), Place { dir: &handle(dir), name: name.as_bytes() }, version())
         };
         for number in 0..MANY {
             let (dir, name) = if is_one { (0, number.to_string()) } else { (number, "name".into()) };
             // Every other name is cached as absent.
             let file = (number % 2 == 0).then(|| handle(number));
-            cache.learn(clock.ask(), Place { dir: &handle(dir), name: name.as_bytes() }, version(), file);
+            cache.learn(clock.ask(Instant::now()), Place { dir: &handle(dir), name: name.as_bytes() }, version(), file);
         }
         assert_newest_are_known(most(), |number| match look(number) {
             Some(found) => found == (number % 2 == 0).then(|| handle(number)),
@@ -79,11 +80,14 @@ fn names_of_a_directory_that_changes_all_the_time() {
     let (cache, clock) = (NameCache::new(&Caching::default()), AttributeCache::new(&Caching::default()));
     for change in 0..MANY {
         let version = DirVersion { change, ..version() };
-        cache.learn(clock.ask(), Place { dir: &handle(0), name: b"name" }, version, Some(handle(change)));
+        cache.learn(clock.ask(Instant::now()), Place { dir: &handle(0), name: b"name" }, version, Some(handle(change)));
     }
     assert!(cache.kept() <= most() as usize, "answers of old versions go, too");
     let newest = DirVersion { change: MANY - 1, ..version() };
-    assert_eq!(cache.look(Place { dir: &handle(0), name: b"name" }, newest), Some(Some(handle(MANY - 1))));
+    assert_eq!(
+        cache.look(Instant::now(), Place { dir: &handle(0), name: b"name" }, newest),
+        Some(Some(handle(MANY - 1)))
+    );
 }
 
 #[test]
@@ -135,9 +139,13 @@ fn listings_of_many_directories() {
     const ENTRIES: u64 = 20;
     let (cache, clock) = (DirectoryCache::new(&Caching::default()), AttributeCache::new(&Caching::default()));
     for dir in 0..MANY {
-        cache.learn(clock.ask(), part(&handle(dir), DirPosition::default()), &page(dir, 1..ENTRIES + 1, true));
+        cache.learn(
+            clock.ask(Instant::now()),
+            part(&handle(dir), DirPosition::default()),
+            &page(dir, 1..ENTRIES + 1, true),
+        );
     }
-    let known = |dir: &u64| cache.look(part(&handle(*dir), DirPosition::default()));
+    let known = |dir: &u64| cache.look(Instant::now(), part(&handle(*dir), DirPosition::default()));
     let kept: Vec<u64> = (0..MANY).filter(|dir| known(dir).is_some()).collect();
     assert_eq!(kept, (MANY - kept.len() as u64..MANY).collect::<Vec<_>>(), "the oldest have gone");
     let size = |dir: &u64| {
@@ -157,9 +165,11 @@ fn listing_of_one_directory_of_many_names() {
     let from = |cookie: u64| DirPosition { cookie, verifier: [u8::from(cookie > 0); 8] };
     for first in (0..MANY).step_by(PAGE as usize) {
         let is_last = first + PAGE == MANY;
-        cache.learn(clock.ask(), part(&dir, from(first)), &page(0, first + 1..first + PAGE + 1, is_last));
+        cache.learn(clock.ask(Instant::now()), part(&dir, from(first)), &page(0, first + 1..first + PAGE + 1, is_last));
     }
-    assert!(cache.is_whole(part(&dir, from(0))), "they are fewer bytes than may be kept");
-    let named = |cookie: u64| cache.look(part(&dir, from(cookie))).map(|kept| kept.page.entries[kept.skipped].cookie);
+    assert!(cache.is_whole(Instant::now(), part(&dir, from(0))), "they are fewer bytes than may be kept");
+    let named = |cookie: u64| {
+        cache.look(Instant::now(), part(&dir, from(cookie))).map(|kept| kept.page.entries[kept.skipped].cookie)
+    };
     assert!((0..MANY).step_by(777).all(|cookie| named(cookie) == Some(cookie + 1)));
 }

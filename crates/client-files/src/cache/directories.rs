@@ -95,14 +95,14 @@ impl DirectoryCache {
     }
 
     /// The cached names from that position on.
-    pub(crate) fn look(&self, part: Part<'_>) -> Option<KeptPart> {
-        self.lock().believed(part, self.max_age)?.find(part.from, part.detail)
+    pub(crate) fn look(&self, now: Instant, part: Part<'_>) -> Option<KeptPart> {
+        self.lock().believed(now, part, self.max_age)?.find(part.from, part.detail)
     }
 
     /// Whether the whole directory is cached.
-    pub(crate) fn is_whole(&self, part: Part<'_>) -> bool {
+    pub(crate) fn is_whole(&self, now: Instant, part: Part<'_>) -> bool {
         let mut listings = self.lock();
-        let Some(listing) = listings.believed(part, self.max_age) else { return false };
+        let Some(listing) = listings.believed(now, part, self.max_age) else { return false };
         listing.pages.last().is_some_and(|page| page.is_last) && listing.pages.iter().all(|page| page.has(part.detail))
     }
 
@@ -144,9 +144,10 @@ impl DirectoryCache {
 }
 
 impl Listings {
-    fn believed(&mut self, part: Part<'_>, max_age: Duration) -> Option<&mut Listing> {
-        let is_believed =
-            |listing: &&mut Listing| listing.version == Some(part.version) && listing.begun.elapsed() <= max_age;
+    fn believed(&mut self, now: Instant, part: Part<'_>, max_age: Duration) -> Option<&mut Listing> {
+        let is_believed = |listing: &&mut Listing| {
+            listing.version == Some(part.version) && now.saturating_duration_since(listing.begun) <= max_age
+        };
         self.of.get(part.dir).filter(is_believed)
     }
 
@@ -271,12 +272,12 @@ mod tests {
             let next = at(cookies.end - 1);
             let entry = |cookie: u64| DirEntry::new(cookie.to_string().into_bytes().into(), (cookie, cookie), None);
             let page = Page { entries: cookies.map(entry).collect(), next, is_last };
-            self.dirs.learn(self.attributes.ask(), part, &page);
+            self.dirs.learn(self.attributes.ask(Instant::now()), part, &page);
         }
 
         /// The cookies of the entries cached from that position on.
         fn look(&self, part: Part<'_>) -> Option<Vec<u64>> {
-            let kept = self.dirs.look(part)?;
+            let kept = self.dirs.look(Instant::now(), part)?;
             Some(kept.page.entries[kept.skipped..].iter().map(|entry| entry.cookie).collect())
         }
     }
@@ -308,9 +309,9 @@ mod tests {
         assert_eq!(bench.look(part(&dir, 3)), Some(vec![4, 5, 6]));
         assert_eq!(bench.look(part(&dir, 5)), Some(vec![6]));
         assert_eq!(bench.look(part(&dir, 6)), None);
-        assert!(!bench.dirs.is_whole(part(&dir, 0)));
+        assert!(!bench.dirs.is_whole(Instant::now(), part(&dir, 0)));
         bench.learn(part(&dir, 6), 7..8, true);
-        assert!(bench.dirs.is_whole(part(&dir, 0)));
+        assert!(bench.dirs.is_whole(Instant::now(), part(&dir, 0)));
         assert_eq!(bench.look(part(&dir, 7)), Some(vec![]), "the end is known");
         assert_eq!(bench.look(Part { from: DirPosition { cookie: 3, verifier: [9; 8] }, ..part(&dir, 3) }), None);
     }
@@ -320,8 +321,8 @@ mod tests {
         let (bench, dir) = (Bench::new(100), handle(1));
         bench.learn(part(&dir, 0), 1..4, true);
         assert_eq!(bench.look(Part { version: version(2), ..part(&dir, 0) }), None);
-        let asked = bench.attributes.ask();
-        bench.dirs.outdate(bench.attributes.turn(), &dir);
+        let asked = bench.attributes.ask(Instant::now());
+        bench.dirs.outdate(bench.attributes.turn(Instant::now()), &dir);
         assert_eq!(bench.look(part(&dir, 0)), None);
         let page = Page { is_last: true, ..Page::default() };
         bench.dirs.learn(asked, part(&dir, 0), &page);
@@ -340,7 +341,7 @@ mod tests {
         bench.learn(more(2), 3..5, false);
         assert_eq!((bench.look(part(&dir, 0)), bench.look(more(2))), (Some(vec![1, 2]), Some(vec![3, 4])));
         assert_eq!(bench.look(part(&dir, 4)), None, "what stood behind is not known to follow on it");
-        assert!(!bench.dirs.is_whole(more(0)));
+        assert!(!bench.dirs.is_whole(Instant::now(), more(0)));
     }
 
     #[test]

@@ -19,6 +19,8 @@
 //! - NFSv2 carries no such versions. There the next attributes of the directory count as the result of this client's
 //!   change, and answers about names expire all the same.
 //!
+//! The time comes from outside, with each question and each stamp of a call.
+//!
 //! Several callers with one question share one call (`questions.rs`).
 
 mod access;

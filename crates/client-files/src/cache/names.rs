@@ -73,12 +73,12 @@ impl NameCache {
     }
 
     /// The file of that name, or `Some(None)` when the name is known not to exist.
-    pub(crate) fn look(&self, place: Place<'_>, version: DirVersion) -> Option<Option<Handle>> {
+    pub(crate) fn look(&self, now: Instant, place: Place<'_>, version: DirVersion) -> Option<Option<Handle>> {
         let mut names = self.lock();
         let dir = names.dirs.get(place.dir).filter(|dir| dir.version == Some(version))?;
         let key = (dir.edition, place.name.into());
         let found = *names.found.get(&key)?;
-        (found.learned.elapsed() <= self.max_age).then_some(found.file)
+        (now.saturating_duration_since(found.learned) <= self.max_age).then_some(found.file)
     }
 
     /// Takes in the answer to a LOOKUP that was sent when the directory had that version.
@@ -228,16 +228,16 @@ mod tests {
         }
 
         fn learn(&self, name: &str, change: u64, file: Option<Handle>) {
-            self.names.learn(self.attributes.ask(), self.place(name), version(change), file);
+            self.names.learn(self.attributes.ask(Instant::now()), self.place(name), version(change), file);
         }
 
         fn look(&self, name: &str, change: u64) -> Option<Option<Handle>> {
-            self.names.look(self.place(name), version(change))
+            self.names.look(Instant::now(), self.place(name), version(change))
         }
 
         /// What a change by this client does.
         fn outdate(&self, name: &str) {
-            self.names.outdate(self.attributes.turn(), self.place(name));
+            self.names.outdate(self.attributes.turn(Instant::now()), self.place(name));
         }
     }
 
@@ -277,7 +277,7 @@ mod tests {
         let bench = Bench::new(Caching::default());
         bench.learn("a", 1, Some(handle(1)));
         bench.learn("b", 1, Some(handle(2)));
-        let asked = bench.attributes.ask();
+        let asked = bench.attributes.ask(Instant::now());
         bench.outdate("a");
         bench.names.learn(asked, bench.place("a"), version(1), Some(handle(1)));
         assert_eq!((bench.look("a", 1), bench.look("b", 1)), (None, Some(Some(handle(2)))));
@@ -303,27 +303,27 @@ mod tests {
         bench.learn("a", 1, Some(handle(1)));
         bench.learn("b", 1, Some(handle(2)));
         let replace = |asked, name, file| {
-            bench.names.replace((asked, bench.attributes.turn()), bench.place(name), file);
+            bench.names.replace((asked, bench.attributes.turn(Instant::now())), bench.place(name), file);
         };
-        let asked = bench.attributes.ask();
+        let asked = bench.attributes.ask(Instant::now());
         replace(asked, "a", Some(Some(handle(3))));
         bench.names.take_next(asked, &bench.dir, version(2));
         assert_eq!(bench.look("b", 2), None, "asked for before the change was made");
-        bench.names.take_next(bench.attributes.ask(), &bench.dir, version(3));
+        bench.names.take_next(bench.attributes.ask(Instant::now()), &bench.dir, version(3));
         assert_eq!((bench.look("a", 3), bench.look("b", 3)), (Some(Some(handle(3))), Some(Some(handle(2)))));
-        bench.names.take_next(bench.attributes.ask(), &bench.dir, version(4));
+        bench.names.take_next(bench.attributes.ask(Instant::now()), &bench.dir, version(4));
         assert_eq!((bench.look("b", 4), bench.look("b", 3)), (None, Some(Some(handle(2)))), "that was somebody else");
-        let together = [bench.attributes.ask(), bench.attributes.ask()];
+        let together = [bench.attributes.ask(Instant::now()), bench.attributes.ask(Instant::now())];
         replace(together[0], "a", Some(None));
         replace(together[1], "a", Some(Some(handle(4))));
-        bench.names.take_next(bench.attributes.ask(), &bench.dir, version(5));
+        bench.names.take_next(bench.attributes.ask(Instant::now()), &bench.dir, version(5));
         assert_eq!(bench.look("a", 5), None, "one of them was made first");
     }
 
     #[test]
     fn own_change_of_a_directory_that_is_not_known_ends_what_is_under_way() {
         let bench = Bench::new(Caching::default());
-        let asked = bench.attributes.ask();
+        let asked = bench.attributes.ask(Instant::now());
         bench.outdate("a");
         bench.names.learn(asked, bench.place("a"), version(1), Some(handle(1)));
         assert_eq!(bench.look("a", 1), None);
@@ -343,7 +343,7 @@ mod tests {
         for number in 0..100 {
             bench.learn(&number.to_string(), 1, None);
             let other = Place { dir: &handle(number), name: b"a" };
-            bench.names.learn(bench.attributes.ask(), other, version(1), None);
+            bench.names.learn(bench.attributes.ask(Instant::now()), other, version(1), None);
         }
         bench.learn(&"x".repeat(256), 1, None);
         let names = bench.names.lock();

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use vfs::{Attributes, FileKind};
 
 use super::{Mount, Mounted};
@@ -20,12 +21,12 @@ impl Mount {
     /// # Errors
     /// The error of the server.
     pub async fn attributes(&self, file: &Handle) -> Result<Attributes> {
-        let cached = self.caches().attributes.get(file).or_else(|| self.delegated_attributes(file));
+        let cached = self.caches().attributes.get(Instant::now(), file).or_else(|| self.delegated_attributes(file));
         self.0.cache_recorder.attributes.look(cached.is_some());
         match cached {
             Some(attributes) => Ok(attributes),
             None => {
-                let look = || self.caches().attributes.get(file).map(Ok);
+                let look = || self.caches().attributes.get(Instant::now(), file).map(Ok);
                 self.caches().questions.ask(Question::Attributes(*file), self.getattr(file), look).await
             }
         }
@@ -71,7 +72,7 @@ impl Mount {
     pub async fn find_or_remember(&self, dir: &Handle, name: &[u8]) -> Result<(Entry, bool)> {
         let cached = self.look_for(dir, name).await?;
         if let Some(Some(handle)) = cached
-            && self.caches().attributes.get(&handle).is_none()
+            && self.caches().attributes.get(Instant::now(), &handle).is_none()
             && let Some(attributes) = self.caches().attributes.last(&handle)
             && attributes.kind != FileKind::Directory
         {
@@ -88,7 +89,7 @@ impl Mount {
             return Ok(None);
         }
         let version = DirVersion::of(&self.attributes(dir).await?);
-        let cached = self.caches().names.look(Place { dir, name }, version);
+        let cached = self.caches().names.look(Instant::now(), Place { dir, name }, version);
         self.0.cache_recorder.names.look(cached.is_some());
         Ok(cached)
     }
@@ -115,16 +116,16 @@ impl Mount {
     /// The cached file of a name in an unchanged directory.
     #[doc(hidden)]
     pub fn known_name(&self, dir: &Handle, name: &[u8]) -> Option<Handle> {
-        self.caches().names.look(Place { dir, name }, self.dir_version(dir)?)?
+        self.caches().names.look(Instant::now(), Place { dir, name }, self.dir_version(dir)?)?
     }
 
     /// The cached file of a name, if its attributes are valid, too.
     fn known_entry(&self, place: Place<'_>) -> Option<Result<Entry>> {
         let version = self.dir_version(place.dir)?;
-        let Some(handle) = self.caches().names.look(place, version)? else {
+        let Some(handle) = self.caches().names.look(Instant::now(), place, version)? else {
             return Some(Err(self.no_entry(place.name)));
         };
-        let attributes = self.caches().attributes.get(&handle)?;
+        let attributes = self.caches().attributes.get(Instant::now(), &handle)?;
         Some(Ok(Entry { handle, attributes }))
     }
 
@@ -202,7 +203,7 @@ impl Mount {
 
     /// Stamps a call that is sent now and whose reply carries attributes.
     pub(crate) fn ask(&self) -> Asked {
-        self.caches().attributes.ask()
+        self.caches().attributes.ask(Instant::now())
     }
 
     /// Takes in a file's attributes from a reply.
@@ -215,7 +216,7 @@ impl Mount {
 
     /// The cached version of a directory.
     pub(super) fn dir_version(&self, dir: &Handle) -> Option<DirVersion> {
-        self.caches().attributes.get(dir).as_ref().map(DirVersion::of)
+        self.caches().attributes.get(Instant::now(), dir).as_ref().map(DirVersion::of)
     }
 
     /// Takes in the result of a LOOKUP sent while the directory had that version.
@@ -255,7 +256,7 @@ impl Mount {
     }
 
     fn outdate_listing(&self, dir: &Handle) -> Asked {
-        let now = self.caches().attributes.turn();
+        let now = self.caches().attributes.turn(Instant::now());
         self.caches().directories.outdate(now, dir);
         now
     }
@@ -272,7 +273,7 @@ impl CachedFiles for Mounted {
     }
 
     fn outdate_opened(&self, target: &Target, file: Option<&Handle>) {
-        let now = self.caches.attributes.turn();
+        let now = self.caches.attributes.turn(Instant::now());
         file.into_iter().for_each(|file| self.caches.attributes.outdate(file));
         if let Target::Name { dir, name } = target {
             self.caches.attributes.outdate(dir);

@@ -135,7 +135,7 @@ impl Mount {
         let own = User::new(connections, v4);
         let (caches, cache_recorder) = (Caches::new(&options.caching, sizes), Arc::default());
         let has_readdirplus = options.version != Version::V2;
-        caches.attributes.learn(caches.attributes.ask(), &root.handle, &root.attributes);
+        caches.attributes.learn(caches.attributes.ask(tokio::time::Instant::now()), &root.handle, &root.attributes);
         let has_read_plus = AtomicBool::new(options.uses_read_plus && options.version == Version::V4_2);
         let mounted = Arc::new(Mounted {
             users: Users::new(Arc::clone(&own)),

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use tokio::time::Instant;
+
 use super::Mount;
 use crate::cache::{DirVersion, KeptPart, Part, Place, Question};
 use crate::{Detail, DirEntry, Entry, Handle, Result, Rights, Status};
@@ -26,7 +28,7 @@ impl Mount {
         let part = Part { dir, version, from, detail };
         let recorder = &self.0.cache_recorder;
         if from == DirPosition::default() {
-            recorder.directory_entries.look(self.caches().directories.is_whole(part));
+            recorder.directory_entries.look(self.caches().directories.is_whole(Instant::now(), part));
         }
         let known = self.kept_page(part);
         recorder.directory_blocks.look(known.is_some());
@@ -41,7 +43,7 @@ impl Mount {
     }
 
     fn kept_page(&self, part: Part<'_>) -> Option<Page> {
-        let kept = self.caches().directories.look(part)?;
+        let kept = self.caches().directories.look(Instant::now(), part)?;
         self.with_attributes(&kept, part.detail)
     }
 
@@ -65,7 +67,7 @@ impl Mount {
     fn with_attributes(&self, kept: &KeptPart, detail: Detail) -> Option<Page> {
         let page = &kept.page;
         let entry = |file: &Handle| {
-            let attributes = self.caches().attributes.get(file)?;
+            let attributes = self.caches().attributes.get(Instant::now(), file)?;
             Some(Entry { handle: *file, attributes })
         };
         let mut entries = Vec::with_capacity(page.entries.len() - kept.skipped);

@@ -25,6 +25,7 @@ use crate::{Error, Lie, Options, Reason, Result, Version};
 use client_calls::Connection;
 use client_calls::Principal;
 use client_calls::core::{Failure, Transport};
+use client_calls::now;
 use client_calls::v4::Request;
 use client_calls::v4::Wire;
 use client_calls::v4::{Caller, Reply};
@@ -137,7 +138,7 @@ impl Client {
             recovery: Mutex::new(recovery),
             opens: Opens::default(),
             watch: Watch::default(),
-            delegations: Delegations::default(),
+            delegations: Delegations::new(now),
             uses_delegations: options.uses_delegations,
             uses_write_delegations: options.uses_write_delegations,
             callbacks: Arc::default(),

@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::time::Instant;
 
 use proto::nfs4::{
     ArgOp, CALLBACK_PROGRAM, CREATE_SESSION_CONN_BACK_CHAN, CallbackSec, ChannelAttrs, CreateSession,
@@ -11,6 +10,7 @@ use super::exchange_id::Known;
 use super::session::{Channel, DATA_OVERHEAD_BYTES, DATA_UNIT_BYTES, FAREWELL, Session};
 use super::slots::MAX_SLOTS;
 use crate::{Lie, Reason, Result, SessionLimit};
+use client_calls::now;
 use client_calls::v4::Wire;
 use client_calls::v4::destroy_session;
 use client_calls::v4::{Caller, NEEDED_OPERATIONS, Request};
@@ -44,7 +44,7 @@ pub(super) async fn create_session(wire: &Wire<'_>, known: &Known, slots: u32) -
         callback_program: CALLBACK_PROGRAM,
         callback_security: vec![CallbackSec::None],
     };
-    let asked = Instant::now();
+    let asked = now();
     let operations = [ArgOp::CreateSession(arguments)];
     let reply = wire.call(&Request::changing("CREATE_SESSION", &operations)).await?;
     let ok = reply.results().ok::<CreateSession, _>()?;

@@ -44,6 +44,7 @@ impl Kind {
 /// All delegations of a client.
 #[derive(Debug)]
 pub(super) struct Delegations {
+    clock: fn() -> Instant,
     table: Mutex<Table>,
     /// The number of delegations, so that lookups need no lock when there are none.
     count: AtomicUsize,
@@ -97,14 +98,13 @@ impl Delegation {
     }
 }
 
-impl Default for Delegations {
-    fn default() -> Self {
-        let table = Table { held: Order::default(), names: HashMap::new(), lease_until: Instant::now() };
-        Delegations { table: Mutex::new(table), count: AtomicUsize::new(0) }
-    }
-}
-
 impl Delegations {
+    /// None yet. `clock` tells the time.
+    pub(super) fn new(clock: fn() -> Instant) -> Delegations {
+        let table = Table { held: Order::default(), names: HashMap::new(), lease_until: clock() };
+        Delegations { clock, table: Mutex::new(table), count: AtomicUsize::new(0) }
+    }
+
     /// Adds a delegation from an OPEN. Returns the ones to give back: an earlier one of the file, and the least
     /// recently used if there are too many.
     pub(super) fn grant(&self, grant: &Grant, file: &Handle, target: Option<&Target>) -> Vec<Arc<Delegation>> {
@@ -138,7 +138,7 @@ impl Delegations {
             return None;
         }
         let mut table = self.lock();
-        if Instant::now() >= table.lease_until {
+        if (self.clock)() >= table.lease_until {
             return None;
         }
         let delegation = table.held.get(file)?;
@@ -307,7 +307,7 @@ mod tests {
     }
 
     fn granted() -> Delegations {
-        let delegations = Delegations::default();
+        let delegations = Delegations::new(Instant::now);
         delegations.renewed(Instant::now(), LEASE);
         assert!(delegations.grant(&grant(1), &handle(1), Some(&target(b"one"))).is_empty());
         delegations

@@ -17,14 +17,14 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Whether to handle the flags now; after `true` the caller must call [`Watch::end`].
-    pub(super) fn begin(&self, flags: u32) -> bool {
+    /// Whether to handle the flags `now`; after `true` the caller must call [`Watch::end`].
+    pub(super) fn begin(&self, flags: u32, now: Instant) -> bool {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = last.is_none_or(|(done, at)| flags & !done != 0 || at.elapsed() >= MIN_PAUSE);
+        let is_new = last.is_none_or(|(done, at)| flags & !done != 0 || now.saturating_duration_since(at) >= MIN_PAUSE);
         if !is_new || self.is_busy.swap(true, Ordering::Relaxed) {
             return false;
         }
-        *last = Some((flags, Instant::now()));
+        *last = Some((flags, now));
         true
     }
 
@@ -44,14 +44,14 @@ mod tests {
 
     #[test]
     fn bits_are_seen_to_once_and_again_when_there_are_others() {
-        let watch = Watch::default();
-        assert!(watch.begin(1));
-        assert!(!watch.begin(3), "somebody is about it");
+        let (watch, now) = (Watch::default(), Instant::now());
+        assert!(watch.begin(1, now));
+        assert!(!watch.begin(3, now), "somebody is about it");
         watch.end();
-        assert!(!watch.begin(1), "that was done");
-        assert!(watch.begin(2));
+        assert!(!watch.begin(1, now), "that was done");
+        assert!(watch.begin(2, now));
         watch.end();
         watch.clear();
-        assert!(watch.begin(2));
+        assert!(watch.begin(2, now));
     }
 }

@@ -72,7 +72,7 @@ impl Offload {
 
     async fn wait(&self, mut progress: impl FnMut(u64)) -> Result<Copied> {
         let (mut pause, mut patience) = (FIRST_PAUSE, self.client.patience());
-        let mut pace = Pace::new(self.client.connection().patience(), self.length);
+        let mut pace = Pace::new(self.client.connection().patience(), self.length, Instant::now());
         loop {
             if let Some(outcome) = self.outcome_within(pause).await {
                 return self.told(outcome);
@@ -81,7 +81,7 @@ impl Offload {
             match offload_status(&self.client, &self.destination, self.began.stateid).await {
                 Ok(OffloadStatusOk { count, complete: None }) => {
                     progress(count);
-                    pace.note(count).map_err(|stalled| self.client.error("OFFLOAD_STATUS", stalled))?;
+                    pace.note(count, Instant::now()).map_err(|stalled| self.client.error("OFFLOAD_STATUS", stalled))?;
                     patience = self.client.patience();
                 }
                 Ok(OffloadStatusOk { count, complete: Some(Status::Ok) }) => return Ok(self.copied(count)),
@@ -155,17 +155,17 @@ struct Pace {
 
 impl Pace {
     /// Starts a copy of `length` bytes.
-    fn new(limit: Option<Duration>, length: u64) -> Pace {
+    fn new(limit: Option<Duration>, length: u64, now: Instant) -> Pace {
         let uncounted = Duration::from_secs(length / SLOWEST_BYTES_PER_SECOND);
-        Pace { limit, uncounted, count: 0, since: Instant::now() }
+        Pace { limit, uncounted, count: 0, since: now }
     }
 
     /// Records the count that the server reports, unless it stood still for too long.
-    fn note(&mut self, count: u64) -> std::result::Result<(), Reason> {
+    fn note(&mut self, count: u64, now: Instant) -> std::result::Result<(), Reason> {
         if count != self.count {
-            (self.count, self.since) = (count, Instant::now());
+            (self.count, self.since) = (count, now);
         }
-        let waited = self.since.elapsed();
+        let waited = now.saturating_duration_since(self.since);
         let more = if self.count == 0 { self.uncounted } else { Duration::ZERO };
         match self.limit {
             Some(limit) if waited >= limit.saturating_add(more) => Err(Reason::CopyStalled { copied: count, waited }),

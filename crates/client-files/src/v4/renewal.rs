@@ -1,10 +1,11 @@
 //! The lease is renewed before it ends (RFC 7530 §9.5, RFC 8881 §8.3).
 
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::client::{Client, Inner};
 use super::session::Session;
+use client_calls::now;
 use client_calls::v4::Request;
 use proto::nfs4::{ArgOp, Attribute, AttributeValue, GetattrArgs, Putrootfh, Renew, RenewArgs, Status};
 
@@ -30,7 +31,7 @@ pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
         }
         due = tokio::time::Instant::now() + pause;
         client.give_back_unused();
-        let now = Instant::now();
+        let now = now();
         if !is_lost && client.session().take_renewed() {
             // Some call since the last check renewed the lease: count from that check.
             client.0.delegations.renewed(now.checked_sub(pause).unwrap_or(now), lease);

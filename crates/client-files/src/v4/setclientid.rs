@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use proto::nfs4::{
     ArgOp, CALLBACK_PROGRAM, CallbackClient, NetAddr, ResOr, Setclientid, SetclientidArgs, SetclientidConfirm,
     SetclientidConfirmArgs, Status,
@@ -9,6 +7,7 @@ use proto::rpcbind::UniversalAddress;
 use super::identity::Identity;
 use super::session::Session;
 use crate::Result;
+use client_calls::now;
 use client_calls::v4::Wire;
 use client_calls::v4::{Caller, Request};
 
@@ -18,7 +17,7 @@ const NOWHERE: NetAddr<'static> = NetAddr { netid: b"tcp", address: b"0.0.0.0.0.
 /// Makes the client known to a 4.0 server (RFC 7530 §16.33), and confirms it (§16.34).
 pub(super) async fn setclientid(wire: &Wire<'_>, identity: &Identity) -> Result<Session> {
     // The lease begins at the confirmation or later.
-    let asked = Instant::now();
+    let asked = now();
     let called_at = identity.called_at.map(|place| (place, UniversalAddress(place.address).to_string()));
     let location = called_at.as_ref().map_or(NOWHERE, |(place, text)| NetAddr {
         netid: if place.address.is_ipv4() { b"tcp" } else { b"tcp6" },

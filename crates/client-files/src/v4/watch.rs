@@ -14,6 +14,7 @@ use super::client::Client;
 use super::recovery::upgrade;
 use super::session::Session;
 use crate::Result;
+use client_calls::now;
 use client_calls::v4::Request;
 use client_calls::v4::getattr;
 
@@ -40,7 +41,7 @@ impl Client {
         if flags == 0 {
             return watch.clear();
         }
-        if !watch.begin(flags) {
+        if !watch.begin(flags, now()) {
             return;
         }
         let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
