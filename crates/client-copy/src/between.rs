@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use client_files::{Entry, Follow, Handle, Mount};
+
 use super::error::CopyError;
 use super::job::Job;
 use super::place::Place;
@@ -9,9 +11,9 @@ use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
 use super::{relay, xattrs};
-use client_files::{Entry, Follow, Handle, Mount};
 
 #[derive(Clone)]
+
 struct Between {
     source: There,
     target: There,

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use client_files::{Handle, Mount};
 use tokio::task::JoinSet;
 
 use super::error::{CopyError, LocalError};
 use super::job::Job;
 use super::local;
-use client_files::{Handle, Mount};
 
 /// A file to compare with another.
 #[derive(Clone)]

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use client_files::{Entry, Follow};
+
 use super::error::CopyError;
 use super::here::Here;
 use super::job::Job;
@@ -10,9 +12,9 @@ use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
 use super::{receive, xattrs};
-use client_files::{Entry, Follow};
 
 #[derive(Clone)]
+
 struct Download(There);
 
 pub(super) async fn run(job: &Arc<Job>, from: &[u8], to: &Path) -> Result<(), CopyError> {

@@ -8,13 +8,13 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use client_files::SpecialFile;
 use vfs::{Attributes, FileKind};
 
 use super::error::{CopyError, LocalError};
 use super::job::Job;
 use super::sides::{Entries, Origin, Target};
 use super::{local, mark};
-use client_files::SpecialFile;
 
 /// This machine.
 #[derive(Debug, Clone, Copy)]

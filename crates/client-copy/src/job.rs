@@ -2,6 +2,7 @@ use std::future::Future;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use client_files::Mount;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use vfs::{Attributes, SetAttributes, SetTime};
@@ -10,7 +11,6 @@ use super::error::CopyError;
 use super::local::OWNER_BITS;
 use super::options::{CopyOptions, Event, Summary};
 use super::stop::Stop;
-use client_files::Mount;
 
 /// A copy: the state that all its tasks share.
 pub(super) struct Job {

@@ -44,6 +44,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use client_files::Mount;
+
 pub use error::{CopyError, LocalError};
 use job::Job;
 pub use mark::{unfinished_here, unfinished_there};

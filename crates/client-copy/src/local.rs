@@ -9,11 +9,11 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use client_files::SpecialFile;
 use rustix::fs::{AtFlags, CWD, OFlags, SeekFrom, Timespec, Timestamps};
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
 use super::error::{CopyError, LocalError};
-use client_files::SpecialFile;
 
 /// The permission bits that let a directory's owner make files in it.
 pub(super) const OWNER_BITS: u32 = 0o700;

@@ -10,12 +10,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use bytes::{Buf, Bytes};
+use client_files::{Handle, Mount, Status};
 use rustix::fs::OFlags;
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
 use super::error::LocalError;
 use super::local;
-use client_files::{Handle, Mount, Status};
 
 /// The name of the mark.
 pub(super) const NAME: &str = ".wharf-copy";

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use client_files::{Entry, Handle, Status};
 use vfs::{Attributes, CreateMode, FileKind, SetAttributes};
 
 use super::content::Content;
@@ -9,7 +10,6 @@ use super::error::CopyError;
 use super::job::Job;
 use super::options::Event;
 use super::resume;
-use client_files::{Entry, Handle, Status};
 
 /// The mode of a file while it is written.
 const PRIVATE: u32 = 0o600;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use client_files::{Entry, Segment};
 use tokio::task::JoinSet;
 use vfs::FileKind;
 
@@ -17,7 +18,6 @@ use super::job::Job;
 use super::options::Event;
 use super::there::There;
 use super::{holes, local, reading, resume, verify, xattrs};
-use client_files::{Entry, Segment};
 
 /// A file to receive.
 pub(super) struct Receiving {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Buf, Bytes};
+use client_files::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version};
 use tokio::task::JoinSet;
 use vfs::{SetAttributes, Stability};
 
@@ -17,7 +18,6 @@ use super::reading::Source;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
 use super::{holes, resume, verify, xattrs};
-use client_files::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version};
 
 /// A file to copy from one server to another, or within one.
 pub(super) struct Relaying {

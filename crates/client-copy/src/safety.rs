@@ -1,6 +1,5 @@
-use vfs::Stability;
-
 use client_files::{Copied, Handle, Mount, Result, WriteVerifier, Written};
+use vfs::Stability;
 
 /// How often a file is copied again because the server lost unstable data, before the copy fails.
 pub(super) const MAX_RESENDS: u32 = 8;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
+use client_files::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use vfs::{Attributes, SetAttributes, Stability};
@@ -17,7 +18,6 @@ use super::place::Place;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
 use super::{local, resume, verify, xattrs};
-use client_files::Handle;
 
 /// A file to send.
 pub(super) struct Sending {

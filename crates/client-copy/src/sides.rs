@@ -3,11 +3,11 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use client_files::SpecialFile;
 use vfs::Attributes;
 
 use super::error::CopyError;
 use super::job::Job;
-use client_files::SpecialFile;
 
 /// The extended attributes of one side of a copy. Paths are for messages.
 pub(super) trait Xattrs {

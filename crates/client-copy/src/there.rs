@@ -1,5 +1,6 @@
 //! Trees of a mount, as origin or target of a copy.
 
+use client_files::{Detail, Entry, Handle, Listing, Mount, SpecialFile, Status};
 use vfs::{Attributes, FileKind, SetAttributes};
 
 use super::error::CopyError;
@@ -8,7 +9,6 @@ use super::local::OWNER_BITS;
 use super::mark;
 use super::place::Place;
 use super::sides::{Entries, Origin, Target};
-use client_files::{Detail, Entry, Handle, Listing, Mount, SpecialFile, Status};
 
 /// A mounted export.
 #[derive(Debug, Clone)]

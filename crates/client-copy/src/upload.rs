@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use client_files::Handle;
+
 use super::error::CopyError;
 use super::here::{Here, LocalFile};
 use super::job::Job;
@@ -11,9 +13,9 @@ use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
 use super::{send, xattrs};
-use client_files::Handle;
 
 #[derive(Clone)]
+
 struct Upload(There);
 
 pub(super) async fn run(job: &Arc<Job>, from: &Path, to: &[u8]) -> Result<(), CopyError> {

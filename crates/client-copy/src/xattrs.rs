@@ -6,6 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use client_files::{Entry, Handle, Status, XattrMode};
 use rustix::fs::{XattrFlags, lgetxattr, llistxattr, lremovexattr, lsetxattr};
 use rustix::io::Errno;
 use vfs::FileKind;
@@ -16,7 +17,6 @@ use super::job::Job;
 use super::place::Place;
 use super::sides::Xattrs;
 use super::there::There;
-use client_files::{Entry, Handle, Status, XattrMode};
 
 /// Linux's prefix for the names of user attributes.
 const PREFIX: &[u8] = b"user.";

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use client_calls::core::Failure;
 use tokio::sync::oneshot;
 
 use crate::v4::HeldLock;
 use crate::{Connection, Reason, Result};
-use client_calls::core::Failure;
 
 /// The holder of the locks of one open file.
 pub(crate) trait LockHolder: Send + Sync + 'static {

@@ -1,8 +1,8 @@
+use client_files::{Version, clamped_times};
 use vfs::{Attributes, Context, Handle, OpenFile, OpenMode, Result, SetAttributes};
 
 use super::handles::Number;
 use super::shared::Shared;
-use client_files::{Version, clamped_times};
 
 pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
     let known = shared.handles.find(node)?;

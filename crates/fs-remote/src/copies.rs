@@ -1,8 +1,7 @@
 //! Copies that the server makes from one open file to another.
 
-use vfs::{CopyRange, Stability};
-
 use client_files::{Copied, File, Result, Status};
+use vfs::{CopyRange, Stability};
 
 /// How often a range is copied again because the server lost it before it was stable.
 const MAX_RESENDS: u32 = 4;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use client_files::{File, OpenOptions, SpecialFile, Status, Version};
 use vfs::{Attributes, Context, CreateMode, Entry, Handle, NewNode, OpenMode, Place, Result, SetAttributes};
 
 use super::handles::{Known, NameIn};
 use super::open_file::RemoteFile;
 use super::shared::Shared;
 use super::{attributes, status};
-use client_files::{File, OpenOptions, SpecialFile, Status, Version};
 
 /// Makes a regular file.
 pub(super) fn create(

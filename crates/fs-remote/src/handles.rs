@@ -7,11 +7,9 @@ use std::collections::HashMap;
 use std::hash::Hasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use client_files::{Detail, Handle, Order};
 use siphasher::sip::SipHasher13;
 use vfs::{Error, FileKind, Result};
-
-use client_files::Order;
-use client_files::{Detail, Handle};
 
 /// The key of the hash: constant, so that numbers are the same in every process. A server that searches for colliding
 /// handles harms only its own clients.

@@ -1,9 +1,9 @@
 //! The identity that requests are sent with, and the caller's rights.
 
+use client_files::{Credentials, Mount, Rights};
 use vfs::{Access, Attributes, Caller, Context, FileKind, Handle, Result, permission};
 
 use super::shared::Shared;
-use client_files::{Credentials, Mount, Rights};
 
 impl Shared {
     /// The mount for this caller: a superuser's mount acts as each caller, any other as its own user.

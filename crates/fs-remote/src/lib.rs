@@ -26,13 +26,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
+use client_files::Mount;
 use tokio::runtime;
 use vfs::{
     Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Found, Handle, Listing, NewNode,
     OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
-use client_files::Mount;
 use handles::Handles;
 use locks::Locks;
 use opens::Opens;

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use client_files::{File, LockKind, Reason, Status};
 use proto::nfs4;
 use vfs::{Context, Error, FileLock, LockOutcome, LockOwner, OpenMode, Result};
 
 use super::handles::{Known, Number};
 use super::shared::Shared;
 use super::{open, status};
-use client_files::{File, LockKind, Reason, Status};
 
 /// All owners of locks.
 #[derive(Debug, Default)]

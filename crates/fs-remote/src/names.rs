@@ -1,8 +1,8 @@
+use client_files::Rights;
 use vfs::{Context, Entry, Error, FileKind, Found, Handle, OpenFile, Place, Result};
 
 use super::handles::{Handles, Known, NameIn};
 use super::shared::Shared;
-use client_files::Rights;
 
 pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use client_files::{File, OpenOptions, Version};
 use proto::nfs4::MinorVersion;
 use vfs::{Context, Error, FileKind, Handle, OpenMode, Result};
 
@@ -9,7 +10,6 @@ use super::handles::{Known, NameIn};
 use super::open_file::RemoteFile;
 use super::shared::Shared;
 use super::status;
-use client_files::{File, OpenOptions, Version};
 
 /// Opens a regular file, or shares one that is open already.
 pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<RemoteFile>> {

@@ -4,6 +4,7 @@ use std::io;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
+use client_files::{File, Mount, Principal};
 use vfs::{
     Attributes, Context, CopyRange, Error, FileLock, LentBytes, LockOutcome, LockOwner, OpenFile, OpenMode, Result,
     Seek, SetAttributes, Stability, Written,
@@ -14,8 +15,6 @@ use super::late::LateError;
 use super::opens::Hidden;
 use super::shared::Shared;
 use super::{copies, locks};
-use client_files::Principal;
-use client_files::{File, Mount};
 
 /// An open file. Dropping it commits and closes it, and waits for the server.
 #[derive(Debug)]

@@ -3,12 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use client_files::{Mount, Principal};
 use vfs::{OpenFile, OpenMode};
 
 use super::handles::{NameIn, Number};
 use super::open_file::RemoteFile;
-use client_files::Mount;
-use client_files::Principal;
 
 /// The most new files that are kept open for their next open.
 const MAX_NEW: usize = 32;

@@ -3,12 +3,11 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use client_files::{Detail, DirEntry, DirPosition, Page, Version};
 use vfs::{Context, EachEntry, Error, ReadDir, Result};
 
 use super::handles::{Known, Listing, NameIn};
 use super::shared::Shared;
-use client_files::{Detail, DirEntry, Version};
-use client_files::{DirPosition, Page};
 
 /// The largest cookie that a listing may return.
 const MAX_COOKIE: u64 = u64::MAX - 2;

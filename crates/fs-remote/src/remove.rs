@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use client_files::Handle;
 use vfs::{Context, Entry, FileKind, Place, Result};
 
 use super::handles::{Known, NameIn};
 use super::opens::Hidden;
 use super::shared::Shared;
-use client_files::Handle;
 
 /// Removes a name of anything but a directory. Looks the file up first if an open one could be lost.
 pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, seen: Option<&Entry>) -> Result<()> {

@@ -1,7 +1,7 @@
+use client_files::Version;
 use vfs::{Context, Handle, Properties, Result, Space};
 
 use super::shared::Shared;
-use client_files::Version;
 
 pub(super) fn space(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Space> {
     let known = shared.handles.find(node)?;

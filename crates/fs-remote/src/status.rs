@@ -2,11 +2,10 @@
 
 use std::io;
 
-use proto::nfs4;
-use vfs::{Error, NameError};
-
 use client_files::core::Failure;
 use client_files::{Reason, Status};
+use proto::nfs4;
+use vfs::{Error, NameError};
 
 /// The file system's error for an error of a call.
 pub(super) fn neutral(error: client_files::Error) -> Error {

@@ -1,8 +1,8 @@
+use client_files::{Status, XattrMode};
 use vfs::{Context, Handle, Result, SetXattr, XattrName};
 
 use super::shared::Shared;
 use super::status;
-use client_files::{Status, XattrMode};
 
 pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {
     let known = shared.handles.find(node)?;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use client_calls::Principal;
+
 use super::answers::{Answers, FileState};
 use crate::{Caching, Handle, Rights};
-use client_calls::Principal;
 
 /// All rights per file and user.
 #[derive(Debug)]

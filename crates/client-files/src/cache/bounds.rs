@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use client_calls::{DirPosition, Page, Principal};
 use tokio::time::Instant;
 use vfs::{Attributes, FileKind};
 
@@ -11,8 +12,6 @@ use super::directories::{BYTES_PER_ENTRY, DirectoryCache, Part};
 use super::version::DirVersion;
 use super::{AccessCache, AttributeCache, FileState, NameCache, Place, SymlinkCache, symlinks};
 use crate::{Caching, Credentials, Detail, DirEntry, Handle, Rights};
-use client_calls::Principal;
-use client_calls::{DirPosition, Page};
 
 const MANY: u64 = 100_000;
 

@@ -7,13 +7,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use client_calls::{DirPosition, Page};
 use tokio::time::Instant;
 
 use super::Asked;
 use super::order::Order;
 use super::version::DirVersion;
 use crate::{Caching, Detail, Handle};
-use client_calls::{DirPosition, Page};
 
 /// Bytes of listings allowed for each entry that other caches may have.
 pub(super) const BYTES_PER_ENTRY: usize = 512;

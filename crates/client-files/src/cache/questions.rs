@@ -7,11 +7,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use client_calls::{DirPosition, Principal};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::{Caching, Detail, Handle, NameCaching, Reason, Result};
-use client_calls::DirPosition;
-use client_calls::Principal;
 
 /// The questions with a call under way.
 #[derive(Debug)]

@@ -3,12 +3,12 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::vec;
 
+use client_calls::DirPosition;
 use futures_util::stream::{Stream, try_unfold};
 
 use super::Dir;
 use crate::listing::Progress;
 use crate::{Detail, DirEntry, Error, Result, Status};
-use client_calls::DirPosition;
 
 /// The most names that a listing remembers in case it must restart, 8 bytes each.
 const MAX_GIVEN: usize = 1 << 20;

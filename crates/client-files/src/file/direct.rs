@@ -5,12 +5,12 @@ use std::io::IoSliceMut;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use client_calls::core::Failure;
 use tokio::task::JoinHandle;
 use vfs::Stability;
 
 use super::Io;
 use crate::{Reason, Result};
-use client_calls::core::Failure;
 
 /// The most pieces of one read or write under way.
 const MAX_UNDER_WAY: usize = 16;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use client_calls::FileChange;
 use vfs::{Attributes, SetAttributes, Stability};
 
 use super::retry::under_stateid;
@@ -10,7 +11,6 @@ use crate::cache::Promise;
 use crate::nlm::FileLocks;
 use crate::v4::OpenFile;
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
-use client_calls::FileChange;
 
 /// A file for tasks that fetch and write its data. In NFSv4 it stays open while one of them exists.
 #[derive(Debug)]

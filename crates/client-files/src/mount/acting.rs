@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use client_calls::Principal;
+
 use super::{Mount, Mounted};
 use crate::Credentials;
-use client_calls::Principal;
 
 impl Mount {
     /// The mount with its own user.

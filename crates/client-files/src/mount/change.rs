@@ -1,9 +1,10 @@
 //! Changes by this client, and what they make invalid.
 
+use client_calls::DirChange;
+
 use super::Mount;
 use crate::cache::{Asked, DirVersion, Place};
 use crate::{Entry, Handle, Version};
-use client_calls::DirChange;
 
 /// A change by this client to some files or names.
 ///

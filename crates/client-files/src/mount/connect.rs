@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
+use client_calls::mountd::{self, ExportEntry};
+use client_calls::rpcbind::{self, Query};
 use rpc::Rejection;
 
 use super::{Mount, Mounted, OtherPrograms, Sizes, User, Users};
@@ -12,8 +14,6 @@ use crate::nlm::{Nlm, has_lock_manager};
 use crate::{
     Connection, Entry, Error, FsInfo, Handle, MountRefusal, NoExport, Options, Reason, Result, Url, Version, v2, v3, v4,
 };
-use client_calls::mountd::{self, ExportEntry};
-use client_calls::rpcbind::{self, Query};
 
 /// The most components of a URL's path; each may cost one MNT.
 const MAX_COMPONENTS: usize = 256;

@@ -1,9 +1,9 @@
 //! The exports of an NFSv4 server: the file systems below its root (RFC 7530 §7.3, RFC 8881 §7.3).
 
+use client_calls::DirPosition;
 use vfs::FileKind;
 
 use crate::{Attributes, Entry, Result, v4};
-use client_calls::DirPosition;
 
 /// How many directories above the exports are listed.
 const MAX_DIRECTORIES: usize = 64;

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
+use client_calls::{CacheRecorder, Observed};
+
 use super::Mount;
 use super::other_programs::OtherPrograms;
 use crate::Statistics;
 use crate::v4::{self, Holdings};
-use client_calls::CacheRecorder;
-use client_calls::Observed;
 
 /// Reads the statistics of a mount without keeping its connections open. They can still be read when the mount is gone.
 #[derive(Debug, Clone)]

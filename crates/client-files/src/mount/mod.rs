@@ -20,12 +20,13 @@ mod xattrs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use client_calls::CacheRecorder;
+use client_calls::core::Counters;
+
 use crate::cache::{BlockCache, Caches};
 use crate::nlm::Nlm;
 use crate::patience::Patience;
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
-use client_calls::CacheRecorder;
-use client_calls::core::Counters;
 pub(crate) use connect::connect_mountd;
 pub use meter::Meter;
 use other_programs::OtherPrograms;

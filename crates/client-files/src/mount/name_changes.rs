@@ -4,12 +4,12 @@
 //! about the names meanwhile is valid only until then. The names are invalidated when the call or its connection ends.
 
 use bytes::Bytes;
+use client_calls::DirChange;
 use vfs::{CreateMode, SetAttributes};
 
 use super::Mount;
 use super::operations::call_once;
 use crate::{Entry, Handle, Result, SpecialFile, Version, v2, v3, v4};
-use client_calls::DirChange;
 
 impl Mount {
     /// Makes a regular file. In NFSv2, which has no exclusive creation, that is an error.

@@ -2,12 +2,12 @@
 
 use std::io::ErrorKind;
 
+use client_calls::rpcbind::{self, Service};
 use rpc::Rejection;
 
 use super::Mount;
 use super::connect::Dialer;
 use crate::{Error, Options, Reason, Result, Status, Version};
-use client_calls::rpcbind::{self, Service};
 
 impl Dialer<'_> {
     /// Mounts in the version of the options, or else in the newest older one that the server speaks and the options

@@ -1,6 +1,7 @@
 //! The operations, each dispatched to the mounted version.
 
 use bytes::Bytes;
+use client_calls::{DirPosition, FileChange, Page};
 use vfs::{Attributes, SetAttributes, Space, Stability};
 
 use super::Mount;
@@ -10,7 +11,6 @@ use crate::{
     Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, Status, Version,
     WriteVerifier, Written, v2, v3, v4,
 };
-use client_calls::{DirPosition, FileChange, Page};
 
 /// Calls an operation of the mounted version once.
 macro_rules! call_once {

@@ -1,7 +1,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{Connection, Statistics};
 use client_calls::Observed;
+
+use crate::{Connection, Statistics};
 
 /// The calls of a mount to other programs than NFS: rpcbind, MOUNT and the lock manager, over short-lived connections.
 #[derive(Debug, Default)]

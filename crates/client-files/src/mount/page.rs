@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
+use client_calls::{DirPosition, Page};
 use tokio::time::Instant;
 
 use super::Mount;
 use crate::cache::{DirVersion, KeptPart, Part, Place, Question};
 use crate::{Detail, DirEntry, Entry, Handle, Result, Rights, Status};
-use client_calls::{DirPosition, Page};
 
 impl Mount {
     /// A page of a directory with the requested detail, from the cache while the directory is unchanged.

@@ -1,5 +1,6 @@
-use crate::{FsInfo, Lie, Options, Reason};
 use client_calls::core::Transport;
+
+use crate::{FsInfo, Lie, Options, Reason};
 
 /// The sizes of transfers, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

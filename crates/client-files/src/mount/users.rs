@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use client_calls::Principal;
+
 use crate::cache::Order;
 use crate::{Connection, Credentials, v4};
-use client_calls::Principal;
 
 /// The most users that are kept ready, besides the mount's own.
 const MAX_KEPT: usize = 1024;

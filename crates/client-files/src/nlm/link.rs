@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
-use crate::Connection;
 use client_calls::Principal;
+
+use crate::Connection;
 
 /// A connection to a server's lock manager.
 #[derive(Debug, Clone)]

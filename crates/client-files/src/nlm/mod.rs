@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
-pub(crate) use ask::has_lock_manager;
 use client_calls::random;
+
+pub(crate) use ask::has_lock_manager;
 use link::Link;
 pub(crate) use owner::FileLocks;
 use owner::LockOwner;

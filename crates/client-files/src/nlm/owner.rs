@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use client_calls::core::Failure;
 use proto::nlm::Status as Wire;
 
 use super::call::{Answer, Question, Verb};
@@ -10,7 +11,6 @@ use crate::grant::{self, Grant, LockHolder};
 use crate::losses::{Guard, Kept, Losable};
 use crate::v4::{HeldLock, HeldLocks};
 use crate::{Connection, Error, Handle, Mount, Reason, Result, Status};
-use client_calls::core::Failure;
 
 /// The owner of the locks of one open file: to the server, a process of this host.
 #[derive(Debug)]

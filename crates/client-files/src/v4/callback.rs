@@ -5,6 +5,8 @@ use std::sync::Weak;
 
 use buffer::Buffer;
 use bytes::Bytes;
+use client_calls::BackCalls;
+use client_calls::core::BackEvent;
 use proto::nfs4::{
     CALLBACK_PROGRAM, CallbackArgOp, CallbackResOp, CbCompoundArgs, CbCompoundReply, CbSequenceArgs, Res, Status,
 };
@@ -14,8 +16,6 @@ use xdr::{Decode, Encode, Encoder};
 use super::back_slots::Place;
 use super::cb_getattr::{self, Answer};
 use super::client::{Client, Inner};
-use client_calls::BackCalls;
-use client_calls::core::BackEvent;
 
 /// Answers the callbacks of one connection until it is closed or the client is dropped. A replacement stream carries
 /// callbacks only after it is bound to the session (RFC 8881 §2.10.3.1).

@@ -10,6 +10,8 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use bytes::BufMut;
+use client_calls::core::Incoming;
+use client_calls::random;
 use rpc::record;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,8 +20,6 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::callback;
 use super::client::{Client, Inner};
 use super::identity::CalledAt;
-use client_calls::core::Incoming;
-use client_calls::random;
 
 /// The most connections of the server. A new one closes the oldest, because a restarted server does not know its old
 /// ones.

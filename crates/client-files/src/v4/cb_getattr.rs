@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use buffer::Buffer;
+use client_calls::v4::getattr;
 use proto::nfs4::{Attribute, AttributeValue, Bitmap, CallbackArgOp, CbGetattrArgs, Fattr, Status};
 
 use super::client::Client;
 use crate::{Handle, Result};
-use client_calls::v4::getattr;
 
 /// The attributes that the holder of a write delegation reports.
 #[derive(Debug)]

@@ -1,8 +1,7 @@
 //! Changes that delegations must know of: names that no cached open may use any more, and attributes that decide who may
 //! open a file.
 
-use client_calls::DirChange;
-use client_calls::v4 as calls;
+use client_calls::{DirChange, v4 as calls};
 use proto::nfs4::Stateid;
 use vfs::{Attributes, SetAttributes};
 

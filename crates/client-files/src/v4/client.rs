@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
+use client_calls::core::{Failure, Transport};
+use client_calls::v4::{Caller, Reply, Request, Wire};
+use client_calls::{Connection, Principal, now};
 use proto::nfs4::{MinorVersion, SequenceOk, Status};
 use tokio::sync::Mutex;
 
@@ -22,13 +25,6 @@ use super::slots::Taken;
 use super::unused::Unused;
 use crate::patience::Patience;
 use crate::{Error, Lie, Options, Reason, Result, Version};
-use client_calls::Connection;
-use client_calls::Principal;
-use client_calls::core::{Failure, Transport};
-use client_calls::now;
-use client_calls::v4::Request;
-use client_calls::v4::Wire;
-use client_calls::v4::{Caller, Reply};
 
 /// How often one call is tried because the session was lost, the connection was not bound, or the server was not ready.
 const MAX_ATTEMPTS: u32 = 16;

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use client_calls::v4::{Request, putfh};
 use proto::nfs4::{ArgOp, Close, CloseArgs, Putfh, Res, Stateid};
 
 use super::client::Client;
@@ -8,8 +9,6 @@ use super::open_file::{OpenFile, is_about_state};
 use super::owner::Owner;
 use super::session::Session;
 use crate::{Handle, Result};
-use client_calls::v4::Request;
-use client_calls::v4::putfh;
 
 /// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2). It releases the locks first, which some servers require.
 pub(super) async fn close(file: &OpenFile) -> Result<()> {

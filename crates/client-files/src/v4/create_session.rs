@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use client_calls::now;
+use client_calls::v4::{Caller, NEEDED_OPERATIONS, Request, Wire, destroy_session};
 use proto::nfs4::{
     ArgOp, CALLBACK_PROGRAM, CREATE_SESSION_CONN_BACK_CHAN, CallbackSec, ChannelAttrs, CreateSession,
     CreateSessionArgs, MAX_DATA_BYTES,
@@ -10,10 +12,6 @@ use super::exchange_id::Known;
 use super::session::{Channel, DATA_OVERHEAD_BYTES, DATA_UNIT_BYTES, FAREWELL, Session};
 use super::slots::MAX_SLOTS;
 use crate::{Lie, Reason, Result, SessionLimit};
-use client_calls::now;
-use client_calls::v4::Wire;
-use client_calls::v4::destroy_session;
-use client_calls::v4::{Caller, NEEDED_OPERATIONS, Request};
 
 /// The bytes of a request or a reply besides the largest data: names, attributes and headers.
 pub(super) const OVERHEAD_BYTES: u32 = 64 * 1024;

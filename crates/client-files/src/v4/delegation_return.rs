@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use client_calls::v4::{delegreturn, free_stateid, test_stateid};
 use proto::nfs4::{CbRecallAnyArgs, RECALL_ANY_READ_DELEGATION, RECALL_ANY_WRITE_DELEGATION, Stateid, Status};
 
 use super::client::Client;
@@ -11,9 +12,6 @@ use super::session::Session;
 use super::setclientid::setclientid;
 use crate::cache::Promise;
 use crate::{Handle, Result};
-use client_calls::v4::delegreturn;
-use client_calls::v4::free_stateid;
-use client_calls::v4::test_stateid;
 
 /// A write delegation: while it is held, nobody else reads or writes the file.
 #[derive(Debug)]

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use client_calls::Principal;
 use proto::nfs4::{DelegationType, SHARE_ACCESS_READ, Stateid};
 
 use super::opening::Target;
 use crate::Handle;
 use crate::cache::Order;
-use client_calls::Principal;
 
 /// The most delegations held at once; the least recently used is returned for a new one.
 const MAX_DELEGATIONS: usize = 4096;

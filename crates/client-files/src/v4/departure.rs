@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use super::client::{Client, Inner};
 use client_calls::Connection;
+
+use super::client::{Client, Inner};
 
 /// The clients of this process.
 static CLIENTS: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());

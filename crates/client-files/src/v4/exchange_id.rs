@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use client_calls::v4::{Caller, Request, Wire};
 use proto::nfs4::{
     ArgOp, ClientId, EXCHGID_SUPP_MOVED_REFER, EXCHGID_USE_NON_PNFS, ExchangeId, ExchangeIdArgs, MinorVersion,
     StateProtect,
@@ -8,8 +9,6 @@ use proto::nfs4::{
 
 use super::identity::Identity;
 use crate::Result;
-use client_calls::v4::Wire;
-use client_calls::v4::{Caller, Request};
 
 /// The client id that a server assigned.
 #[derive(Debug, Clone, PartialEq, Eq)]

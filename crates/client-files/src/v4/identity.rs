@@ -1,9 +1,8 @@
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use proto::nfs4::Verifier;
-
 use client_calls::random;
+use proto::nfs4::Verifier;
 
 /// The client's identity at servers. Each mount is a client of its own, so that a mount that ends loses only its own
 /// state.

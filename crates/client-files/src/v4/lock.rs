@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use client_calls::v4::{Reply, Request, putfh};
 use proto::nfs4::{ArgOp, Lock, LockArgs, LockType, Locker, Putfh, ResOr, StateOwner, Stateid, Status};
 
 use super::client::Attempts;
@@ -10,9 +11,6 @@ use super::owner::Name;
 use super::session::Session;
 use crate::grant::{self, Grant, LockHolder};
 use crate::{Connection, Reason, Result};
-use client_calls::v4::Reply;
-use client_calls::v4::Request;
-use client_calls::v4::putfh;
 
 /// How often one lock is retried after its state was lost and recovered.
 const MAX_REPAIRS: u32 = 4;

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use client_calls::v4::{Request, putfh};
 use proto::nfs4::{ArgOp, LockType, Lockt, LocktArgs, Putfh, ResOr, StateOwner};
 
 use super::client::Attempts;
@@ -7,8 +8,6 @@ use super::held_locks::HeldLock;
 use super::open::is_forgotten;
 use super::open_file::OpenFile;
 use crate::{Reason, Result};
-use client_calls::v4::Request;
-use client_calls::v4::putfh;
 
 /// How often one test is retried because the server forgot the client.
 const MAX_REPAIRS: u32 = 4;

@@ -1,13 +1,12 @@
 use std::sync::Arc;
 
+use client_calls::v4::{Request, putfh};
 use proto::nfs4::{ArgOp, LockType, Locku, LockuArgs, Putfh, Res, Stateid};
 
 use super::held_locks::HeldLock;
 use super::open_file::{Held, OpenFile, is_about_state};
 use crate::Result;
 use crate::grant::LockHolder;
-use client_calls::v4::Request;
-use client_calls::v4::putfh;
 
 /// How often one unlock is retried after its state was lost and recovered.
 const MAX_REPAIRS: u32 = 4;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use client_calls::v4::{Reply, Request};
 use proto::nfs4::{
     ArgOp, Attribute, AttributeValue, FsLocation, Getattr, GetattrArgs, Lookup, Lookupp, Putfh, Putrootfh,
 };
@@ -9,8 +10,6 @@ use proto::nfs4::{
 use super::client::Client;
 use super::session::Session;
 use crate::{Error, Location, Reason, Result};
-use client_calls::v4::Reply;
-use client_calls::v4::Request;
 
 /// The most locations to return.
 const MAX_TOLD: usize = 8;

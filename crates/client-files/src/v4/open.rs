@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
 use buffer::Buffer;
+use client_calls::DirChange;
+use client_calls::v4::{Reply, Request, attributes, delegreturn, dir_change, putfh};
 use proto::nfs4::{
     ArgOp, CreateHow, Delegation, Getattr, GetattrArgs, Getfh, MinorVersion, Open, OpenArgs, OpenHow, OpenOk, Putfh,
     RESULT_CONFIRM, Res, SHARE_DENY_NONE, StateOwner, Stateid, Status, WANT_NO_DELEG, WANT_NO_PREFERENCE,
@@ -16,11 +18,6 @@ use super::opening::{Opening, Share, Target};
 use super::owner::Owner;
 use super::session::Session;
 use crate::{Entry, Error, Handle, Reason, Result};
-use client_calls::DirChange;
-use client_calls::v4::Reply;
-use client_calls::v4::Request;
-use client_calls::v4::delegreturn;
-use client_calls::v4::{attributes, dir_change, putfh};
 
 /// How often one OPEN is retried because the server forgot the client.
 const MAX_REPAIRS: u32 = 4;

@@ -1,13 +1,12 @@
 use std::sync::Arc;
 
+use client_calls::v4::{Request, putfh};
 use proto::nfs4::{ArgOp, OpenConfirm, OpenConfirmArgs, Putfh, Res, Stateid};
 
 use super::client::Client;
 use super::owner::Owner;
 use super::session::Session;
 use crate::{Handle, Result};
-use client_calls::v4::Request;
-use client_calls::v4::putfh;
 
 /// Confirms an owner that the server of 4.0 did not know (RFC 7530 §16.18).
 pub(super) async fn open_confirm(

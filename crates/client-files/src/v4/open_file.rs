@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use client_calls::v4::{Request, attributes, free_stateid, putfh, test_stateid};
 use proto::nfs4::{
     ArgOp, DelegationType, Getattr, GetattrArgs, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, StateOwner, Stateid,
     Status,
@@ -17,10 +18,6 @@ use super::owner::Owner;
 use super::session::Session;
 use crate::losses::{Guard, Kept, Losable};
 use crate::{Error, Handle, Reason, Result};
-use client_calls::v4::Request;
-use client_calls::v4::free_stateid;
-use client_calls::v4::test_stateid;
-use client_calls::v4::{attributes, putfh};
 
 /// How many sessions may be lost while one file is recovered.
 const MAX_LOSSES: u32 = 20;

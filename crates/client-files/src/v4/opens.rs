@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use client_calls::Principal;
 use proto::nfs4::SHARE_DENY_NONE;
 
 use super::open_file::OpenFile;
 use super::opening::Share;
 use super::owner::Owner;
-use client_calls::Principal;
 
 /// The most owners kept for reuse.
 const MAX_IDLE_OWNERS: usize = 1024;

@@ -20,6 +20,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use client_calls::core::Failure;
+use client_calls::v4::{Request, Wire, bind_conn_to_session, destroy_clientid, destroy_session};
 use proto::nfs4::{ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, SequenceArgs, SlotId, Status};
 use tokio::runtime;
 
@@ -34,12 +36,6 @@ use super::renewal;
 use super::session::{FAREWELL, Session};
 use super::setclientid::setclientid;
 use crate::{Error, Handle, Reason, Result};
-use client_calls::core::Failure;
-use client_calls::v4::Request;
-use client_calls::v4::Wire;
-use client_calls::v4::bind_conn_to_session;
-use client_calls::v4::destroy_clientid;
-use client_calls::v4::destroy_session;
 
 /// How often a step is retried while the server puts it off.
 const MAX_TRIES: u32 = 20;

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::client::{Client, Inner};
-use super::session::Session;
 use client_calls::now;
 use client_calls::v4::Request;
+
+use super::client::{Client, Inner};
+use super::session::Session;
 use proto::nfs4::{ArgOp, Attribute, AttributeValue, GetattrArgs, Putrootfh, Renew, RenewArgs, Status};
 
 use crate::{Lie, Reason, Result};

@@ -1,3 +1,5 @@
+use client_calls::now;
+use client_calls::v4::{Caller, Request, Wire};
 use proto::nfs4::{
     ArgOp, CALLBACK_PROGRAM, CallbackClient, NetAddr, ResOr, Setclientid, SetclientidArgs, SetclientidConfirm,
     SetclientidConfirmArgs, Status,
@@ -7,9 +9,6 @@ use proto::rpcbind::UniversalAddress;
 use super::identity::Identity;
 use super::session::Session;
 use crate::Result;
-use client_calls::now;
-use client_calls::v4::Wire;
-use client_calls::v4::{Caller, Request};
 
 /// The address of no listener: a server that cannot call back grants no delegations.
 const NOWHERE: NetAddr<'static> = NetAddr { netid: b"tcp", address: b"0.0.0.0.0.0" };

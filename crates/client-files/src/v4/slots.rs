@@ -7,11 +7,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use client_calls::now;
 use proto::nfs4::SlotId;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::error::Elapsed;
-
-use client_calls::now;
 
 /// The most slots that a client uses of one session.
 pub(super) const MAX_SLOTS: u32 = 1024;

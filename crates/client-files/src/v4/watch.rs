@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use client_calls::now;
+use client_calls::v4::{Request, getattr};
 use proto::nfs4::{
     SEQ_STATUS_ADMIN_STATE_REVOKED, SEQ_STATUS_BACKCHANNEL_FAULT, SEQ_STATUS_CB_PATH_DOWN,
     SEQ_STATUS_CB_PATH_DOWN_SESSION, SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED, SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED,
@@ -14,9 +16,6 @@ use super::client::Client;
 use super::recovery::upgrade;
 use super::session::Session;
 use crate::Result;
-use client_calls::now;
-use client_calls::v4::Request;
-use client_calls::v4::getattr;
 
 /// State was revoked; TEST_STATEID tells which.
 const REVOKED: u32 = SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use client_calls::Recorder;
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
@@ -20,7 +21,6 @@ use super::write::Author;
 use super::writer;
 use crate::Result;
 use crate::file::{Io, direct};
-use client_calls::Recorder;
 
 /// For how long a file's attributes are not looked up in their cache again; never longer than they are valid.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);

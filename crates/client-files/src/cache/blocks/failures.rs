@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
+use client_calls::Principal;
+
 use super::late_io::LateIo;
 use crate::{Error, Reason};
-use client_calls::Principal;
 
 /// The most users of one file whose errors are kept; beyond that the oldest error goes to the log.
 const MAX_USERS: usize = 16;

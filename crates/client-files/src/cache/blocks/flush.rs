@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
+use client_calls::FileChange;
 use tokio::time::Instant;
 use vfs::Stability;
 
 use super::series::Series;
 use super::state::State;
 use crate::{Error, Result, WriteVerifier, Written};
-use client_calls::FileChange;
 
 /// How often in a row a server may lose unstable data before WRITEs go to stable storage at once.
 const MAX_LOSSES: u32 = 4;

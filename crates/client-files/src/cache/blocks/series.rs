@@ -5,9 +5,8 @@
 //! same: the WRITE that is carried out first finds the file as it was known before, unless somebody else changed it in
 //! between. When all have ended, the file is as long as they and its earlier length make it.
 
-use vfs::{Attributes, Timestamp};
-
 use client_calls::{FileChange, FileVersion};
+use vfs::{Attributes, Timestamp};
 
 /// The WRITEs of a file from the first that is sent while none is under way to the end of the last.
 #[derive(Debug)]

@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
+use client_calls::FileVersion;
 use slab::Slab;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -27,7 +28,6 @@ use super::reader::Reader;
 use super::series::Series;
 use crate::cache::order::Order;
 use crate::{Error, Handle, WriteVerifier};
-use client_calls::FileVersion;
 
 /// How many recently used blocks one eviction spares. When all were used, the oldest is evicted nonetheless.
 const MAX_SPARED: usize = 64;

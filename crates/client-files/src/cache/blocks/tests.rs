@@ -1,5 +1,6 @@
 //! The state of all blocks, driven by hand: the server is a vector of bytes, without sockets, tasks and clock.
 
+use client_calls::{FileChange, FileVersion};
 use proto::nfs3;
 use tokio::time::Instant;
 use vfs::{Attributes, FileKind, Stability};
@@ -10,7 +11,6 @@ use super::read::{Job, Progress, Then};
 use super::state::State;
 use super::write::Author;
 use crate::{Caching, Error, Handle, HitsMisses, Reason, Sizes, Status, WriteVerifier, Written};
-use client_calls::{FileChange, FileVersion};
 
 mod lens;
 mod others;

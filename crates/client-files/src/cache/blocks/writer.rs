@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use client_calls::core::Failure;
+use client_calls::{FileChange, Principal};
 use tokio::runtime::Handle as Runtime;
 use tokio::time::{Instant, timeout_at};
 use vfs::Stability;
@@ -12,8 +14,6 @@ use super::late_io::LateIo;
 use crate::file::Io;
 use crate::v4::Told;
 use crate::{Error, Mount, Reason, Result, Written};
-use client_calls::core::Failure;
-use client_calls::{FileChange, Principal};
 
 pub(super) fn start(runtime: &Runtime, mount: &Mount, file: u32) {
     let writer = Writer { mount: mount.clone(), file, is_over: false };
