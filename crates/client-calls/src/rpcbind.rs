@@ -149,6 +149,7 @@ impl Service {
 }
 
 /// The addresses of a host that the options allow.
+#[doc(hidden)]
 pub async fn resolve(host: &str, server: &Arc<str>, options: &Options) -> Result<Vec<IpAddr>> {
     let failed = |source| Error::new(server, "resolve", Reason::Resolve(source));
     let found = tokio::net::lookup_host((host, 0)).await.map_err(failed)?.map(|address| address.ip());

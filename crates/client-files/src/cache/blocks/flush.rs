@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use client_calls::FileChange;
 use tokio::time::Instant;
 use vfs::Stability;
 
+use super::batch::{Batch, Piece};
 use super::series::Series;
 use super::state::State;
 use crate::{Error, Result, WriteVerifier, Written};
@@ -27,22 +28,6 @@ pub(super) enum Action {
     Wait(Option<Instant>),
     /// End: nothing is dirty.
     End,
-}
-
-/// Adjacent changes that one WRITE carries. The data is a copy, because the block may be changed again meanwhile.
-#[derive(Debug)]
-pub(super) struct Batch {
-    pieces: Vec<Piece>,
-    pub(super) offset: u64,
-    pub(super) data: Bytes,
-    pub(super) stability: Stability,
-}
-
-#[derive(Debug, Clone)]
-struct Piece {
-    slot: u32,
-    index: u64,
-    part: Range<u32>,
 }
 
 impl State {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use client_calls::Principal;
 
-use super::flush::Batch;
+use super::batch::Batch;
 use crate::Error;
 
 /// The open file through which dirty data is written later. It keeps the cache's state from knowing files and mounts.

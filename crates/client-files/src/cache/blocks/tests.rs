@@ -5,8 +5,9 @@ use proto::nfs3;
 use tokio::time::Instant;
 use vfs::{Attributes, FileKind, Stability};
 
+use super::batch::Batch;
 use super::config::Config;
-use super::flush::{Action, Batch};
+use super::flush::Action;
 use super::read::{Job, Progress, Then};
 use super::state::State;
 use super::write::Author;

@@ -9,7 +9,8 @@ use tokio::runtime::Handle as Runtime;
 use tokio::time::{Instant, timeout_at};
 use vfs::Stability;
 
-use super::flush::{Action, Batch};
+use super::batch::Batch;
+use super::flush::Action;
 use super::late_io::LateIo;
 use crate::file::Io;
 use crate::v4::Told;
