@@ -20,6 +20,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::callback;
 use super::client::{Client, Inner};
 use super::identity::CalledAt;
+use super::listening::Listening;
 
 /// The most connections of the server. A new one closes the oldest, because a restarted server does not know its old
 /// ones.
@@ -36,16 +37,6 @@ pub(super) struct CallbackListener {
     /// The only address that may connect.
     server: IpAddr,
     called_at: CalledAt,
-}
-
-/// The task that accepts connections; dropping this ends it.
-#[derive(Debug)]
-pub(super) struct Listening(AbortHandle);
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl CallbackListener {

@@ -1,30 +1,27 @@
 use std::future::Future;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use client_calls::core::{Failure, Transport};
+use client_calls::core::Failure;
 use client_calls::v4::{Caller, Reply, Request, Wire};
-use client_calls::{Connection, Principal, now};
+use client_calls::{Connection, Principal};
 use proto::nfs4::{MinorVersion, SequenceOk, Status};
 use tokio::sync::Mutex;
 
 use super::back_slots::Callbacks;
 use super::cached_files::CachedFiles;
-use super::callback_listener::{CallbackListener, Listening};
 use super::delegations::Delegations;
-use super::departure;
 use super::handled_flags::Watch;
 use super::identity::Identity;
+use super::listening::Listening;
 use super::offloads::Offloads;
 use super::opens::Opens;
-use super::recovery::Recovery;
+use super::registration::Recovery;
 use super::session::{Channel, DATA_OVERHEAD_BYTES, DATA_UNIT_BYTES, FAREWELL, Session};
 use super::slots::Taken;
-use super::unused::Unused;
 use crate::patience::Patience;
-use crate::{Error, Lie, Options, Reason, Result, Version};
+use crate::{Error, Lie, Reason, Result};
 
 /// How often one call is tried because the session was lost, the connection was not bound, or the server was not ready.
 const MAX_ATTEMPTS: u32 = 16;
@@ -59,9 +56,9 @@ pub(super) struct Inner {
     pub(super) minor: MinorVersion,
     /// With the client's own credentials, for calls about its identity, its session and its lease (RFC 8881 §2.10.8.3).
     pub(super) connections: Arc<[Connection]>,
-    turn: AtomicUsize,
+    pub(super) turn: AtomicUsize,
     pub(super) identity: Identity,
-    session: RwLock<Arc<Session>>,
+    pub(super) session: RwLock<Arc<Session>>,
     /// Locked while a new session is made.
     pub(super) recovery: Mutex<Recovery>,
     pub(super) opens: Opens,
@@ -71,7 +68,7 @@ pub(super) struct Inner {
     pub(super) uses_write_delegations: bool,
     pub(super) callbacks: Arc<Callbacks>,
     /// The callback port for a 4.0 server, if it may call.
-    listening: OnceLock<Listening>,
+    pub(super) listening: OnceLock<Listening>,
     pub(super) offloads: Offloads,
     /// Whether the client has begun to close.
     pub(super) is_leaving: AtomicBool,
@@ -84,7 +81,7 @@ pub(super) struct Inner {
     /// The lease time, once the server reported it.
     pub(super) lease: OnceLock<Duration>,
     /// The mount that caches the files' data and attributes, if any.
-    mounted: OnceLock<Weak<dyn CachedFiles>>,
+    pub(super) mounted: OnceLock<Weak<dyn CachedFiles>>,
 }
 
 /// Why a request was not carried out; each variant has its own recovery.
@@ -103,63 +100,6 @@ pub(super) enum Trouble {
 }
 
 impl Client {
-    /// Connects to `address`, makes the client known and creates a session. Errors name the server `server`. The tasks
-    /// that renew the lease and answer callbacks run on the current runtime.
-    ///
-    /// # Errors
-    /// [`Reason::Connect`]; [`Reason::NeedsStream`] for another transport; the server's status, such as
-    /// MINOR_VERS_MISMATCH when it does not support `minor`.
-    pub async fn connect(address: SocketAddr, server: &str, minor: MinorVersion, options: &Options) -> Result<Client> {
-        let server: Arc<str> = server.into();
-        if options.transport != Transport::Stream {
-            return Err(Error::new(&server, "connect", Reason::NeedsStream(Version::V4(minor))));
-        }
-        let count = options.connections.clamp(1, Options::MAX_CONNECTIONS);
-        let mut connections = Vec::with_capacity(count);
-        for _ in 0..count {
-            connections.push(Connection::connect(address, &server, options).await?);
-        }
-        let slots = u32::try_from(options.max_pending.saturating_mul(count)).unwrap_or(u32::MAX);
-        let listener = listen(address, &server, minor, options).await?;
-        let identity = Identity::new(listener.as_ref().map(CallbackListener::called_at));
-        let wire = Wire { connection: &connections[0], minor };
-        let (session, recovery) = Recovery::start(&wire, &identity, slots).await?;
-        let inner = Inner {
-            server,
-            minor,
-            connections: connections.into(),
-            turn: AtomicUsize::new(0),
-            identity,
-            session: RwLock::new(Arc::new(session)),
-            recovery: Mutex::new(recovery),
-            opens: Opens::default(),
-            watch: Watch::default(),
-            delegations: Delegations::new(now),
-            uses_delegations: options.uses_delegations,
-            uses_write_delegations: options.uses_write_delegations,
-            callbacks: Arc::default(),
-            listening: OnceLock::new(),
-            offloads: Offloads::default(),
-            is_leaving: AtomicBool::new(false),
-            has_left: AtomicBool::new(false),
-            is_gone: AtomicBool::new(false),
-            slots,
-            lease: OnceLock::new(),
-            mounted: OnceLock::new(),
-        };
-        let client = Client::of(Arc::new(inner));
-        departure::enter(Arc::downgrade(&client.0));
-        if let Some(listener) = listener {
-            // Nobody else sets it.
-            let _ = client.0.listening.set(listener.serve(Arc::downgrade(&client.0)));
-        }
-        let unused = Unused::new(client);
-        match unused.client().begin().await {
-            Ok(()) => Ok(unused.keep()),
-            Err(error) => Err(unused.leave_after(error).await),
-        }
-    }
-
     /// The client with its own credentials.
     pub(super) fn of(inner: Arc<Inner>) -> Client {
         let connections = Arc::clone(&inner.connections);
@@ -374,19 +314,6 @@ impl Client {
         channel.slots.aim(ok.target_highest_slot);
         self.look_after(session, ok.status_flags);
     }
-}
-
-/// Opens the callback port for a 4.0 server, if the options set one and delegations are used.
-async fn listen(
-    server: SocketAddr,
-    name: &Arc<str>,
-    minor: MinorVersion,
-    options: &Options,
-) -> Result<Option<CallbackListener>> {
-    let is_of_use = !minor.has_sessions() && options.uses_delegations;
-    let Some(address) = options.callback_address.filter(|_| is_of_use) else { return Ok(None) };
-    let listener = CallbackListener::bind(address, server).await;
-    listener.map(Some).map_err(|source| Error::new(name, "SETCLIENTID", Reason::Callbacks { address, source }))
 }
 
 impl Caller for Client {

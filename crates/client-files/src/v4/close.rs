@@ -5,9 +5,10 @@ use proto::nfs4::{ArgOp, Close, CloseArgs, Putfh, Res, Stateid};
 
 use super::client::Client;
 use super::locku::unlock_all;
-use super::open_file::{OpenFile, is_about_state};
+use super::open_file::OpenFile;
 use super::owner::Owner;
 use super::session::Session;
+use super::verdicts::is_about_state;
 use crate::{Handle, Result};
 
 /// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2). It releases the locks first, which some servers require.

@@ -7,9 +7,9 @@ use proto::nfs4::{CbRecallAnyArgs, RECALL_ANY_READ_DELEGATION, RECALL_ANY_WRITE_
 
 use super::client::Client;
 use super::delegations::{Delegation, Kind};
-use super::open_file::is_session_lost;
 use super::session::Session;
 use super::setclientid::setclientid;
+use super::verdicts::is_session_lost;
 use crate::cache::Promise;
 use crate::{Handle, Result};
 

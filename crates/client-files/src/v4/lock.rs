@@ -6,9 +6,10 @@ use proto::nfs4::{ArgOp, Lock, LockArgs, LockType, Locker, Putfh, ResOr, StateOw
 use super::client::Attempts;
 use super::held_locks::{HeldLock, HeldLocks};
 use super::locku::unlock;
-use super::open_file::{Held, OpenFile, decides_nothing, is_about_state};
+use super::open_file::{Held, OpenFile};
 use super::owner::Name;
 use super::session::Session;
+use super::verdicts::{decides_nothing, is_about_state};
 use crate::grant::{self, Grant, LockHolder};
 use crate::{Connection, Reason, Result};
 

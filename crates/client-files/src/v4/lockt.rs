@@ -5,8 +5,8 @@ use proto::nfs4::{ArgOp, LockType, Lockt, LocktArgs, Putfh, ResOr, StateOwner};
 
 use super::client::Attempts;
 use super::held_locks::HeldLock;
-use super::open::is_forgotten;
 use super::open_file::OpenFile;
+use super::verdicts::is_forgotten;
 use crate::{Reason, Result};
 
 /// How often one test is retried because the server forgot the client.

@@ -4,7 +4,8 @@ use client_calls::v4::{Request, putfh};
 use proto::nfs4::{ArgOp, LockType, Locku, LockuArgs, Putfh, Res, Stateid};
 
 use super::held_locks::HeldLock;
-use super::open_file::{Held, OpenFile, is_about_state};
+use super::open_file::{Held, OpenFile};
+use super::verdicts::is_about_state;
 use crate::Result;
 use crate::grant::LockHolder;
 

@@ -6,10 +6,10 @@
 //! as a server that copies from another server does.
 //!
 //! # Files that use each other
-//! `client.rs`, `recovery.rs`, `watch.rs` and `renewal.rs`, the open files (`open*.rs`, `close.rs`, `lock*.rs`), the
-//! answers to callbacks (`callback*.rs`, `cb_getattr.rs`), `departure.rs` and `unused.rs` use each other. A call that
-//! loses its session makes the client recover, recovery reopens and locks the client's files again, and these send
-//! calls. The tables and types that all of them keep depend on none of them.
+//! `client.rs`, `opens.rs`, `open.rs`, `open_file.rs`, `open_confirm.rs`, `close.rs`, `lock.rs` and `locku.rs` use each
+//! other. A client knows its open files, so that it can reclaim them after a restart of the server, and each open file
+//! sends its requests through its client. Everything else that the client keeps depends on none of them. By methods of
+//! `Client`, `client.rs` reaches `recovery.rs` and `watch.rs` too: a call that loses its session recovers the client.
 
 mod back_slots;
 mod cached_files;
@@ -19,6 +19,7 @@ mod cb_getattr;
 mod changes;
 mod client;
 mod close;
+mod connect;
 mod copy;
 mod create;
 mod create_session;
@@ -30,6 +31,7 @@ mod handled_flags;
 mod held_locks;
 mod holdings;
 mod identity;
+mod listening;
 mod lock;
 mod lockt;
 mod locku;
@@ -45,11 +47,13 @@ mod opens;
 mod owner;
 mod read;
 mod recovery;
+mod registration;
 mod renewal;
 mod session;
 mod setclientid;
 mod slots;
 mod unused;
+mod verdicts;
 mod watch;
 
 pub use client::Client;
@@ -57,6 +61,7 @@ pub use delegations::Kind;
 pub use departure::leave_servers;
 pub use proto::nfs4::{MinorVersion, Stateid};
 pub(crate) use unused::Unused;
+pub(crate) use verdicts::is_about_state;
 
 pub(crate) use cached_files::CachedFiles;
 pub(crate) use changes::{remove, rename, rmdir, setattr, setattr_as};
@@ -65,7 +70,7 @@ pub(crate) use create::create;
 pub(crate) use held_locks::{HeldLock, HeldLocks};
 pub(crate) use holdings::Holdings;
 pub(crate) use null::null;
-pub(crate) use open_file::{OpenFile, is_about_state};
+pub(crate) use open_file::OpenFile;
 pub(crate) use opening::{Opening, Share, Target};
 pub(crate) use read::read;
 

@@ -5,7 +5,7 @@ use client_calls::DirChange;
 use client_calls::v4::{Reply, Request, attributes, delegreturn, dir_change, putfh};
 use proto::nfs4::{
     ArgOp, CreateHow, Delegation, Getattr, GetattrArgs, Getfh, MinorVersion, Open, OpenArgs, OpenHow, OpenOk, Putfh,
-    RESULT_CONFIRM, Res, SHARE_DENY_NONE, StateOwner, Stateid, Status, WANT_NO_DELEG, WANT_NO_PREFERENCE,
+    RESULT_CONFIRM, Res, SHARE_DENY_NONE, StateOwner, Stateid, WANT_NO_DELEG, WANT_NO_PREFERENCE,
 };
 use tokio::sync::oneshot;
 use vfs::{CreateMode, SetAttributes};
@@ -13,11 +13,12 @@ use vfs::{CreateMode, SetAttributes};
 use super::client::{Attempts, Client};
 use super::delegations::{Grant, Kind};
 use super::open_confirm::open_confirm;
-use super::open_file::{OpenFile, is_session_lost};
+use super::open_file::OpenFile;
 use super::opening::{Opening, Share, Target};
 use super::owner::Owner;
 use super::session::Session;
-use crate::{Entry, Error, Handle, Reason, Result};
+use super::verdicts::{is_forgotten, is_session_lost};
+use crate::{Entry, Handle, Reason, Result};
 
 /// How often one OPEN is retried because the server forgot the client.
 const MAX_REPAIRS: u32 = 4;
@@ -88,11 +89,6 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
             }
         }
     }
-}
-
-/// Whether the client must make itself known again (RFC 7530 §9.6.2, §9.6.3).
-pub(super) fn is_forgotten(error: &Error) -> bool {
-    matches!(error.v4_status(), Some(Status::StaleStateid | Status::StaleClientid | Status::Expired))
 }
 
 async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Result<(Stateid, Entry, DirChange)> {

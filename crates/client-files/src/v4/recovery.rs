@@ -15,27 +15,24 @@
 //!
 //! Connections take turns, lost ones left out. A stream that replaces another one is bound to the session.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use client_calls::core::Failure;
 use client_calls::v4::{Request, Wire, bind_conn_to_session, destroy_clientid, destroy_session};
-use proto::nfs4::{ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, SequenceArgs, SlotId, Status};
+use proto::nfs4::{ArgOp, ReclaimComplete, ReclaimCompleteArgs, SequenceArgs, SlotId, Status};
 use tokio::runtime;
 
 use super::callback;
 use super::client::{Client, Inner, Trouble};
-use super::create_session::create_session;
-use super::delegations::Kind;
-use super::exchange_id::{Known, exchange_id};
-use super::identity::Identity;
-use super::open_file::{decides_nothing, is_lost_again, is_session_lost};
+use super::exchange_id::exchange_id;
+use super::registration::Recovery;
 use super::renewal;
 use super::session::{FAREWELL, Session};
 use super::setclientid::setclientid;
-use crate::{Error, Handle, Reason, Result};
+use super::verdicts::{is_lost_again, is_session_lost};
+use crate::{Reason, Result};
 
 /// How often a step is retried while the server puts it off.
 const MAX_TRIES: u32 = 20;
@@ -43,89 +40,6 @@ const MAX_TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(250);
 /// The poll interval of a closing client while requests are under way.
 const LEAVING_PAUSE: Duration = Duration::from_millis(20);
-
-/// What the next session requires.
-#[derive(Debug)]
-pub(super) struct Recovery {
-    /// The client id and the sequence id of the next CREATE_SESSION; none in 4.0.
-    known: Option<Known>,
-    /// The server's scope, whose servers share client ids; none in 4.0.
-    scope: Option<Vec<u8>>,
-    /// Whether the server forgot the client, and was not yet told that all is reclaimed.
-    pub(super) must_reclaim: bool,
-    /// Whether state may be reclaimed: not at another server (RFC 8881 §8.4.2.1).
-    is_same_server: bool,
-    /// The delegations to reclaim with their files.
-    claims: HashMap<Handle, Kind>,
-}
-
-impl Recovery {
-    /// Makes the client known and creates its first session.
-    pub(super) async fn start(wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<(Session, Recovery)> {
-        let mut recovery =
-            Recovery { known: None, scope: None, must_reclaim: false, is_same_server: true, claims: HashMap::new() };
-        match recovery.new_client(wire, identity, slots).await {
-            Ok(session) => Ok((session, recovery)),
-            Err(error) => Err(recovery.leave_after(wire, error).await),
-        }
-    }
-
-    /// Destroys a client id that got no session because of `error`, unless the server does not answer.
-    async fn leave_after(self, wire: &Wire<'_>, error: Error) -> Error {
-        if !decides_nothing(&error)
-            && let Some(known) = self.known
-        {
-            // The server drops it with the lease at the latest.
-            let _ = tokio::time::timeout(FAREWELL, destroy_clientid(wire, known.client)).await;
-        }
-        error
-    }
-
-    async fn new_client(&mut self, wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<Session> {
-        self.known = None;
-        let mut tries = 0;
-        loop {
-            match self.new_client_once(wire, identity, slots).await {
-                // A server that restarts between the two calls does not know the client id from the first.
-                Err(error)
-                    if matches!(error.v4_status(), Some(Status::Delay | Status::StaleClientid))
-                        && tries < MAX_TRIES =>
-                {
-                    tries += 1;
-                    tokio::time::sleep(PAUSE).await;
-                }
-                other => return other,
-            }
-        }
-    }
-
-    async fn new_client_once(&mut self, wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<Session> {
-        if wire.minor == MinorVersion::V0 {
-            return setclientid(wire, identity).await;
-        }
-        let known = exchange_id(wire, identity).await?;
-        self.is_same_server = self.scope.as_ref().is_none_or(|earlier| *earlier == known.server.scope);
-        let known = self.known.insert(known);
-        let session = create_session(wire, known, slots).await?;
-        known.sequence = known.sequence.wrapping_add(1);
-        self.scope = Some(known.server.scope.clone());
-        Ok(session)
-    }
-
-    /// Creates another session of the same client; `None` if the server no longer knows the client.
-    async fn new_session(&mut self, wire: &Wire<'_>, slots: u32) -> Result<Option<Session>> {
-        let Some(known) = &mut self.known else { return Ok(None) };
-        match create_session(wire, known, slots).await {
-            Ok(session) => {
-                known.sequence = known.sequence.wrapping_add(1);
-                Ok(Some(session))
-            }
-            // An unexpected sequence id is as bad as an unknown client: both start over.
-            Err(error) if matches!(error.v4_status(), Some(Status::StaleClientid | Status::SeqMisordered)) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-}
 
 impl Client {
     /// Starts the background tasks, and reports that there is nothing to reclaim (RFC 8881 §18.51.3).
