@@ -4,14 +4,14 @@ use proto::nlm::{LockArgs, Status, Version};
 use state::{NlmMode, NlmOutcome};
 
 use super::file::{Purpose, lockable};
-use super::refusal::{Outcome, Refusal};
+use super::refusal::{NlmResult, Refusal};
 use super::waits::{Wait, WaitId};
 use super::wanted::Wanted;
 use crate::node::CallContext;
 use crate::remote::Remote;
 
 /// Locks a range. A client that must wait is later told by a message if `by_message`, else by a call.
-pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offset>, by_message: bool) -> Outcome {
+pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offset>, by_message: bool) -> NlmResult {
     let purpose = if args.exclusive { Purpose::Exclusive } else { Purpose::Shared };
     let file = lockable(cx, args.lock.file.0, purpose)?;
     let wanted = Wanted::new::<V>(cx, &args.lock, file, args.exclusive)?;
@@ -35,7 +35,7 @@ pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offs
 }
 
 /// Takes the lock, or waits for it as `id`. It replaces the owner's earlier waits in the range.
-fn take(cx: &CallContext<'_>, wanted: &Wanted, mode: NlmMode<'_>, id: Option<WaitId>) -> Outcome {
+fn take(cx: &CallContext<'_>, wanted: &Wanted, mode: NlmMode<'_>, id: Option<WaitId>) -> NlmResult {
     let outcome = cx.server.state.nlm_lock(cx.request.now, &wanted.lock(), mode);
     let kept = id.filter(|_| outcome == Ok(NlmOutcome::Blocked));
     if outcome.is_ok() {

@@ -17,7 +17,7 @@ pub(super) enum Refusal {
 }
 
 /// The result of a procedure.
-pub(super) type Outcome = Result<Status, Refusal>;
+pub(super) type NlmResult = Result<Status, Refusal>;
 
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Refusal {
@@ -78,17 +78,17 @@ fn in_version<V: Version>(status: Status) -> Status {
 }
 
 /// The reply of LOCK, CANCEL and UNLOCK.
-pub(super) fn res<V: Version>(cookie: NetObj<'_>, outcome: Outcome) -> Result<Res<'_>, Stop> {
+pub(super) fn res<V: Version>(cookie: NetObj<'_>, outcome: NlmResult) -> Result<Res<'_>, Stop> {
     Ok(Res { cookie, status: status::<V>(outcome)? })
 }
 
 /// The reply of SHARE and UNSHARE.
-pub(super) fn share_res<V: Version>(cookie: NetObj<'_>, outcome: Outcome) -> Result<ShareOk<'_>, Stop> {
+pub(super) fn share_res<V: Version>(cookie: NetObj<'_>, outcome: NlmResult) -> Result<ShareOk<'_>, Stop> {
     Ok(ShareOk { cookie, status: status::<V>(outcome)?, sequence: 0 })
 }
 
 /// The status for the result of a procedure.
-pub(super) fn status<V: Version>(outcome: Outcome) -> Result<Status, Stop> {
+pub(super) fn status<V: Version>(outcome: NlmResult) -> Result<Status, Stop> {
     match outcome {
         Ok(status) | Err(Refusal::Status(status)) => Ok(in_version::<V>(status)),
         Err(Refusal::Defer) => Err(Stop::Defer),

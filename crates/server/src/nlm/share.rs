@@ -4,11 +4,11 @@ use proto::nlm::{ShareAccess as Does, ShareArgs, ShareMode, Status, Version};
 use state::{NlmShareArgs, ShareAccess, ShareDeny};
 
 use super::file::{Purpose, lockable};
-use super::refusal::Outcome;
+use super::refusal::NlmResult;
 use super::wanted::{host, owner};
 use crate::node::CallContext;
 
-pub(super) fn share<V: Version>(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> Outcome {
+pub(super) fn share<V: Version>(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> NlmResult {
     let share = &args.share;
     let access = access(share.access);
     let writes = access.is_some_and(ShareAccess::writes);

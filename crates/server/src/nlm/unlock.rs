@@ -3,11 +3,11 @@
 use proto::nlm::{Status, UnlockArgs, Version};
 
 use super::file::locked;
-use super::refusal::{Outcome, Refusal};
+use super::refusal::{NlmResult, Refusal};
 use super::wanted::Wanted;
 use crate::node::CallContext;
 
-pub(super) fn unlock<V: Version>(cx: &CallContext<'_>, args: &UnlockArgs<'_, V::Offset>) -> Outcome {
+pub(super) fn unlock<V: Version>(cx: &CallContext<'_>, args: &UnlockArgs<'_, V::Offset>) -> NlmResult {
     let file = locked(cx, args.lock.file.0)?;
     let wanted = Wanted::new::<V>(cx, &args.lock, file, false)?;
     let (state, now) = (&cx.server.state, cx.request.now);

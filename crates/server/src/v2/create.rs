@@ -6,11 +6,11 @@
 use proto::nfs2::{CreateArgs, DirOpOk, Sattr};
 use vfs::{Access, Entry, Error, FileKind, NewNode, Place, SetAttributes};
 
-use super::{Outcome, convert};
+use super::{Nfs2Result, convert};
 use crate::make;
 use crate::node::{CallContext, Node};
 
-pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<DirOpOk> {
+pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Nfs2Result<DirOpOk> {
     let dir = cx.node(&args.place.dir.0)?;
     let set = convert::set_attributes(&args.attributes)?;
     let made = match special(&args.attributes)? {
@@ -23,7 +23,7 @@ pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<Dir
 }
 
 /// The special file that the mode requests, or `None` for a regular file.
-fn special(sattr: &Sattr) -> Outcome<Option<NewNode<'static>>> {
+fn special(sattr: &Sattr) -> Nfs2Result<Option<NewNode<'static>>> {
     let Some(kind) = sattr.mode.and_then(convert::kind) else { return Ok(None) };
     Ok(match (kind, sattr.size) {
         (FileKind::Regular, _) => None,
@@ -38,13 +38,13 @@ fn special(sattr: &Sattr) -> Outcome<Option<NewNode<'static>>> {
 }
 
 /// The size is a device number here, so it is not set.
-fn make_special(dir: &Node<'_>, place: Place<'_>, (node, set): (NewNode<'_>, &SetAttributes)) -> Outcome<Entry> {
+fn make_special(dir: &Node<'_>, place: Place<'_>, (node, set): (NewNode<'_>, &SetAttributes)) -> Nfs2Result<Entry> {
     make::node(dir, place, node, &SetAttributes { size_bytes: None, ..*set })
 }
 
 /// A client that opens a device or a FIFO for writing may send CREATE without its kind. It gets the existing file if it
 /// may write to it.
-fn take_or_make(dir: &Node<'_>, args: &CreateArgs<'_>, set: &SetAttributes) -> Outcome<Entry> {
+fn take_or_make(dir: &Node<'_>, args: &CreateArgs<'_>, set: &SetAttributes) -> Nfs2Result<Entry> {
     let (name, attributes) = (args.place.name, dir.attributes()?);
     let names_kind = args.attributes.mode.is_some_and(|mode| mode & convert::KIND_MASK != 0);
     dir.require_searchable(&attributes)?;

@@ -2,10 +2,10 @@
 
 use proto::nfs2::{Fattr, GetattrArgs};
 
-use super::{Outcome, convert};
+use super::{Nfs2Result, convert};
 use crate::node::CallContext;
 
-pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Outcome<Fattr> {
+pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Nfs2Result<Fattr> {
     let node = cx.node(&args.file.0)?;
     let attributes = node.true_attributes(&node.attributes()?)?;
     Ok(convert::fattr(&node, &attributes))

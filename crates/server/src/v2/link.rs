@@ -2,11 +2,11 @@
 
 use proto::nfs2::LinkArgs;
 
-use super::Outcome;
+use super::Nfs2Result;
 use crate::link;
 use crate::node::CallContext;
 
-pub(super) fn link(cx: &CallContext<'_>, args: &LinkArgs<'_>) -> Outcome<()> {
+pub(super) fn link(cx: &CallContext<'_>, args: &LinkArgs<'_>) -> Nfs2Result<()> {
     let (file, dir) = (cx.node(&args.file.0)?, cx.node(&args.link.dir.0)?);
     link::link(&file, &dir, args.link.name)
 }

@@ -3,10 +3,10 @@
 use proto::nfs2::{DirOpOk, LookupArgs};
 use vfs::Entry;
 
-use super::{Outcome, convert};
+use super::{Nfs2Result, convert};
 use crate::node::CallContext;
 
-pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Outcome<DirOpOk> {
+pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Nfs2Result<DirOpOk> {
     let dir = cx.node(&args.what.dir.0)?;
     let (file, attributes) = cx.look_up(&dir, &dir.attributes()?, args.what.name)?;
     Ok(convert::dir_op_ok(&file, &Entry { handle: file.handle, attributes }))

@@ -3,12 +3,12 @@
 use proto::nfs2::{CreateArgs, DirOpOk};
 use vfs::{NewNode, SetAttributes};
 
-use super::{Outcome, convert};
+use super::{Nfs2Result, convert};
 use crate::make;
 use crate::node::CallContext;
 
 /// A directory's size cannot be set, so the client's value is ignored.
-pub(super) fn mkdir(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<DirOpOk> {
+pub(super) fn mkdir(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Nfs2Result<DirOpOk> {
     let dir = cx.node(&args.place.dir.0)?;
     let set = SetAttributes { size_bytes: None, ..convert::set_attributes(&args.attributes)? };
     let made = make::make(&dir, dir.attributes(), args.place.name, |dir, place| {

@@ -33,7 +33,7 @@ use crate::node::CallContext;
 pub(crate) use cookies::CookieJar;
 
 /// The result of a procedure. Failures of this version carry only a status.
-type Outcome<T> = Result<T, Fault>;
+type Nfs2Result<T> = Result<T, Fault>;
 
 /// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
@@ -70,14 +70,14 @@ fn answer<'a, A: Decode<'a>, T: Encode>(
     cx: &CallContext<'_>,
     mut from: Decoder<'a>,
     output: &mut Output,
-    procedure: impl FnOnce(&CallContext<'_>, &A) -> Outcome<T>,
+    procedure: impl FnOnce(&CallContext<'_>, &A) -> Nfs2Result<T>,
 ) -> Result<(), Stop> {
     let outcome = procedure(cx, &A::decode(&mut from)?);
     finish(outcome, output)
 }
 
 /// Appends the result of a procedure.
-fn finish<T: Encode>(outcome: Outcome<T>, output: &mut Output) -> Result<(), Stop> {
+fn finish<T: Encode>(outcome: Nfs2Result<T>, output: &mut Output) -> Result<(), Stop> {
     let reply = match outcome {
         Ok(ok) => Res::Ok(ok),
         Err(Fault::Defer) => return Err(Stop::Defer),

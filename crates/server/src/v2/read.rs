@@ -5,7 +5,7 @@ use proto::nfs2::{MAX_DATA_BYTES, ReadArgs, ReadHead, Status};
 use state::AccessKind;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Outcome, convert, finish};
+use super::{Nfs2Result, convert, finish};
 use crate::fault::Stop;
 use crate::node::CallContext;
 use crate::transfer;
@@ -17,11 +17,11 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
     let args = ReadArgs::decode(&mut from)?;
     match read(cx, &args, output) {
         Ok(()) => Ok(()),
-        Err(fault) => finish(Outcome::<()>::Err(fault), output),
+        Err(fault) => finish(Nfs2Result::<()>::Err(fault), output),
     }
 }
 
-fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
+fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Nfs2Result<()> {
     let node = cx.node(&args.file.0)?;
     node.require_unreserved(AccessKind::Read)?;
     let open = transfer::open_for_read(&node)?;

@@ -8,7 +8,7 @@ use vfs::{Attributes, Detail, DirEntry, Error};
 use xdr::{Decode, Decoder, Encode, Encoder, Hole};
 
 use super::cookies::{DirKey, as_short};
-use super::{Outcome, convert, finish};
+use super::{Nfs2Result, convert, finish};
 use crate::fault::{Fault, Stop};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
@@ -23,12 +23,12 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
         Ok(()) => Ok(()),
         Err(fault) => {
             output.bytes.truncate(start);
-            finish(Outcome::<()>::Err(fault), output)
+            finish(Nfs2Result::<()>::Err(fault), output)
         }
     }
 }
 
-fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<()> {
+fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Nfs2Result<()> {
     let dir = cx.node(&args.dir.0)?;
     let attributes = dir.attributes()?;
     let part = Part { cookie: long_cookie(&dir, &attributes, args.cookie)?, detail: Detail::Names };

@@ -2,11 +2,11 @@
 
 use proto::nfs2::RemoveArgs;
 
-use super::Outcome;
+use super::Nfs2Result;
 use crate::node::CallContext;
 use crate::unlink;
 
-pub(super) fn remove(cx: &CallContext<'_>, args: &RemoveArgs<'_>) -> Outcome<()> {
+pub(super) fn remove(cx: &CallContext<'_>, args: &RemoveArgs<'_>) -> Nfs2Result<()> {
     let dir = cx.node(&args.object.dir.0)?;
     unlink::remove(&dir, dir.attributes(), args.object.name)
 }

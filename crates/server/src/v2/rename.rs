@@ -2,11 +2,11 @@
 
 use proto::nfs2::RenameArgs;
 
-use super::Outcome;
+use super::Nfs2Result;
 use crate::node::CallContext;
 use crate::unlink;
 
-pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Outcome<()> {
+pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Nfs2Result<()> {
     let (from, to) = (cx.node(&args.from.dir.0)?, cx.node(&args.to.dir.0)?);
     unlink::rename((&from, args.from.name), (&to, args.to.name))
 }

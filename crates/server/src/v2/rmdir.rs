@@ -2,11 +2,11 @@
 
 use proto::nfs2::RmdirArgs;
 
-use super::Outcome;
+use super::Nfs2Result;
 use crate::node::CallContext;
 use crate::unlink;
 
-pub(super) fn rmdir(cx: &CallContext<'_>, args: &RmdirArgs<'_>) -> Outcome<()> {
+pub(super) fn rmdir(cx: &CallContext<'_>, args: &RmdirArgs<'_>) -> Nfs2Result<()> {
     let dir = cx.node(&args.object.dir.0)?;
     unlink::remove_dir(&dir, args.object.name)
 }

@@ -2,11 +2,11 @@
 
 use proto::nfs2::{Fattr, SetattrArgs};
 
-use super::{Outcome, convert};
+use super::{Nfs2Result, convert};
 use crate::node::CallContext;
 use crate::set_attributes;
 
-pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Outcome<Fattr> {
+pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Nfs2Result<Fattr> {
     let node = cx.node(&args.file.0)?;
     let set = convert::set_attributes(&args.attributes)?;
     node.require_unreserved_for(&set)?;

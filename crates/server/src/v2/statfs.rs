@@ -2,7 +2,7 @@
 
 use proto::nfs2::{MAX_DATA_BYTES, StatfsArgs, StatfsOk};
 
-use super::Outcome;
+use super::Nfs2Result;
 use crate::node::CallContext;
 
 /// The smallest block, in bytes.
@@ -13,7 +13,7 @@ const MAX_BLOCK_BYTES: u32 = 1 << 31;
 const MAX_BLOCKS: u64 = i32::MAX as u64;
 
 /// A file system with too many blocks is reported with larger blocks.
-pub(super) fn statfs(cx: &CallContext<'_>, args: &StatfsArgs) -> Outcome<StatfsOk> {
+pub(super) fn statfs(cx: &CallContext<'_>, args: &StatfsArgs) -> Nfs2Result<StatfsOk> {
     let node = cx.node(&args.file.0)?;
     let space = node.fs().space(&node.context, &node.handle)?;
     let block_bytes = block_bytes(space.total_bytes);

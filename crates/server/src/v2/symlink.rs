@@ -3,11 +3,11 @@
 use proto::nfs2::SymlinkArgs;
 use vfs::{NewNode, SetAttributes};
 
-use super::Outcome;
+use super::Nfs2Result;
 use crate::make;
 use crate::node::CallContext;
 
-pub(super) fn symlink(cx: &CallContext<'_>, args: &SymlinkArgs<'_>) -> Outcome<()> {
+pub(super) fn symlink(cx: &CallContext<'_>, args: &SymlinkArgs<'_>) -> Nfs2Result<()> {
     let dir = cx.node(&args.place.dir.0)?;
     let new = NewNode::Symlink(args.target);
     make::make(&dir, dir.attributes(), args.place.name, |dir, place| {

@@ -4,11 +4,11 @@ use proto::nfs2::{Fattr, WriteArgs};
 use state::AccessKind;
 use vfs::Stability;
 
-use super::{Outcome, convert};
+use super::{Nfs2Result, convert};
 use crate::node::CallContext;
 use crate::transfer;
 
-pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Fattr> {
+pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Nfs2Result<Fattr> {
     let node = cx.node(&args.file.0)?;
     let end = u64::from(args.offset) + args.data.len() as u64;
     if end > u64::from(u32::MAX) {

@@ -2,12 +2,12 @@
 
 use proto::nfs3::{AccessArgs, AccessOk, PostOpAttr};
 
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::access;
 use crate::fault::Fault;
 use crate::node::CallContext;
 
-pub(super) fn access(cx: &CallContext<'_>, args: &AccessArgs) -> Outcome<AccessOk, PostOpAttr> {
+pub(super) fn access(cx: &CallContext<'_>, args: &AccessArgs) -> Nfs3Result<AccessOk, PostOpAttr> {
     let node = cx.node(args.object.as_bytes())?;
     let attributes = node.attributes()?;
     let post_op = || Some(convert::fattr(&node, &attributes));

@@ -2,13 +2,13 @@
 
 use proto::nfs3::{CommitArgs, CommitOk, WccData};
 
-use super::Outcome;
+use super::Nfs3Result;
 use super::wcc::Wcc;
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
 use crate::transfer;
 
-pub(super) fn commit(cx: &CallContext<'_>, args: &CommitArgs) -> Outcome<CommitOk, WccData> {
+pub(super) fn commit(cx: &CallContext<'_>, args: &CommitArgs) -> Nfs3Result<CommitOk, WccData> {
     let node = cx.node(args.file.as_bytes())?;
     let wcc = Wcc::begin(&node)?;
     sync(&node, &wcc).map_err(|fault| fault.with(|| wcc.data()))?;

@@ -4,11 +4,11 @@ use proto::nfs3::{CreateArgs, CreateHow, CreateOk, WccData};
 use vfs::{CreateMode, SetAttributes};
 
 use super::make::{make, make_or_take};
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::make::{regular, unchecked};
 use crate::node::CallContext;
 
-pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<CreateOk, WccData> {
+pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Nfs3Result<CreateOk, WccData> {
     match args.how {
         CreateHow::Unchecked(sattr) => make_or_take(cx, &args.place, |dir, attributes| {
             unchecked(dir, attributes, args.place.name, &convert::set_attributes(&sattr)?)

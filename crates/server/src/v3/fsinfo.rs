@@ -3,7 +3,7 @@
 use proto::nfs3::{FSF_CANSETTIME, FSF_HOMOGENEOUS, FSF_LINK, FSF_SYMLINK, FsArgs, FsinfoOk, PostOpAttr, Time};
 use vfs::Properties;
 
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::node::CallContext;
 use crate::transfer;
 
@@ -13,7 +13,7 @@ const PREFERRED_MULTIPLE: u32 = 4096;
 /// program seeks in one. A listing on the event loop ends after 2 ms in any case.
 const PREFERRED_READDIR: u32 = 256 << 10;
 
-pub(super) fn fsinfo(cx: &CallContext<'_>, args: &FsArgs) -> Outcome<FsinfoOk, PostOpAttr> {
+pub(super) fn fsinfo(cx: &CallContext<'_>, args: &FsArgs) -> Nfs3Result<FsinfoOk, PostOpAttr> {
     let node = cx.node(args.object.as_bytes())?;
     let properties = node.fs().properties();
     let max_bytes = transfer::max_bytes(cx);

@@ -2,11 +2,11 @@
 
 use proto::nfs3::{FsArgs, FsstatOk, PostOpAttr};
 
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::fault::Fault;
 use crate::node::CallContext;
 
-pub(super) fn fsstat(cx: &CallContext<'_>, args: &FsArgs) -> Outcome<FsstatOk, PostOpAttr> {
+pub(super) fn fsstat(cx: &CallContext<'_>, args: &FsArgs) -> Nfs3Result<FsstatOk, PostOpAttr> {
     let node = cx.node(args.object.as_bytes())?;
     let space = node.fs().space(&node.context, &node.handle);
     let space = space.map_err(|error| Fault::from(error).with(|| convert::post_op(&node)))?;

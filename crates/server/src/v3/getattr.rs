@@ -2,10 +2,10 @@
 
 use proto::nfs3::{GetattrArgs, GetattrOk};
 
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::node::CallContext;
 
-pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Outcome<GetattrOk, ()> {
+pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Nfs3Result<GetattrOk, ()> {
     let node = cx.node(args.object.as_bytes())?;
     let attributes = node.true_attributes(&node.attributes()?)?;
     Ok(GetattrOk { attributes: convert::fattr(&node, &attributes) })

@@ -3,11 +3,11 @@
 use proto::nfs3::{LinkArgs, LinkAttributes};
 
 use super::wcc::Wcc;
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::link;
 use crate::node::CallContext;
 
-pub(super) fn link(cx: &CallContext<'_>, args: &LinkArgs<'_>) -> Outcome<LinkAttributes, LinkAttributes> {
+pub(super) fn link(cx: &CallContext<'_>, args: &LinkArgs<'_>) -> Nfs3Result<LinkAttributes, LinkAttributes> {
     let file = cx.node(args.file.as_bytes())?;
     let dir = cx.node(args.link.dir.as_bytes())?;
     let wcc = Wcc::begin(&dir)?;

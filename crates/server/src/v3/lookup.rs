@@ -2,10 +2,10 @@
 
 use proto::nfs3::{LookupArgs, LookupOk, PostOpAttr};
 
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::node::CallContext;
 
-pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Outcome<LookupOk, PostOpAttr> {
+pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Nfs3Result<LookupOk, PostOpAttr> {
     let dir = cx.node(args.what.dir.as_bytes())?;
     let dir_attributes = dir.attributes()?;
     let post_op = || Some(convert::fattr(&dir, &dir_attributes));

@@ -4,7 +4,7 @@ use proto::nfs3::{CreateOk, DirOp, WccData};
 use vfs::{Attributes, Entry, Place};
 
 use super::wcc::Wcc;
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::fault::Fault;
 use crate::make;
 use crate::node::{CallContext, Node};
@@ -14,7 +14,7 @@ pub(super) fn make(
     cx: &CallContext<'_>,
     place: &DirOp<'_>,
     how: impl FnOnce(&Node<'_>, Place<'_>) -> Result<Entry, Fault>,
-) -> Outcome<CreateOk, WccData> {
+) -> Nfs3Result<CreateOk, WccData> {
     make_or_take(cx, place, |dir, attributes| make::make(dir, attributes, place.name, how))
 }
 
@@ -23,7 +23,7 @@ pub(super) fn make_or_take(
     cx: &CallContext<'_>,
     place: &DirOp<'_>,
     how: impl FnOnce(&Node<'_>, vfs::Result<Attributes>) -> Result<Entry, Fault>,
-) -> Outcome<CreateOk, WccData> {
+) -> Nfs3Result<CreateOk, WccData> {
     let dir = cx.node(place.dir.as_bytes())?;
     let wcc = Wcc::begin(&dir)?;
     let made = how(&dir, wcc.before()).map_err(|fault| fault.with(|| wcc.data()))?;

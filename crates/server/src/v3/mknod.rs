@@ -4,12 +4,12 @@ use proto::nfs3::{CreateOk, MknodArgs, MknodData, Sattr, SpecData, WccData};
 use vfs::{Device, NewNode};
 
 use super::make::make;
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::fault::Fault;
 use crate::make;
 use crate::node::CallContext;
 
-pub(super) fn mknod(cx: &CallContext<'_>, args: &MknodArgs<'_>) -> Outcome<CreateOk, WccData> {
+pub(super) fn mknod(cx: &CallContext<'_>, args: &MknodArgs<'_>) -> Nfs3Result<CreateOk, WccData> {
     make(cx, &args.place, |dir, place| {
         let (node, sattr) = node(&args.what)?;
         make::node(dir, place, node, &convert::set_attributes(&sattr)?)

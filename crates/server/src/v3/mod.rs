@@ -37,7 +37,7 @@ use crate::fault::{Failed, Fault, Stop};
 use crate::node::CallContext;
 
 /// The result of a procedure; a failure may carry data, such as attributes.
-type Outcome<T, F> = Result<T, Failed<F>>;
+type Nfs3Result<T, F> = Result<T, Failed<F>>;
 
 /// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
@@ -80,7 +80,7 @@ fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
     cx: &CallContext<'_>,
     mut from: Decoder<'a>,
     output: &mut Output,
-    procedure: impl FnOnce(&CallContext<'_>, &A) -> Outcome<T, F>,
+    procedure: impl FnOnce(&CallContext<'_>, &A) -> Nfs3Result<T, F>,
 ) -> Result<(), Stop> {
     let outcome = procedure(cx, &A::decode(&mut from)?);
     finish(outcome, output)
@@ -89,20 +89,20 @@ fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
 /// Runs a procedure that appends its own reply, and rewinds the output when it fails.
 fn finish_in_place<F: Encode>(
     output: &mut Output,
-    procedure: impl FnOnce(&mut Output) -> Outcome<(), F>,
+    procedure: impl FnOnce(&mut Output) -> Nfs3Result<(), F>,
 ) -> Result<(), Stop> {
     let mark = output.mark();
     match procedure(output) {
         Ok(()) => Ok(()),
         Err(failed) => {
             output.rewind(&mark);
-            finish(Outcome::<(), F>::Err(failed), output)
+            finish(Nfs3Result::<(), F>::Err(failed), output)
         }
     }
 }
 
 /// Appends the result of a procedure.
-fn finish<T: Encode, F: Encode>(outcome: Outcome<T, F>, output: &mut Output) -> Result<(), Stop> {
+fn finish<T: Encode, F: Encode>(outcome: Nfs3Result<T, F>, output: &mut Output) -> Result<(), Stop> {
     let reply = match outcome {
         Ok(ok) => Res::Ok(ok),
         Err(Failed { fault: Fault::Defer, .. }) => return Err(Stop::Defer),

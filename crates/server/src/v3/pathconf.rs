@@ -2,10 +2,10 @@
 
 use proto::nfs3::{FsArgs, PathconfOk, PostOpAttr};
 
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::node::CallContext;
 
-pub(super) fn pathconf(cx: &CallContext<'_>, args: &FsArgs) -> Outcome<PathconfOk, PostOpAttr> {
+pub(super) fn pathconf(cx: &CallContext<'_>, args: &FsArgs) -> Nfs3Result<PathconfOk, PostOpAttr> {
     let node = cx.node(args.object.as_bytes())?;
     let properties = node.fs().properties();
     Ok(PathconfOk {

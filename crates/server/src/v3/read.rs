@@ -6,7 +6,7 @@ use state::AccessKind;
 use vfs::Attributes;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Outcome, convert, finish_in_place};
+use super::{Nfs3Result, convert, finish_in_place};
 use crate::fault::{Fault, Stop};
 use crate::node::{CallContext, Node};
 use crate::transfer;
@@ -19,7 +19,7 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
     finish_in_place(output, |output| read(cx, &args, output))
 }
 
-fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {
+fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Nfs3Result<(), PostOpAttr> {
     let node = cx.node(args.file.as_bytes())?;
     let open = node.require_unreserved(AccessKind::Read).and_then(|()| transfer::open_for_read(&node));
     let file = open.map_err(|fault| fault.with(|| convert::post_op(&node)))?;

@@ -7,7 +7,7 @@ use proto::nfs3::{self, PostOpAttr, ReaddirArgs, ReaddirHead, Status};
 use vfs::{Attributes, Detail};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Outcome, convert, finish_in_place};
+use super::{Nfs3Result, convert, finish_in_place};
 use crate::fault::{Fault, Stop};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
@@ -21,7 +21,7 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
     finish_in_place(output, |output| readdir(cx, &args, output))
 }
 
-fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {
+fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Nfs3Result<(), PostOpAttr> {
     let dir = cx.node(args.dir.as_bytes())?;
     let attributes = dir.attributes()?;
     let max_bytes = args.count.min(transfer::max_reply_bytes(cx)) as usize;

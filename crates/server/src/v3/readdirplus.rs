@@ -8,7 +8,7 @@ use vfs::{Attributes, Detail, DirEntry};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::readdir::{TAIL_BYTES, begin, end};
-use super::{Outcome, convert, finish_in_place};
+use super::{Nfs3Result, convert, finish_in_place};
 use crate::fault::{Fault, Stop};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
@@ -19,7 +19,7 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
     finish_in_place(output, |output| readdirplus(cx, &args, output))
 }
 
-fn readdirplus(cx: &CallContext<'_>, args: &ReaddirplusArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {
+fn readdirplus(cx: &CallContext<'_>, args: &ReaddirplusArgs, output: &mut Output) -> Nfs3Result<(), PostOpAttr> {
     let dir = cx.node(args.dir.as_bytes())?;
     let attributes = dir.attributes()?;
     let args = ReaddirplusArgs { max_count: args.max_count.min(transfer::max_reply_bytes(cx)), ..*args };

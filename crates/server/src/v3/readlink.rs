@@ -4,7 +4,7 @@ use buffer::Output;
 use proto::nfs3::{PostOpAttr, ReadlinkArgs, ReadlinkOk};
 use xdr::{Decode, Decoder};
 
-use super::{Outcome, convert, finish};
+use super::{Nfs3Result, convert, finish};
 use crate::fault::{Fault, Stop};
 use crate::node::CallContext;
 
@@ -12,13 +12,13 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
     let args = ReadlinkArgs::decode(&mut from)?;
     match readlink(cx, &args) {
         Ok((attributes, target)) => {
-            finish(Outcome::<_, PostOpAttr>::Ok(ReadlinkOk { attributes, target: &target }), output)
+            finish(Nfs3Result::<_, PostOpAttr>::Ok(ReadlinkOk { attributes, target: &target }), output)
         }
-        Err(failed) => finish(Outcome::<(), _>::Err(failed), output),
+        Err(failed) => finish(Nfs3Result::<(), _>::Err(failed), output),
     }
 }
 
-fn readlink(cx: &CallContext<'_>, args: &ReadlinkArgs) -> Outcome<(PostOpAttr, Vec<u8>), PostOpAttr> {
+fn readlink(cx: &CallContext<'_>, args: &ReadlinkArgs) -> Nfs3Result<(PostOpAttr, Vec<u8>), PostOpAttr> {
     let node = cx.node(args.symlink.as_bytes())?;
     let target = node.fs().read_link(&node.context, &node.handle);
     let target = target.map_err(|error| Fault::from(error).with(|| convert::post_op(&node)))?;

@@ -2,12 +2,12 @@
 
 use proto::nfs3::{RenameArgs, RenameWcc};
 
-use super::Outcome;
+use super::Nfs3Result;
 use super::wcc::Wcc;
 use crate::node::CallContext;
 use crate::unlink;
 
-pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Outcome<RenameWcc, RenameWcc> {
+pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Nfs3Result<RenameWcc, RenameWcc> {
     let from = cx.node(args.from.dir.as_bytes())?;
     let to = cx.node(args.to.dir.as_bytes())?;
     let from_wcc = Wcc::begin(&from)?;

@@ -2,12 +2,12 @@
 
 use proto::nfs3::{RmdirArgs, WccData};
 
-use super::Outcome;
+use super::Nfs3Result;
 use super::wcc::Wcc;
 use crate::node::CallContext;
 use crate::unlink;
 
-pub(super) fn rmdir(cx: &CallContext<'_>, args: &RmdirArgs<'_>) -> Outcome<WccData, WccData> {
+pub(super) fn rmdir(cx: &CallContext<'_>, args: &RmdirArgs<'_>) -> Nfs3Result<WccData, WccData> {
     let dir = cx.node(args.object.dir.as_bytes())?;
     let wcc = Wcc::begin(&dir)?;
     match unlink::remove_dir(&dir, args.object.name) {

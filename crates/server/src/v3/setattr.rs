@@ -4,12 +4,12 @@ use proto::nfs3::{SetattrArgs, Time, WccData};
 use vfs::SetAttributes;
 
 use super::wcc::Wcc;
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::fault::Fault;
 use crate::node::CallContext;
 use crate::set_attributes;
 
-pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Outcome<WccData, WccData> {
+pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Nfs3Result<WccData, WccData> {
     let node = cx.node(args.object.as_bytes())?;
     let wcc = Wcc::begin(&node)?;
     let result = convert::set_attributes(&args.attributes)

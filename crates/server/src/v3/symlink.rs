@@ -4,11 +4,11 @@ use proto::nfs3::{CreateOk, SymlinkArgs, WccData};
 use vfs::NewNode;
 
 use super::make::make;
-use super::{Outcome, convert};
+use super::{Nfs3Result, convert};
 use crate::make;
 use crate::node::CallContext;
 
-pub(super) fn symlink(cx: &CallContext<'_>, args: &SymlinkArgs<'_>) -> Outcome<CreateOk, WccData> {
+pub(super) fn symlink(cx: &CallContext<'_>, args: &SymlinkArgs<'_>) -> Nfs3Result<CreateOk, WccData> {
     make(cx, &args.place, |dir, place| {
         make::node(dir, place, NewNode::Symlink(args.target), &convert::set_attributes(&args.attributes)?)
     })

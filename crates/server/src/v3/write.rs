@@ -4,14 +4,14 @@ use proto::nfs3::{WccData, WriteArgs, WriteOk};
 use state::AccessKind;
 use vfs::{Attributes, Written};
 
-use super::Outcome;
+use super::Nfs3Result;
 use super::wcc::Wcc;
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
 use crate::stable_how::{stability, stable_how};
 use crate::transfer;
 
-pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<WriteOk, WccData> {
+pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Nfs3Result<WriteOk, WccData> {
     let node = cx.node(args.file.as_bytes())?;
     let wcc = Wcc::begin_write(&node, stability(args.stable))?;
     // The verifier is taken first. If it is renewed during the write, the client must not take the data as written

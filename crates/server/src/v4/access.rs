@@ -7,11 +7,11 @@ use proto::nfs4::{
 use vfs::FileKind;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::access;
 use crate::node::Node;
 
-pub(super) fn access(compound: &mut Compound<'_>, args: &AccessArgs) -> Outcome<AccessOk> {
+pub(super) fn access(compound: &mut Compound<'_>, args: &AccessArgs) -> OpResult<AccessOk> {
     let node = compound.current()?;
     let attributes = node.attributes()?;
     let with_xattrs = has_xattrs(compound, &node, attributes.kind);

@@ -9,30 +9,30 @@ use state::IoKind;
 use vfs::OpenFile;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::node::Node;
 use crate::transfer;
 
-pub(super) fn allocate(compound: &mut Compound<'_>, args: &AllocateArgs) -> Outcome<()> {
+pub(super) fn allocate(compound: &mut Compound<'_>, args: &AllocateArgs) -> OpResult<()> {
     let (node, file) = open(compound, &args.stateid)?;
     file.allocate(&node.context, range(args.offset, args.length)?)?;
     Ok(transfer::sync(&node, &*file)?)
 }
 
-pub(super) fn deallocate(compound: &mut Compound<'_>, args: &DeallocateArgs) -> Outcome<()> {
+pub(super) fn deallocate(compound: &mut Compound<'_>, args: &DeallocateArgs) -> OpResult<()> {
     let (node, file) = open(compound, &args.stateid)?;
     file.deallocate(&node.context, range(args.offset, args.length)?)?;
     Ok(transfer::sync(&node, &*file)?)
 }
 
-fn open<'n>(compound: &'n Compound<'_>, stateid: &Stateid) -> Outcome<(Node<'n>, Arc<dyn OpenFile>)> {
+fn open<'n>(compound: &'n Compound<'_>, stateid: &Stateid) -> OpResult<(Node<'n>, Arc<dyn OpenFile>)> {
     let node = compound.current()?;
     compound.check_io(&node, stateid, IoKind::Write)?;
     let file = transfer::open_for_write(&node, &node.attributes()?)?;
     Ok((node, file))
 }
 
-fn range(offset: u64, length: u64) -> Outcome<Range<u64>> {
+fn range(offset: u64, length: u64) -> OpResult<Range<u64>> {
     match offset.checked_add(length) {
         Some(end) if length > 0 => Ok(offset..end),
         _ => Err(Status::Inval.into()),

@@ -9,7 +9,7 @@ use xdr::Encoder;
 
 use super::acl::ToldAcl;
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::getfh::file_handle;
 use super::{owner, set};
 use crate::node::Node;
@@ -105,7 +105,7 @@ pub(super) struct Subject<'n> {
 
 impl<'n> Subject<'n> {
     /// Fetches a file's attributes.
-    pub(super) fn look(compound: &Compound<'_>, node: &Node<'n>) -> Outcome<Subject<'n>> {
+    pub(super) fn look(compound: &Compound<'_>, node: &Node<'n>) -> OpResult<Subject<'n>> {
         let attributes = node.attributes()?;
         Ok(Subject::new(compound, node, attributes))
     }
@@ -125,7 +125,7 @@ pub(super) fn write(
     subject: &Subject<'_>,
     wanted: Bitmap,
     to: &mut Encoder<'_>,
-) -> Outcome<()> {
+) -> OpResult<()> {
     let minor = compound.progress.minor;
     let node = &subject.node;
     let properties = node.fs().properties();
@@ -165,7 +165,7 @@ struct Names {
 
 impl Names {
     /// Resolves the values in `mask`.
-    fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> Outcome<Names> {
+    fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> OpResult<Names> {
         let Subject { node, attributes, .. } = subject;
         let mut names = Names { owner: Vec::new(), group: Vec::new(), acl: None };
         if mask.contains(Attribute::Owner.number()) {
@@ -203,7 +203,7 @@ impl Names {
 }
 
 /// Fails if the request contains write-only attributes (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
-pub(super) fn require_readable(request: Bitmap) -> Outcome<()> {
+pub(super) fn require_readable(request: Bitmap) -> OpResult<()> {
     let is_write_only = |number| {
         Attribute::from_number(number).is_some_and(|attribute| attribute.info().access == AttributeAccess::Set)
     };

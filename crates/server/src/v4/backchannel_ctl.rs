@@ -3,10 +3,10 @@
 use proto::nfs4::BackchannelCtlArgs;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::session;
 
-pub(super) fn backchannel_ctl(compound: &mut Compound<'_>, args: &BackchannelCtlArgs<'_>) -> Outcome<()> {
+pub(super) fn backchannel_ctl(compound: &mut Compound<'_>, args: &BackchannelCtlArgs<'_>) -> OpResult<()> {
     let session = compound.session()?;
     let security = session::security(&args.security);
     Ok(compound.cx.server.state.backchannel_ctl(&session, args.program, security)?)

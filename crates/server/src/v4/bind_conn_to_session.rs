@@ -4,9 +4,9 @@ use proto::nfs4::{BindConnToSessionArgs, BindConnToSessionOk, ClientDirection, S
 use state::Direction;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn bind(compound: &mut Compound<'_>, args: &BindConnToSessionArgs) -> Outcome<BindConnToSessionOk> {
+pub(super) fn bind(compound: &mut Compound<'_>, args: &BindConnToSessionArgs) -> OpResult<BindConnToSessionOk> {
     let session = state::SessionId(args.session.0);
     let (direction, answer) = match args.direction {
         ClientDirection::Fore => (Direction::Fore, ServerDirection::Fore),

@@ -5,11 +5,11 @@ use proto::nfs4::CloneArgs;
 use vfs::CopyRange;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::source::Pair;
 use crate::transfer;
 
-pub(super) fn clone(compound: &mut Compound<'_>, args: &CloneArgs) -> Outcome<()> {
+pub(super) fn clone(compound: &mut Compound<'_>, args: &CloneArgs) -> OpResult<()> {
     let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
     if range.length_bytes > 0 {

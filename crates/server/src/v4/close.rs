@@ -3,10 +3,10 @@
 use proto::nfs4::{CloseArgs, Stateid};
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::state_error::{inner, outer};
 
-pub(super) fn close(compound: &mut Compound<'_>, args: &CloseArgs) -> Outcome<Stateid> {
+pub(super) fn close(compound: &mut Compound<'_>, args: &CloseArgs) -> OpResult<Stateid> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.open_stateid)?));
     let file = compound.current()?.file_key();
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);

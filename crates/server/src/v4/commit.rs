@@ -3,10 +3,10 @@
 use proto::nfs4::{CommitArgs, Verifier};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::transfer;
 
-pub(super) fn commit(compound: &mut Compound<'_>, args: &CommitArgs) -> Outcome<Verifier> {
+pub(super) fn commit(compound: &mut Compound<'_>, args: &CommitArgs) -> OpResult<Verifier> {
     if args.offset.checked_add(u64::from(args.count)).is_none() {
         return Err(proto::nfs4::Status::Inval.into());
     }

@@ -12,7 +12,7 @@ use state::{Door, IoKind, SlotTurn};
 use vfs::Handle;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::failure::{Failure, Outcome, in_minor};
+use super::failure::{Failure, OpResult, in_minor};
 use super::paused::Paused;
 use super::state_error::inner;
 use super::{operations, owner_seqid};
@@ -178,7 +178,7 @@ impl Progress {
 impl<'c> Compound<'c> {
     /// Runs the remaining operations and returns the status of the last one. Fails with [`Failure::Defer`], with `from`
     /// before the operation that must wait, or with [`Failure::Replay`].
-    fn carry_out(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<Status> {
+    fn carry_out(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<Status> {
         let mut status = Status::Ok;
         while status == Status::Ok && self.progress.done < self.progress.count {
             let (mark, before) = (output.mark(), from.clone());
@@ -192,7 +192,7 @@ impl<'c> Compound<'c> {
     }
 
     /// Runs one operation and appends its number, status and results.
-    fn one(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<Status> {
+    fn one(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<Status> {
         let Ok(number) = from.u32() else { return Ok(append_status(OP_ILLEGAL, Status::BadXdr, output)) };
         let info = match OpNumber::lookup(number, self.progress.minor) {
             Existence::Exists(info) => info,
@@ -231,7 +231,7 @@ impl<'c> Compound<'c> {
     }
 
     /// Fails for an operation at a wrong position (RFC 8881 §2.10.6.1, §18.46.3) or without its file handle.
-    fn check(&self, info: &OperationInfo) -> Outcome<()> {
+    fn check(&self, info: &OperationInfo) -> OpResult<()> {
         if self.progress.minor.has_sessions() {
             self.check_place(info)?;
         }
@@ -251,7 +251,7 @@ impl<'c> Compound<'c> {
         Ok(())
     }
 
-    fn check_place(&self, info: &OperationInfo) -> Outcome<()> {
+    fn check_place(&self, info: &OperationInfo) -> OpResult<()> {
         let is_first = self.progress.done == 0;
         match info.sequencing {
             Sequencing::First if !is_first => return Err(Status::SequencePos.into()),
@@ -267,7 +267,7 @@ impl<'c> Compound<'c> {
     }
 
     /// Fails before an operation if the reply has reached its size limit.
-    fn check_room(&self, output: &Output) -> Outcome<()> {
+    fn check_room(&self, output: &Output) -> OpResult<()> {
         let most = match (self.cx.request.is_scarce, self.progress.minor.has_sessions()) {
             (true, _) => MAX_SCARCE_REPLY_BYTES,
             (false, false) => self.cx.server.settings.max_transfer_bytes as usize + MAX_REPLY_BYTES,
@@ -278,7 +278,7 @@ impl<'c> Compound<'c> {
     }
 
     /// Fails if the reply is too large for the session's channel, or for being cached.
-    fn check_reply(&self, output: &Output) -> Outcome<()> {
+    fn check_reply(&self, output: &Output) -> OpResult<()> {
         let Some(turn) = &self.progress.turn else { return Ok(()) };
         let (bytes, fore) = (output.len_since(&self.reply_mark), turn.session().fore());
         if bytes > fore.max_response_bytes as usize {
@@ -323,7 +323,7 @@ impl<'c> Compound<'c> {
     }
 
     /// Resolves the special current stateid (RFC 8881 §16.2.3.1.2).
-    pub(super) fn stateid(&self, argument: &Stateid) -> Outcome<Stateid> {
+    pub(super) fn stateid(&self, argument: &Stateid) -> OpResult<Stateid> {
         if *argument != Stateid::CURRENT {
             return Ok(*argument);
         }
@@ -331,21 +331,21 @@ impl<'c> Compound<'c> {
     }
 
     /// Fails if `stateid` does not permit the access.
-    pub(super) fn check_io(&self, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
+    pub(super) fn check_io(&self, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> OpResult<()> {
         check_io(self.door()?, node, &self.stateid(stateid)?, io)
     }
 
     /// The current file, as the caller sees it.
-    pub(super) fn current(&self) -> Outcome<Node<'_>> {
+    pub(super) fn current(&self) -> OpResult<Node<'_>> {
         self.node(self.progress.current.as_ref())
     }
 
     /// The saved file, as the caller sees it.
-    pub(super) fn saved(&self) -> Outcome<Node<'_>> {
+    pub(super) fn saved(&self) -> OpResult<Node<'_>> {
         self.node(self.progress.saved.as_ref())
     }
 
-    fn node<'n>(&'n self, file: Option<&'n File>) -> Outcome<Node<'n>> {
+    fn node<'n>(&'n self, file: Option<&'n File>) -> OpResult<Node<'n>> {
         let file = file.ok_or_else(|| self.progress.foreign.map_or(Status::NoFileHandle, |foreign| foreign.status))?;
         Ok(self.cx.node_of(&file.exported, file.handle)?.for_requester(self.requester()))
     }
@@ -359,7 +359,7 @@ impl<'c> Compound<'c> {
     }
 
     /// Makes a file the current one, if it is exported to the caller.
-    pub(super) fn set_current(&mut self, exported: &Arc<Exported>, handle: Handle) -> Outcome<()> {
+    pub(super) fn set_current(&mut self, exported: &Arc<Exported>, handle: Handle) -> OpResult<()> {
         self.cx.node_of(exported, handle).map_err(|fault| match fault {
             // RFC 8881 §2.6.3.1: another flavour or address might succeed.
             Fault::NotExported => Failure::Status(Status::Access),
@@ -372,7 +372,7 @@ impl<'c> Compound<'c> {
 }
 
 /// Fails if `stateid`, which must not be the current stateid, does not permit the access.
-pub(super) fn check_io(door: Door, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
+pub(super) fn check_io(door: Door, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> OpResult<()> {
     Ok(node.server.state.check_io(node.now, (door, &inner(stateid)), &node.file_key(), io)?)
 }
 

@@ -11,7 +11,7 @@ use vfs::{CopyRange, Error, Stability};
 use super::compound::Compound;
 use super::copies::{Asker, NewJob, Place, Source};
 use super::copy_from_server;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::source::{Pair, Side, source_stateid};
 use crate::transfer;
 
@@ -30,7 +30,7 @@ const STEP_BYTES: usize = 256 << 10;
 /// The most file system calls of one COPY, since each may copy any number of bytes.
 const MAX_STEPS: usize = 4096;
 
-pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> Outcome<CopyOk> {
+pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> OpResult<CopyOk> {
     if !args.source_servers.is_empty() {
         return copy_from_server::copy(compound, args);
     }
@@ -58,7 +58,7 @@ fn begin(
     args: &CopyArgs<'_>,
     pair: &Pair<'_>,
     (range, verifier): (CopyRange, Verifier),
-) -> Outcome<Option<Stateid>> {
+) -> OpResult<Option<Stateid>> {
     if !can_go_on(compound)? {
         return Ok(None);
     }
@@ -69,7 +69,7 @@ fn begin(
 }
 
 /// Whether a copy can be asynchronous: a thread advances it, and the client can be called back.
-pub(super) fn can_go_on(compound: &Compound<'_>) -> Outcome<bool> {
+pub(super) fn can_go_on(compound: &Compound<'_>) -> OpResult<bool> {
     let (server, client) = (compound.cx.server, compound.client()?);
     Ok(server.copies.is_driven() && server.state.can_call_back(client))
 }
@@ -79,7 +79,7 @@ pub(super) fn new_job(
     source: Source,
     destination: &Side<'_>,
     (range, verifier): (CopyRange, Verifier),
-) -> Outcome<NewJob> {
+) -> OpResult<NewJob> {
     let request = compound.cx.request;
     let asker = Asker { client: compound.client()?, peer: request.peer, identity: compound.cx.identity.lasting() };
     let handle = FileHandle::new(destination.node.wire_handle().as_bytes()).ok_or(Status::ServerFault)?;

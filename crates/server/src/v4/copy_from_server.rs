@@ -13,7 +13,7 @@ use xdr::{Encode, Encoder};
 use super::compound::Compound;
 use super::copies::Source;
 use super::copy::{begun, can_go_on, new_job};
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::source::Side;
 use crate::exports::ExportTable;
 use crate::remote_files::{RemoteFiles, RemoteName};
@@ -21,7 +21,7 @@ use crate::remote_files::{RemoteFiles, RemoteName};
 /// The only supported combination.
 const REQUIREMENTS: CopyRequirements = CopyRequirements { consecutive: true, synchronous: false };
 
-pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> Outcome<CopyOk> {
+pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> OpResult<CopyOk> {
     let server = compound.cx.server;
     let remote_files = server.copies.remote_files().ok_or(Status::NotSupp)?;
     let address = args.source_servers.iter().find_map(|place| reachable(remote_files, place));
@@ -55,7 +55,7 @@ fn refusal() -> Failure {
 }
 
 /// The source's handle on the other server: the saved handle, whether or not it resolves here.
-fn source_handle(compound: &Compound<'_>) -> Outcome<FileHandle> {
+fn source_handle(compound: &Compound<'_>) -> OpResult<FileHandle> {
     if let Some(foreign) = &compound.progress.foreign {
         return Ok(foreign.handle);
     }
@@ -65,7 +65,7 @@ fn source_handle(compound: &Compound<'_>) -> Outcome<FileHandle> {
 }
 
 /// The range; the end of the source is found by reading it.
-fn range(args: &CopyArgs<'_>) -> Outcome<CopyRange> {
+fn range(args: &CopyArgs<'_>) -> OpResult<CopyRange> {
     let (from_bytes, to_bytes) = (args.source_offset, args.destination_offset);
     let most = (i64::MAX as u64).checked_sub(from_bytes.max(to_bytes)).ok_or(Status::FBig)?;
     let length_bytes = if args.count == 0 { most } else { args.count };

@@ -10,14 +10,14 @@ use xdr::{Encode, Encoder};
 
 use super::compound::{Compound, check_io};
 use super::copies::{Asker, CopyNotice, CopyNotices, NOTICE_LEASE, Place};
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::read;
 use super::source::require_regular;
 use crate::node::CallContext;
 use crate::request::Request;
 use crate::transfer;
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output: &mut Output) -> OpResult<()> {
     let node = compound.current()?;
     let stateid = compound.stateid(&args.source_stateid)?;
     // §15.3.2 requires the stateid of an open, of locks or of a delegation.
@@ -45,7 +45,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output
 }
 
 /// The address of a server, if it is given as an address; names are not resolved.
-fn address(server: &NetLoc<'_>) -> Outcome<Option<IpAddr>> {
+fn address(server: &NetLoc<'_>) -> OpResult<Option<IpAddr>> {
     let NetLoc::Address(address) = server else { return Ok(None) };
     let UniversalAddress(address) = UniversalAddress::parse(address.address).map_err(|_| Status::Inval)?;
     Ok(Some(address.ip().to_canonical()))
@@ -57,7 +57,7 @@ pub(super) fn read_noticed(
     args: &ReadArgs,
     refusal: Failure,
     output: &mut Output,
-) -> Outcome<()> {
+) -> OpResult<()> {
     if !CopyNotices::may_be_one(&args.stateid) {
         return Err(refusal);
     }

@@ -5,16 +5,16 @@ use vfs::{Device, NewNode};
 
 use super::change::DirChange;
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::resent::{Noted, noted};
 use super::set::{For, NewAttributes};
 use crate::make;
 
-pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> Outcome<CreateOk> {
+pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> OpResult<CreateOk> {
     noted(compound, (OpNumber::Create, args), |compound, noted| create_noted(compound, args, noted))
 }
 
-fn create_noted(compound: &mut Compound<'_>, args: &CreateArgs<'_>, noted: &Noted<'_>) -> Outcome<CreateOk> {
+fn create_noted(compound: &mut Compound<'_>, args: &CreateArgs<'_>, noted: &Noted<'_>) -> OpResult<CreateOk> {
     let new = node(&args.kind)?;
     let dir = noted.on(compound.current()?);
     let attributes = NewAttributes::parse(compound, &args.attributes, For { node: &dir, kind: make::kind(new) })?;
@@ -30,7 +30,7 @@ fn create_noted(compound: &mut Compound<'_>, args: &CreateArgs<'_>, noted: &Note
     Ok(results)
 }
 
-fn node<'a>(kind: &CreateType<'a>) -> Outcome<NewNode<'a>> {
+fn node<'a>(kind: &CreateType<'a>) -> OpResult<NewNode<'a>> {
     let numbers = |device: SpecData| Device { major: device.major, minor: device.minor };
     match *kind {
         CreateType::Directory => Ok(NewNode::Directory),

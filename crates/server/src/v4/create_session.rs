@@ -7,13 +7,13 @@ use proto::nfs4::{
 use state::{CallbackSecurity, StateError};
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::session;
 
 /// The flags that RFC 8881 §18.36.3 defines.
 const KNOWN_FLAGS: u32 = CREATE_SESSION_PERSIST | CREATE_SESSION_CONN_BACK_CHAN | CREATE_SESSION_CONN_RDMA;
 
-pub(super) fn create_session(compound: &mut Compound<'_>, args: &CreateSessionArgs<'_>) -> Outcome<CreateSessionOk> {
+pub(super) fn create_session(compound: &mut Compound<'_>, args: &CreateSessionArgs<'_>) -> OpResult<CreateSessionOk> {
     if args.flags & !KNOWN_FLAGS != 0 {
         return Err(Status::Inval.into());
     }

@@ -11,7 +11,7 @@ use proto::nfs4::{
 use state::{DelegationAnswer, DelegationKind, DelegationWant};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::state_error::outer;
 use crate::node::Node;
 
@@ -35,7 +35,7 @@ pub(super) fn want(compound: &Compound<'_>, args: &OpenArgs<'_>, node: &Node<'_>
 }
 
 /// The delegation that the client claims to have held before a restart.
-pub(super) fn kind(claimed: DelegationType) -> Outcome<Option<DelegationKind>> {
+pub(super) fn kind(claimed: DelegationType) -> OpResult<Option<DelegationKind>> {
     match claimed {
         DelegationType::None => Ok(None),
         DelegationType::Read => Ok(Some(DelegationKind::Read)),

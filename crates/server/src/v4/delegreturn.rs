@@ -3,10 +3,10 @@
 use proto::nfs4::DelegreturnArgs;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::state_error::inner;
 
-pub(super) fn delegreturn(compound: &mut Compound<'_>, args: &DelegreturnArgs) -> Outcome<()> {
+pub(super) fn delegreturn(compound: &mut Compound<'_>, args: &DelegreturnArgs) -> OpResult<()> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
     let file = compound.current()?.file_key();
     Ok(compound.cx.server.state.delegreturn(compound.cx.request.now, door, &stateid, &file)?)

@@ -3,8 +3,8 @@
 use proto::nfs4::DestroyClientidArgs;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn destroy_clientid(compound: &mut Compound<'_>, args: &DestroyClientidArgs) -> Outcome<()> {
+pub(super) fn destroy_clientid(compound: &mut Compound<'_>, args: &DestroyClientidArgs) -> OpResult<()> {
     Ok(compound.cx.server.state.destroy_clientid(state::ClientId(args.client.0))?)
 }

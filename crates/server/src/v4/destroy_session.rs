@@ -3,9 +3,9 @@
 use proto::nfs4::DestroySessionArgs;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn destroy_session(compound: &mut Compound<'_>, args: &DestroySessionArgs) -> Outcome<()> {
+pub(super) fn destroy_session(compound: &mut Compound<'_>, args: &DestroySessionArgs) -> OpResult<()> {
     let session = state::SessionId(args.session.0);
     Ok(compound.cx.server.state.destroy_session(&session, compound.cx.request.peer.connection)?)
 }

@@ -9,9 +9,9 @@ use proto::nfs4::{
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output: &mut Output) -> OpResult<()> {
     if args.flags & !known_flags(compound.progress.minor) != 0 {
         return Err(Status::Inval.into());
     }
@@ -49,7 +49,7 @@ fn known_flags(minor: MinorVersion) -> u32 {
 }
 
 /// SSV requires a mechanism that is not supported (RFC 8881 §2.10.8.3).
-fn protection(wanted: &StateProtect<'_>) -> Outcome<StateProtected> {
+fn protection(wanted: &StateProtect<'_>) -> OpResult<StateProtected> {
     match wanted {
         StateProtect::None => Ok(StateProtected::None),
         // AUTH_SYS has no machine credential to protect state with.

@@ -19,7 +19,7 @@ pub(super) enum Failure {
 }
 
 /// The result of an operation.
-pub(super) type Outcome<T> = Result<T, Failure>;
+pub(super) type OpResult<T> = Result<T, Failure>;
 
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {

@@ -6,7 +6,7 @@ use xdr::Encoder;
 
 use super::attributes::{self, Subject};
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
 /// The attributes that the holder of a write delegation may have changed.
 const OF_THE_HOLDER: Bitmap = {
@@ -14,7 +14,7 @@ const OF_THE_HOLDER: Bitmap = {
     Attribute::set(&[A::Change, A::Size, A::TimeMetadata, A::TimeModify])
 };
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &GetattrArgs, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &GetattrArgs, output: &mut Output) -> OpResult<()> {
     attributes::require_readable(args.request)?;
     let mut subject = Subject::look(compound, &compound.current()?)?;
     if !args.request.intersection(OF_THE_HOLDER).is_empty() {

@@ -3,10 +3,10 @@
 use proto::nfs4::FileHandle;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::node::Node;
 
-pub(super) fn getfh(compound: &mut Compound<'_>, (): &()) -> Outcome<FileHandle> {
+pub(super) fn getfh(compound: &mut Compound<'_>, (): &()) -> OpResult<FileHandle> {
     Ok(file_handle(&compound.current()?))
 }
 

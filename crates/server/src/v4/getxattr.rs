@@ -6,10 +6,10 @@ use vfs::Access;
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::xattr;
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &GetxattrArgs<'_>, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &GetxattrArgs<'_>, output: &mut Output) -> OpResult<()> {
     let name = xattr::name(args.name)?;
     let node = xattr::node(compound, Access::READ)?;
     let value = node.fs().get_xattr(&node.context, &node.handle, name)?.ok_or(Status::NoXattr)?;

@@ -4,10 +4,10 @@ use proto::nfs4::{Bitmap, IoAdviseArgs, Status};
 use state::IoKind;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::transfer;
 
-pub(super) fn io_advise(compound: &mut Compound<'_>, args: &IoAdviseArgs) -> Outcome<Bitmap> {
+pub(super) fn io_advise(compound: &mut Compound<'_>, args: &IoAdviseArgs) -> OpResult<Bitmap> {
     if args.offset.checked_add(args.count).is_none() {
         return Err(Status::Inval.into());
     }

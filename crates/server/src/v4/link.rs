@@ -4,15 +4,15 @@ use proto::nfs4::{ChangeInfo, LinkArgs, OpNumber};
 
 use super::change::DirChange;
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::resent::{Noted, noted};
 use crate::link;
 
-pub(super) fn link(compound: &mut Compound<'_>, args: &LinkArgs<'_>) -> Outcome<ChangeInfo> {
+pub(super) fn link(compound: &mut Compound<'_>, args: &LinkArgs<'_>) -> OpResult<ChangeInfo> {
     noted(compound, (OpNumber::Link, args), |compound, noted| link_noted(compound, args, noted))
 }
 
-fn link_noted(compound: &mut Compound<'_>, args: &LinkArgs<'_>, noted: &Noted<'_>) -> Outcome<ChangeInfo> {
+fn link_noted(compound: &mut Compound<'_>, args: &LinkArgs<'_>, noted: &Noted<'_>) -> OpResult<ChangeInfo> {
     let (file, dir) = (compound.saved()?, noted.on(compound.current()?));
     let name = vfs::Name::new(args.new_name.0)?;
     let change = DirChange::begin(&dir)?;

@@ -6,13 +6,13 @@ use vfs::Access;
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::xattr;
 
 /// The cookie, the number of names, and eof.
 const FIXED_BYTES: usize = 8 + 4 + 4;
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &ListxattrsArgs, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &ListxattrsArgs, output: &mut Output) -> OpResult<()> {
     let (node, has_attributes) = xattr::any_node(compound, Access::READ)?;
     // A file that can have none gets an empty list, as from listxattr(2): Linux's client turns WRONG_TYPE into EIO.
     let all = if has_attributes { node.fs().list_xattrs(&node.context, &node.handle)? } else { Vec::new() };

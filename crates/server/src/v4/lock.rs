@@ -4,10 +4,10 @@ use proto::nfs4::{LockArgs, LockOk, LockType, Locker};
 use state::ByteRange;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::state_error::{inner, of_lock, outer};
 
-pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> Outcome<LockOk> {
+pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> OpResult<LockOk> {
     let file = compound.current()?.file_key();
     let stateid = match &args.locker {
         Locker::Existing { lock_stateid, .. } => inner(&compound.stateid(lock_stateid)?),

@@ -5,10 +5,10 @@ use state::{ByteRange, ClientId, LockTest};
 use vfs::FileKind;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::lock::is_exclusive;
 
-pub(super) fn lockt(compound: &mut Compound<'_>, args: &LocktArgs<'_>) -> Outcome<()> {
+pub(super) fn lockt(compound: &mut Compound<'_>, args: &LocktArgs<'_>) -> OpResult<()> {
     let node = compound.current()?;
     match node.attributes()?.kind {
         FileKind::Regular => {}

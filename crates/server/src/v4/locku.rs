@@ -4,10 +4,10 @@ use proto::nfs4::{LockuArgs, Stateid};
 use state::ByteRange;
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::state_error::{inner, of_lock, outer};
 
-pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> Outcome<Stateid> {
+pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> OpResult<Stateid> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
     let file = compound.current()?.file_key();
     let range = ByteRange::nfs4(args.offset, args.length)?;

@@ -7,11 +7,11 @@ use proto::nfs4::{LookupArgs, Status};
 use vfs::{Access, FileKind, Handle};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::exports::Exported;
 use crate::node::{CallContext, Node};
 
-pub(super) fn lookup(compound: &mut Compound<'_>, args: &LookupArgs<'_>) -> Outcome<()> {
+pub(super) fn lookup(compound: &mut Compound<'_>, args: &LookupArgs<'_>) -> OpResult<()> {
     let dir = compound.current()?;
     require_searchable(&dir)?;
     let name = vfs::Name::new(args.name.0)?;
@@ -25,7 +25,7 @@ pub(super) fn find<'c>(
     cx: &'c CallContext<'_>,
     dir: &Node<'c>,
     name: vfs::Name<'_>,
-) -> Outcome<(&'c Arc<Exported>, Handle)> {
+) -> OpResult<(&'c Arc<Exported>, Handle)> {
     match dir.fs().lookup(&dir.context, vfs::Place { dir: dir.handle, name }) {
         Ok(found) => Ok(cx.exports.crossed(dir.exported, found.handle, cx.client()).ok_or(Status::Access)?),
         Err(vfs::Error::Elsewhere(origin)) => {
@@ -37,7 +37,7 @@ pub(super) fn find<'c>(
 }
 
 /// Fails unless the caller may search the directory. A symbolic link has its own status (RFC 8881 §15.1.2.9).
-pub(super) fn require_searchable(dir: &Node<'_>) -> Outcome<()> {
+pub(super) fn require_searchable(dir: &Node<'_>) -> OpResult<()> {
     let attributes = dir.attributes()?;
     match attributes.kind {
         FileKind::Directory => Ok(dir.require(&attributes, Access::EXECUTE)?),

@@ -6,11 +6,11 @@ use proto::nfs4::Status;
 use vfs::Handle;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::exports::Exported;
 use crate::node::Node;
 
-pub(super) fn lookupp(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
+pub(super) fn lookupp(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
     let dir = compound.current()?;
     super::lookup::require_searchable(&dir)?;
     let (exported, handle) = parent(compound, &dir)?;
@@ -18,7 +18,7 @@ pub(super) fn lookupp(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
 }
 
 /// The directory above `dir`.
-pub(super) fn parent(compound: &Compound<'_>, dir: &Node<'_>) -> Outcome<(Arc<Exported>, Handle)> {
+pub(super) fn parent(compound: &Compound<'_>, dir: &Node<'_>) -> OpResult<(Arc<Exported>, Handle)> {
     let (mut exported, mut handle) = (dir.exported, dir.handle);
     if handle == dir.fs().root() {
         // The root has no parent (RFC 8881 §18.14.3: NOENT).

@@ -3,9 +3,9 @@
 use proto::nfs4::OffloadCancelArgs;
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 
-pub(super) fn offload_cancel(compound: &mut Compound<'_>, args: &OffloadCancelArgs) -> Outcome<()> {
+pub(super) fn offload_cancel(compound: &mut Compound<'_>, args: &OffloadCancelArgs) -> OpResult<()> {
     // It waits for the end of the current turn.
     if !compound.cx.request.may_block {
         return Err(Failure::Defer);

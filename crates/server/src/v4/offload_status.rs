@@ -3,9 +3,9 @@
 use proto::nfs4::{OffloadStatusArgs, OffloadStatusOk};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn offload_status(compound: &mut Compound<'_>, args: &OffloadStatusArgs) -> Outcome<OffloadStatusOk> {
+pub(super) fn offload_status(compound: &mut Compound<'_>, args: &OffloadStatusArgs) -> OpResult<OffloadStatusOk> {
     let file = compound.current()?.file_key();
     let job = compound.cx.server.copies.find(compound.client()?, &args.stateid, &file)?;
     // The end is read before the count, which then no longer grows.

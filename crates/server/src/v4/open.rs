@@ -12,7 +12,7 @@ use xdr::{Encode, Encoder};
 use super::change::DirChange;
 use super::compound::Compound;
 use super::delegation;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::resent::{Noted, noted};
 use super::set::{self, For, NewAttributes};
 use super::state_error::{inner, outer};
@@ -30,7 +30,7 @@ struct Target {
     is_new: bool,
 }
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut Output) -> OpResult<()> {
     if let OpenHow::Create(_) = args.how {
         compound.progress.changes.keep();
     }
@@ -44,7 +44,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
     }
 }
 
-fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, output: &mut Output) -> Outcome<()> {
+fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, output: &mut Output) -> OpResult<()> {
     let access = access(compound, args.share_access)?;
     let deny = ShareDeny::from_bits(args.share_deny).ok_or(Status::Inval)?;
     let client = if has_sessions(compound) { compound.client()? } else { ClientId(args.owner.client.0) };
@@ -87,12 +87,12 @@ fn has_sessions(compound: &Compound<'_>) -> bool {
 }
 
 /// The access mode. NFSv4.1 adds bits for delegations (RFC 8881 §18.16.3); NFSv4.0 has no others.
-fn access(compound: &Compound<'_>, bits: u32) -> Outcome<ShareAccess> {
+fn access(compound: &Compound<'_>, bits: u32) -> OpResult<ShareAccess> {
     let wishes = if has_sessions(compound) { !nfs4::SHARE_ACCESS_BOTH } else { 0 };
     Ok(ShareAccess::from_bits(bits & !wishes).ok_or(Status::Inval)?)
 }
 
-fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {
+fn claim(claim: &OpenClaim<'_>) -> OpResult<Claim> {
     match claim {
         OpenClaim::Null(_) | OpenClaim::Fh => Ok(Claim::New),
         OpenClaim::Previous { delegation } => Ok(Claim::Previous(delegation::kind(*delegation)?)),
@@ -103,7 +103,11 @@ fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {
     }
 }
 
-fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, (noted, access): (&Noted<'_>, ShareAccess)) -> Outcome<Target> {
+fn target(
+    compound: &Compound<'_>,
+    args: &OpenArgs<'_>,
+    (noted, access): (&Noted<'_>, ShareAccess),
+) -> OpResult<Target> {
     let current = noted.on(compound.current()?);
     match (&args.claim, &args.how) {
         (OpenClaim::DelegateCur { .. }, OpenHow::Create(_)) => Err(Status::Inval.into()),
@@ -125,7 +129,7 @@ fn by_name(
     dir: &Node<'_>,
     name: &[u8],
     (how, access): (&OpenHow<'_>, ShareAccess),
-) -> Outcome<Target> {
+) -> OpResult<Target> {
     super::lookup::require_searchable(dir)?;
     let place = Place { dir: dir.handle, name: vfs::Name::new(name)? };
     let change = DirChange::begin(dir)?;
@@ -139,7 +143,7 @@ fn by_name(
 }
 
 /// The existing file. Where another export begins, it is a directory, even for callers without access.
-fn existing(dir: &Node<'_>, place: Place<'_>) -> Outcome<Option<Entry>> {
+fn existing(dir: &Node<'_>, place: Place<'_>) -> OpResult<Option<Entry>> {
     match dir.existing(place) {
         Err(vfs::Error::Elsewhere(_)) => Err(Status::IsDir.into()),
         existing => Ok(existing?),
@@ -168,7 +172,7 @@ fn create(
     dir: &Node<'_>,
     place: Place<'_>,
     (how, access): (&CreateHow<'_>, ShareAccess),
-) -> Outcome<Found> {
+) -> OpResult<Found> {
     let regular = For { node: dir, kind: FileKind::Regular };
     match how {
         CreateHow::Unchecked(fattr) => {
@@ -197,7 +201,7 @@ fn create(
 }
 
 /// Takes the existing file or creates one; `None` if another call created or removed it meanwhile.
-fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes, access: ShareAccess) -> Outcome<Option<Found>> {
+fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes, access: ShareAccess) -> OpResult<Option<Found>> {
     if let Some(existing) = existing(dir, place)? {
         return take(dir, existing, new, access);
     }
@@ -207,17 +211,17 @@ fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes, access: S
     }
 }
 
-fn make_guarded(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> Outcome<Found> {
+fn make_guarded(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> OpResult<Found> {
     new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?).map(Found::new)
 }
 
-fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Outcome<Entry> {
+fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> OpResult<Entry> {
     dir.require_changeable_dir()?;
     Ok(make::regular(dir, place, mode, set)?)
 }
 
 /// Takes an existing file; only a size of 0 is applied (RFC 8881 §18.16.3). `None` if it was removed meanwhile.
-fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAccess) -> Outcome<Option<Found>> {
+fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAccess) -> OpResult<Option<Found>> {
     require_regular(&existing.attributes)?;
     if new.set.size_bytes != Some(0) {
         return Ok(Some(Found::existing(existing)));
@@ -242,7 +246,7 @@ fn reserved(fault: Fault) -> Failure {
     }
 }
 
-fn require_regular(attributes: &Attributes) -> Outcome<()> {
+fn require_regular(attributes: &Attributes) -> OpResult<()> {
     match attributes.kind {
         FileKind::Regular => Ok(()),
         FileKind::Directory => Err(Status::IsDir.into()),
@@ -255,7 +259,7 @@ fn require_regular(attributes: &Attributes) -> Outcome<()> {
 /// Checks the owner like everybody else, since the server sees the open. The owner passes only for opens that were
 /// checked earlier: reclaimed ones, or those that the client granted under a delegation. Execute permission is enough
 /// for reading, since running a program reads it.
-fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess, was_judged: bool) -> Outcome<()> {
+fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess, was_judged: bool) -> OpResult<()> {
     let require = |access| match was_judged {
         true => node.require_or_own(attributes, access),
         false => node.require(attributes, access),

@@ -4,10 +4,10 @@ use proto::nfs4::{OpenDowngradeArgs, SHARE_ACCESS_BOTH, Stateid, Status};
 use state::{ShareAccess, ShareDeny};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::state_error::{inner, outer};
 
-pub(super) fn open_downgrade(compound: &mut Compound<'_>, args: &OpenDowngradeArgs) -> Outcome<Stateid> {
+pub(super) fn open_downgrade(compound: &mut Compound<'_>, args: &OpenDowngradeArgs) -> OpResult<Stateid> {
     let access = ShareAccess::from_bits(args.share_access & SHARE_ACCESS_BOTH).ok_or(Status::Inval)?;
     let deny = ShareDeny::from_bits(args.share_deny).ok_or(Status::Inval)?;
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));

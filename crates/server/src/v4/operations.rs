@@ -5,7 +5,7 @@ use proto::nfs4::{OpNumber, Status};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::{
     access, allocate, backchannel_ctl, bind_conn_to_session, clone, close, commit, copy, copy_notify, create,
     create_session, delegreturn, destroy_clientid, destroy_session, exchange_id, getattr, getfh, getxattr, io_advise,
@@ -21,7 +21,7 @@ pub(super) fn carry_out(
     number: OpNumber,
     from: &mut Decoder<'_>,
     output: &mut Output,
-) -> Outcome<()> {
+) -> OpResult<()> {
     on_state(compound, number, from, output).unwrap_or_else(|| on_files(compound, number, from, output))
 }
 
@@ -31,7 +31,7 @@ fn on_state(
     number: OpNumber,
     from: &mut Decoder<'_>,
     output: &mut Output,
-) -> Option<Outcome<()>> {
+) -> Option<OpResult<()>> {
     use OpNumber as N;
     Some(match number {
         N::BackchannelCtl => answer(compound, from, output, backchannel_ctl::backchannel_ctl),
@@ -61,7 +61,12 @@ fn on_state(
 }
 
 /// The operations on files and handles.
-fn on_files(compound: &mut Compound<'_>, number: OpNumber, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<()> {
+fn on_files(
+    compound: &mut Compound<'_>,
+    number: OpNumber,
+    from: &mut Decoder<'_>,
+    output: &mut Output,
+) -> OpResult<()> {
     use OpNumber as N;
     match number {
         N::Access => answer(compound, from, output, access::access),
@@ -106,7 +111,7 @@ fn on_files(compound: &mut Compound<'_>, number: OpNumber, from: &mut Decoder<'_
 }
 
 /// Decodes the arguments of an operation.
-fn arguments<'a, A: Decode<'a>>(from: &mut Decoder<'a>) -> Outcome<A> {
+fn arguments<'a, A: Decode<'a>>(from: &mut Decoder<'a>) -> OpResult<A> {
     Ok(A::decode(from).map_err(|_| Status::BadXdr)?)
 }
 
@@ -115,8 +120,8 @@ fn answer<'a, A: Decode<'a>, T: Encode>(
     compound: &mut Compound<'_>,
     from: &mut Decoder<'a>,
     output: &mut Output,
-    operation: impl FnOnce(&mut Compound<'_>, &A) -> Outcome<T>,
-) -> Outcome<()> {
+    operation: impl FnOnce(&mut Compound<'_>, &A) -> OpResult<T>,
+) -> OpResult<()> {
     let results = operation(compound, &arguments(from)?)?;
     results.encode(&mut Encoder::new(&mut output.bytes));
     Ok(())

@@ -4,27 +4,27 @@
 use proto::nfs4::{self, Status};
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use crate::fault::Fault;
 use crate::owners::{Asking, Principal};
 
 /// The name of a user.
-pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> Outcome<Vec<u8>> {
+pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> OpResult<Vec<u8>> {
     name(compound, Principal::User, uid)
 }
 
 /// The name of a group.
-pub(super) fn group_name(compound: &Compound<'_>, gid: u32) -> Outcome<Vec<u8>> {
+pub(super) fn group_name(compound: &Compound<'_>, gid: u32) -> OpResult<Vec<u8>> {
     name(compound, Principal::Group, gid)
 }
 
 /// The number of a user.
-pub(super) fn user_id(compound: &Compound<'_>, user: &nfs4::Principal<'_>) -> Outcome<u32> {
+pub(super) fn user_id(compound: &Compound<'_>, user: &nfs4::Principal<'_>) -> OpResult<u32> {
     id(compound, Principal::User, user)
 }
 
 /// The number of a group.
-pub(super) fn group_id(compound: &Compound<'_>, group: &nfs4::Principal<'_>) -> Outcome<u32> {
+pub(super) fn group_id(compound: &Compound<'_>, group: &nfs4::Principal<'_>) -> OpResult<u32> {
     id(compound, Principal::Group, group)
 }
 
@@ -32,7 +32,7 @@ fn asking(compound: &Compound<'_>) -> Asking {
     Asking { now: compound.cx.request.now, may_block: compound.cx.request.may_block }
 }
 
-fn name(compound: &Compound<'_>, principal: Principal, id: u32) -> Outcome<Vec<u8>> {
+fn name(compound: &Compound<'_>, principal: Principal, id: u32) -> OpResult<Vec<u8>> {
     let known = match &compound.cx.server.owners {
         Some(owners) => match owners.name(principal, id, asking(compound)) {
             Err(Fault::Defer) => return Err(Failure::Defer),
@@ -44,7 +44,7 @@ fn name(compound: &Compound<'_>, principal: Principal, id: u32) -> Outcome<Vec<u
     Ok(known.unwrap_or_else(|| id.to_string()).into_bytes())
 }
 
-fn id(compound: &Compound<'_>, principal: Principal, wanted: &nfs4::Principal<'_>) -> Outcome<u32> {
+fn id(compound: &Compound<'_>, principal: Principal, wanted: &nfs4::Principal<'_>) -> OpResult<u32> {
     let text = std::str::from_utf8(wanted.0).map_err(|_| Status::Inval)?;
     if text.is_empty() || text.starts_with('@') {
         return Err(Status::Inval.into());
@@ -58,7 +58,7 @@ fn id(compound: &Compound<'_>, principal: Principal, wanted: &nfs4::Principal<'_
 }
 
 /// Parses a number without leading zeros. A server without a domain accepts any domain after it.
-fn number(text: &str) -> Outcome<u32> {
+fn number(text: &str) -> OpResult<u32> {
     let digits = text.split_once('@').map_or(text, |(digits, _)| digits);
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if is_number { Ok(digits.parse().map_err(|_| Status::BadOwner)?) } else { Err(Status::BadOwner.into()) }

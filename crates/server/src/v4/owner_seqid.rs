@@ -11,7 +11,7 @@ use state::{ClientId, OwnerTurn, SeqidOwner, SeqidTurn};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::getfh::file_handle;
 use super::operations;
 use super::state_error::inner;
@@ -23,7 +23,7 @@ pub(super) fn carry_out(
     number: OpNumber,
     from: &mut Decoder<'_>,
     output: &mut Output,
-) -> Outcome<()> {
+) -> OpResult<()> {
     let mut behind = from.clone();
     // Malformed arguments have no seqid; the operation itself returns BADXDR.
     let Ok(Some(numbers)) = Numbers::decode(number, &mut behind) else {
@@ -95,7 +95,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    fn begin(&self, compound: &Compound<'_>) -> Outcome<Begun> {
+    fn begin(&self, compound: &Compound<'_>) -> OpResult<Begun> {
         let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
         let first = match state.seqid_begin(now, self.first.0, self.first.1)? {
             SeqidTurn::Replay(kept) => return Ok(Begun::Repeated(kept)),
@@ -125,7 +125,7 @@ struct Turns {
 
 impl Turns {
     /// Ends the turns. A deferred request counts as not sent: it runs again with the same seqid.
-    fn finish(self, compound: &Compound<'_>, outcome: &Outcome<()>, results: &[u8]) {
+    fn finish(self, compound: &Compound<'_>, outcome: &OpResult<()>, results: &[u8]) {
         let (status, body) = match outcome {
             Ok(()) => (Status::Ok, results),
             Err(Failure::Status(status)) => (*status, [].as_slice()),
@@ -154,7 +154,7 @@ fn keep(compound: &Compound<'_>, status: Status, body: &[u8]) -> Buffer {
 }
 
 /// Replays a result. Operations that follow an OPEN in the COMPOUND continue with the opened file.
-fn repeat(compound: &mut Compound<'_>, kept: &[u8], output: &mut Output) -> Outcome<()> {
+fn repeat(compound: &mut Compound<'_>, kept: &[u8], output: &mut Output) -> OpResult<()> {
     let mut from = Decoder::new(kept);
     let (status, handle) = head(&mut from).map_err(|_| Status::ServerFault)?;
     if status != Status::Ok {

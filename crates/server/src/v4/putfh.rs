@@ -4,11 +4,11 @@ use proto::nfs4::{MinorVersion, OpNumber, PutfhArgs, Status};
 use xdr::Decoder;
 
 use super::compound::{Compound, Foreign};
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use crate::fault::Fault;
 
 /// Makes a file the current one; `rest` are the operations after this one.
-pub(super) fn putfh(compound: &mut Compound<'_>, args: &PutfhArgs, rest: &Decoder<'_>) -> Outcome<()> {
+pub(super) fn putfh(compound: &mut Compound<'_>, args: &PutfhArgs, rest: &Decoder<'_>) -> OpResult<()> {
     match compound.cx.exports.resolve(args.object.as_bytes()) {
         Ok((exported, handle)) => {
             let exported = exported.clone();

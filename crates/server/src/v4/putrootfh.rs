@@ -2,9 +2,9 @@
 //! system.
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn putrootfh(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
+pub(super) fn putrootfh(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
     let (exported, handle) = compound.cx.exports.top(compound.cx.client());
     let exported = exported.clone();
     compound.set_current(&exported, handle)

@@ -7,14 +7,14 @@ use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
 use super::copy_notify;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::node::Node;
 use crate::transfer;
 
 /// eof, and the length of the data.
 const HEAD_BYTES: usize = 4 + 4;
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Output) -> OpResult<()> {
     let node = compound.current()?;
     match compound.check_io(&node, &args.stateid, IoKind::Read) {
         Ok(()) => read(compound, &node, args, output),
@@ -23,7 +23,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Out
 }
 
 /// Reads a file after the stateid was checked.
-pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
+pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> OpResult<()> {
     let open = transfer::open_for_read(node)?;
     let part = (args.offset, args.count.min(transfer::max_reply_bytes(compound.cx)) as usize);
     if compound.may_send_from_file()

@@ -19,7 +19,7 @@ use vfs::{Error, Seek};
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::node::Node;
 use crate::server::ReadPlusMode;
 use crate::transfer::{self, Readable};
@@ -48,7 +48,7 @@ enum Extent {
     Hole(Range<u64>),
 }
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &ReadPlusArgs, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &ReadPlusArgs, output: &mut Output) -> OpResult<()> {
     let mode = compound.cx.server.settings.read_plus;
     if mode == ReadPlusMode::None {
         return Err(Status::NotSupp.into());
@@ -76,7 +76,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadPlusArgs, output: &mut
 
 /// The extents of a range of the file. An empty list means one data segment. That is the case if holes are unknown, or
 /// if the file has as much space as bytes and so hardly any hole.
-fn extents(node: &Node<'_>, open: &Readable, range: &Range<u64>) -> Outcome<Vec<Extent>> {
+fn extents(node: &Node<'_>, open: &Readable, range: &Range<u64>) -> OpResult<Vec<Extent>> {
     if range.is_empty() || open.attributes.used_bytes >= open.attributes.size_bytes {
         return Ok(vec![]);
     }
@@ -125,7 +125,7 @@ struct Reply<'r> {
 
 impl Reply<'_> {
     /// Appends all extents from `start` on; returns whether each was complete.
-    fn put(&mut self, extents: &[Extent], start: u64) -> Outcome<bool> {
+    fn put(&mut self, extents: &[Extent], start: u64) -> OpResult<bool> {
         let head = self.output.bytes.len();
         ReadPlusHead { eof: false, segments: 0 }.encode(&mut Encoder::new(&mut self.output.bytes));
         let (mut end, mut is_whole) = (start, true);
@@ -158,7 +158,7 @@ impl Reply<'_> {
     }
 
     /// Appends data and returns its end.
-    fn put_data(&mut self, data: &Range<u64>) -> Outcome<u64> {
+    fn put_data(&mut self, data: &Range<u64>) -> OpResult<u64> {
         let wanted = (data.end - data.start) as usize;
         let space = self.output.bytes.space(DATA_HEAD_BYTES + xdr::padded(wanted));
         let into = &mut space[DATA_HEAD_BYTES..DATA_HEAD_BYTES + wanted];
@@ -195,7 +195,7 @@ impl Reply<'_> {
     }
 
     /// Whether every hole is still a hole, and the file still long enough.
-    fn holds(&self, extents: &[Extent]) -> Outcome<bool> {
+    fn holds(&self, extents: &[Extent]) -> OpResult<bool> {
         let mut end = 0;
         for extent in extents {
             let Extent::Hole(hole) = extent else { continue };

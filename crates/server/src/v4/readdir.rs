@@ -11,7 +11,7 @@ use xdr::Encoder;
 
 use super::attributes::{self, Subject};
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use crate::node::Node;
 use crate::transfer;
 
@@ -24,7 +24,7 @@ const TAIL_BYTES: usize = 8;
 /// The smallest reply: the verifier and the end of an empty list.
 const EMPTY_BYTES: usize = 8 + TAIL_BYTES;
 
-pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut Output) -> OpResult<()> {
     attributes::require_readable(args.request)?;
     if (args.max_count as usize) < EMPTY_BYTES {
         return Err(Status::TooSmall.into());
@@ -47,7 +47,7 @@ fn detail(compound: &Compound<'_>, dir: &Node<'_>, request: Bitmap) -> Detail {
     if is_in_export && request.difference(OF_LISTING).is_empty() { Detail::Kinds } else { Detail::Entries }
 }
 
-fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> Outcome<u64> {
+fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> OpResult<u64> {
     let verifier = dir.fs().properties().cookie_verifier.to_be_bytes();
     match args.cookie {
         0 => Ok(0),
@@ -72,7 +72,7 @@ struct Page<'p> {
 }
 
 impl Page<'_> {
-    fn list(&self, after: u64, output: &mut Output) -> Outcome<()> {
+    fn list(&self, after: u64, output: &mut Output) -> OpResult<()> {
         let to = &mut Encoder::new(&mut output.bytes);
         let start = to.len();
         to.fixed(&self.dir.fs().properties().cookie_verifier.to_be_bytes());
@@ -127,7 +127,7 @@ impl Page<'_> {
 
     /// Appends an entry. Returns false for one that is hidden from this client or already removed; a part of it may
     /// have been appended then.
-    fn entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Outcome<bool> {
+    fn entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> OpResult<bool> {
         if let (Detail::Kinds, Some(kind)) = (self.detail, entry.kind) {
             self.begin_entry(entry, to);
             self.bare_entry(entry, kind, to);
@@ -153,7 +153,7 @@ impl Page<'_> {
 
     /// The file of an entry, unless it is hidden from this client. A directory at which an export is mounted becomes
     /// the export's root.
-    fn subject(&self, entry: &DirEntry<'_>) -> Outcome<Option<Subject<'_>>> {
+    fn subject(&self, entry: &DirEntry<'_>) -> OpResult<Option<Subject<'_>>> {
         let Some(file) = entry.entry else { return self.unseen(entry) };
         let cx = self.compound.cx;
         match cx.exports.crossed(self.dir.exported, file.handle, cx.client()) {
@@ -167,7 +167,7 @@ impl Page<'_> {
 
     /// The file of an entry for which the listing has only a name: it is another export's root, its attributes are
     /// unavailable, or it was removed.
-    fn unseen(&self, entry: &DirEntry<'_>) -> Outcome<Option<Subject<'_>>> {
+    fn unseen(&self, entry: &DirEntry<'_>) -> OpResult<Option<Subject<'_>>> {
         let Ok(name) = vfs::Name::new(entry.name) else { return Ok(None) };
         match self.dir.fs().lookup(&self.dir.context, vfs::Place { dir: self.dir.handle, name }) {
             Ok(file) => Ok(Some(self.subject_of(&self.dir.sibling(file.handle), file.attributes))),
@@ -177,7 +177,7 @@ impl Page<'_> {
         }
     }
 
-    fn root<'n>(&self, root: Node<'n>) -> Outcome<Option<Subject<'n>>> {
+    fn root<'n>(&self, root: Node<'n>) -> OpResult<Option<Subject<'n>>> {
         let attributes = root.attributes()?;
         Ok(Some(self.subject_of(&root, attributes)))
     }
@@ -189,7 +189,7 @@ impl Page<'_> {
     /// Reports the error of an entry whose attributes cannot be read, if the client requested that (RFC 8881 §18.23.3).
     /// Otherwise an entry without access is omitted, so that the rest of the listing remains usable; for any other
     /// error the listing fails.
-    fn failed_entry(&self, status: Status, to: &mut Encoder<'_>) -> Outcome<bool> {
+    fn failed_entry(&self, status: Status, to: &mut Encoder<'_>) -> OpResult<bool> {
         let error = Attribute::set(&[Attribute::RdattrError]);
         if !self.args.request.contains(Attribute::RdattrError.number()) {
             return if status == Status::Access { Ok(false) } else { Err(status.into()) };

@@ -5,9 +5,9 @@ use proto::nfs4::ReadlinkOk;
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn run(compound: &mut Compound<'_>, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, output: &mut Output) -> OpResult<()> {
     let node = compound.current()?;
     let target = node.fs().read_link(&node.context, &node.handle)?;
     ReadlinkOk { target: &target }.encode(&mut Encoder::new(&mut output.bytes));

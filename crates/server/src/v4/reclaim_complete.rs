@@ -3,9 +3,9 @@
 use proto::nfs4::ReclaimCompleteArgs;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn reclaim_complete(compound: &mut Compound<'_>, args: &ReclaimCompleteArgs) -> Outcome<()> {
+pub(super) fn reclaim_complete(compound: &mut Compound<'_>, args: &ReclaimCompleteArgs) -> OpResult<()> {
     let client = compound.client()?;
     Ok(compound.cx.server.state.reclaim_complete(compound.cx.request.now, client, args.one_fs)?)
 }

@@ -4,16 +4,16 @@ use proto::nfs4::{ChangeInfo, OpNumber, RemoveArgs};
 
 use super::change::DirChange;
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::resent::{Noted, noted};
 use crate::fault::Fault;
 use crate::unlink;
 
-pub(super) fn remove(compound: &mut Compound<'_>, args: &RemoveArgs<'_>) -> Outcome<ChangeInfo> {
+pub(super) fn remove(compound: &mut Compound<'_>, args: &RemoveArgs<'_>) -> OpResult<ChangeInfo> {
     noted(compound, (OpNumber::Remove, args), |compound, noted| remove_noted(compound, args, noted))
 }
 
-fn remove_noted(compound: &mut Compound<'_>, args: &RemoveArgs<'_>, noted: &Noted<'_>) -> Outcome<ChangeInfo> {
+fn remove_noted(compound: &mut Compound<'_>, args: &RemoveArgs<'_>, noted: &Noted<'_>) -> OpResult<ChangeInfo> {
     let dir = noted.on(compound.current()?);
     let name = vfs::Name::new(args.target.0)?;
     let change = DirChange::begin(&dir)?;

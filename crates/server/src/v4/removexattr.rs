@@ -5,10 +5,10 @@ use vfs::Access;
 
 use super::change::DirChange;
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::xattr;
 
-pub(super) fn removexattr(compound: &mut Compound<'_>, args: &RemovexattrArgs<'_>) -> Outcome<ChangeInfo> {
+pub(super) fn removexattr(compound: &mut Compound<'_>, args: &RemovexattrArgs<'_>) -> OpResult<ChangeInfo> {
     let name = xattr::name(args.name)?;
     let node = xattr::node(compound, Access::WRITE)?;
     node.require_undelegated()?;

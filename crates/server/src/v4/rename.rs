@@ -4,15 +4,15 @@ use proto::nfs4::{OpNumber, RenameArgs, RenameOk};
 
 use super::change::DirChange;
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::resent::{Noted, noted};
 use crate::unlink;
 
-pub(super) fn rename(compound: &mut Compound<'_>, args: &RenameArgs<'_>) -> Outcome<RenameOk> {
+pub(super) fn rename(compound: &mut Compound<'_>, args: &RenameArgs<'_>) -> OpResult<RenameOk> {
     noted(compound, (OpNumber::Rename, args), |compound, noted| rename_noted(compound, args, noted))
 }
 
-fn rename_noted(compound: &mut Compound<'_>, args: &RenameArgs<'_>, noted: &Noted<'_>) -> Outcome<RenameOk> {
+fn rename_noted(compound: &mut Compound<'_>, args: &RenameArgs<'_>, noted: &Noted<'_>) -> OpResult<RenameOk> {
     let (from, to) = (noted.on(compound.saved()?), compound.current()?);
     let (old, new) = (vfs::Name::new(args.old_name.0)?, vfs::Name::new(args.new_name.0)?);
     let from_change = DirChange::begin(&from)?;

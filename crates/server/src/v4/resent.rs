@@ -18,7 +18,7 @@ use xdr::{Encode, Encoder};
 use buffer::Buffer;
 
 use super::compound::{Compound, File};
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use crate::exports::ExportTable;
 use crate::node::Node;
 use crate::replay::Begun;
@@ -27,8 +27,8 @@ use crate::replay::Begun;
 pub(super) fn noted<A: Encode, T>(
     compound: &mut Compound<'_>,
     (number, args): (OpNumber, &A),
-    operation: impl FnOnce(&mut Compound<'_>, &Noted<'_>) -> Outcome<T>,
-) -> Outcome<T> {
+    operation: impl FnOnce(&mut Compound<'_>, &Noted<'_>) -> OpResult<T>,
+) -> OpResult<T> {
     let (replay, now) = (&compound.cx.server.replay, compound.cx.request.now);
     let is_kept = replay.names().is_some();
     let asked = if is_kept { identity(compound, number, args) } else { None };

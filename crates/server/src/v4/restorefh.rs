@@ -1,9 +1,9 @@
 //! RESTOREFH (RFC 7530 §16.29, RFC 8881 §18.27).
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn restorefh(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
+pub(super) fn restorefh(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
     let progress = &mut compound.progress;
     progress.current = progress.saved.clone();
     progress.current_stateid = progress.saved_stateid;

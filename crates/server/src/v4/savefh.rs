@@ -1,9 +1,9 @@
 //! SAVEFH (RFC 7530 §16.30, RFC 8881 §18.28).
 
 use super::compound::{Compound, Foreign};
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn savefh(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
+pub(super) fn savefh(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
     let progress = &mut compound.progress;
     progress.saved = progress.current.clone();
     progress.saved_stateid = progress.current_stateid;

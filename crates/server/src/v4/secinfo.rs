@@ -5,10 +5,10 @@ use proto::nfs4::{Flavor, SecinfoArgs, SecinfoOk, SecinfoStyle};
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::{lookup, lookupp};
 
-pub(super) fn by_name(compound: &mut Compound<'_>, args: &SecinfoArgs<'_>, output: &mut Output) -> Outcome<()> {
+pub(super) fn by_name(compound: &mut Compound<'_>, args: &SecinfoArgs<'_>, output: &mut Output) -> OpResult<()> {
     let dir = compound.current()?;
     lookup::require_searchable(&dir)?;
     let name = vfs::Name::new(args.name.0)?;
@@ -16,7 +16,7 @@ pub(super) fn by_name(compound: &mut Compound<'_>, args: &SecinfoArgs<'_>, outpu
     finish(compound, output)
 }
 
-pub(super) fn no_name(compound: &mut Compound<'_>, style: &SecinfoStyle, output: &mut Output) -> Outcome<()> {
+pub(super) fn no_name(compound: &mut Compound<'_>, style: &SecinfoStyle, output: &mut Output) -> OpResult<()> {
     if *style == SecinfoStyle::Parent {
         lookupp::parent(compound, &compound.current()?)?;
     }
@@ -24,7 +24,7 @@ pub(super) fn no_name(compound: &mut Compound<'_>, style: &SecinfoStyle, output:
 }
 
 /// In NFSv4.1, both clear the current file handle (RFC 8881 §2.6.3.1.1.8).
-fn finish(compound: &mut Compound<'_>, output: &mut Output) -> Outcome<()> {
+fn finish(compound: &mut Compound<'_>, output: &mut Output) -> OpResult<()> {
     let flavors = vec![Flavor::Plain(rpc::Flavor::SYS.0), Flavor::Plain(rpc::Flavor::NONE.0)];
     SecinfoOk { flavors }.encode(&mut Encoder::new(&mut output.bytes));
     if compound.progress.minor.has_sessions() {

@@ -5,10 +5,10 @@ use state::IoKind;
 use vfs::Seek;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::transfer;
 
-pub(super) fn seek(compound: &mut Compound<'_>, args: &SeekArgs) -> Outcome<SeekOk> {
+pub(super) fn seek(compound: &mut Compound<'_>, args: &SeekArgs) -> OpResult<SeekOk> {
     let node = compound.current()?;
     compound.check_io(&node, &args.stateid, IoKind::Read)?;
     let open = transfer::open_for_read(&node)?;

@@ -7,10 +7,10 @@ use twox_hash::XxHash3_64;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use crate::replay::Lost;
 
-pub(super) fn run(compound: &mut Compound<'_>, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<()> {
+pub(super) fn run(compound: &mut Compound<'_>, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<()> {
     let args = SequenceArgs::decode(from).map_err(|_| Status::BadXdr)?;
     let digest = digest(compound.cx.request.message, from.rest());
     let ok = sequence(compound, &args, digest)?;
@@ -18,7 +18,7 @@ pub(super) fn run(compound: &mut Compound<'_>, from: &mut Decoder<'_>, output: &
     Ok(())
 }
 
-fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs, digest: u64) -> Outcome<SequenceOk> {
+fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs, digest: u64) -> OpResult<SequenceOk> {
     let request = compound.cx.request;
     let wanted = state::SequenceArgs {
         session: state::SessionId(args.session.0),
@@ -65,7 +65,7 @@ fn lost(compound: &Compound<'_>, wanted: &state::SequenceArgs) -> Failure {
 
 impl Compound<'_> {
     /// Fails if the request exceeds the limits of the session's fore channel.
-    fn check_request(&self, fore: &state::ChannelAttributes) -> Outcome<()> {
+    fn check_request(&self, fore: &state::ChannelAttributes) -> OpResult<()> {
         if self.cx.request.message.len() > fore.max_request_bytes as usize {
             return Err(Status::ReqTooBig.into());
         }

@@ -5,21 +5,21 @@ use state::{CallbackSecurity, ChannelAttributes, ClientId, Door, Origin, Princip
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
 impl Compound<'_> {
     /// The client whose session this request belongs to.
-    pub(super) fn client(&self) -> Outcome<ClientId> {
+    pub(super) fn client(&self) -> OpResult<ClientId> {
         Ok(self.progress.turn.as_ref().map(|turn| turn.session().client()).ok_or(Status::OpNotInSession)?)
     }
 
     /// The session that this request belongs to.
-    pub(super) fn session(&self) -> Outcome<SessionId> {
+    pub(super) fn session(&self) -> OpResult<SessionId> {
         Ok(self.progress.turn.as_ref().map(|turn| turn.session().id()).ok_or(Status::OpNotInSession)?)
     }
 
     /// The protocol and client to check stateids for.
-    pub(super) fn door(&self) -> Outcome<Door> {
+    pub(super) fn door(&self) -> OpResult<Door> {
         if self.progress.minor.has_sessions() { Ok(Door::V41(self.client()?)) } else { Ok(Door::V40) }
     }
 
@@ -30,7 +30,7 @@ impl Compound<'_> {
 
     /// The origin of a request that registers a client. It fails for an address without any export, so that no state is
     /// kept for it.
-    pub(super) fn admitted(&self) -> Outcome<Origin> {
+    pub(super) fn admitted(&self) -> OpResult<Origin> {
         let client = self.cx.client();
         let is_admitted = self.cx.exports.iter().any(|export| export.options_for(client).is_some());
         if is_admitted { Ok(Origin::of(client.ip())) } else { Err(Status::Perm.into()) }

@@ -4,7 +4,7 @@ use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, MinorVer
 use vfs::{Acls, Attributes, Entry, FileKind, SetAttributes, Timestamp};
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use super::{acl, attributes, owner};
 use crate::node::Node;
 use crate::set_attributes;
@@ -33,7 +33,7 @@ impl NewAttributes {
     /// Decodes the attributes.
     ///
     /// An unsupported attribute gets ATTRNOTSUPP, a read-only one INVAL (RFC 8881 §18.30.3).
-    pub(super) fn parse(compound: &Compound<'_>, fattr: &Fattr<'_>, of: For<'_>) -> Outcome<NewAttributes> {
+    pub(super) fn parse(compound: &Compound<'_>, fattr: &Fattr<'_>, of: For<'_>) -> OpResult<NewAttributes> {
         let supported = attributes::supported(compound.progress.minor, &of.node.fs().properties());
         if !fattr.mask.difference(supported).is_empty() {
             return Err(Status::AttrNotSupp.into());
@@ -49,7 +49,7 @@ impl NewAttributes {
         Ok(new)
     }
 
-    fn take(&mut self, compound: &Compound<'_>, value: &AttributeValue<'_>, of: For<'_>) -> Outcome<()> {
+    fn take(&mut self, compound: &Compound<'_>, value: &AttributeValue<'_>, of: For<'_>) -> OpResult<()> {
         let set = &mut self.set;
         let is_directory = of.kind == FileKind::Directory;
         match value {
@@ -71,7 +71,7 @@ impl NewAttributes {
     }
 
     /// Sets all attributes of an existing file, or none, and returns those that were set.
-    pub(super) fn apply(&self, node: &Node<'_>) -> Outcome<Bitmap> {
+    pub(super) fn apply(&self, node: &Node<'_>) -> OpResult<Bitmap> {
         let before = node.attributes()?;
         if self.acls.is_some() {
             set_attributes::check_acls(node, &before)?;
@@ -87,7 +87,7 @@ impl NewAttributes {
 
     /// The ACLs are set first, since they can be restored and a truncated size cannot. They override the mode except
     /// for its three high bits (RFC 8881 §6.4.1.3).
-    fn apply_with(&self, node: &Node<'_>, before: &Attributes, acls: &Acls) -> Outcome<()> {
+    fn apply_with(&self, node: &Node<'_>, before: &Attributes, acls: &Acls) -> OpResult<()> {
         let earlier = node.fs().acls(&node.context, &node.handle)?;
         set_acls(node, acls)?;
         let mode = self.set.mode.map(|mode| (mode & !0o777) | acls.access.mode());
@@ -107,7 +107,7 @@ impl NewAttributes {
 
     /// Sets the ACLs of a new file, and returns the attributes that were set. If the file cannot have them, it stays
     /// private to its owner, and the client sees that they were not set (RFC 8881 §18.16.3).
-    pub(super) fn finish(&self, dir: &Node<'_>, made: Entry) -> Outcome<(Entry, Bitmap)> {
+    pub(super) fn finish(&self, dir: &Node<'_>, made: Entry) -> OpResult<(Entry, Bitmap)> {
         let Some(acls) = &self.acls else { return Ok((made, self.mask)) };
         let node = dir.sibling(made.handle);
         let mask = match set_acls(&node, acls) {
@@ -118,7 +118,7 @@ impl NewAttributes {
     }
 }
 
-fn set_acls(node: &Node<'_>, acls: &Acls) -> Outcome<()> {
+fn set_acls(node: &Node<'_>, acls: &Acls) -> OpResult<()> {
     node.fs().set_acls(&node.context, &node.handle, acls).map_err(|error| match error {
         // This file cannot have an ACL, though others of its file system can.
         vfs::Error::NotSupported => Failure::Status(Status::AttrNotSupp),
@@ -127,13 +127,13 @@ fn set_acls(node: &Node<'_>, acls: &Acls) -> Outcome<()> {
 }
 
 /// The mode of a new file: a default ACL of its directory replaces the umask (RFC 8275 §3.1).
-fn masked(both: ModeUmask, of: For<'_>) -> Outcome<u32> {
+fn masked(both: ModeUmask, of: For<'_>) -> OpResult<u32> {
     let node = of.node;
     let inherits = node.fs().properties().acls && node.fs().acls(&node.context, &node.handle)?.default.is_some();
     Ok(both.mode & 0o7777 & if inherits { 0o7777 } else { !both.umask })
 }
 
-fn time_of(time: &SetTime) -> Outcome<vfs::SetTime> {
+fn time_of(time: &SetTime) -> OpResult<vfs::SetTime> {
     match time {
         SetTime::ServerTime => Ok(vfs::SetTime::Now),
         SetTime::ClientTime(time) if time.nanoseconds < 1_000_000_000 => {

@@ -4,10 +4,10 @@ use proto::nfs4::{Bitmap, SetattrArgs};
 use state::IoKind;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::set::{For, NewAttributes};
 
-pub(super) fn setattr(compound: &mut Compound<'_>, args: &SetattrArgs<'_>) -> Outcome<Bitmap> {
+pub(super) fn setattr(compound: &mut Compound<'_>, args: &SetattrArgs<'_>) -> OpResult<Bitmap> {
     let node = compound.current()?;
     let kind = node.attributes()?.kind;
     let new = NewAttributes::parse(compound, &args.attributes, For { node: &node, kind })?;

@@ -7,9 +7,9 @@ use xdr::{Encode, Encoder};
 
 use super::callback::callback40;
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 
-pub(super) fn setclientid(compound: &mut Compound<'_>, args: &SetclientidArgs<'_>) -> Outcome<SetclientidOk> {
+pub(super) fn setclientid(compound: &mut Compound<'_>, args: &SetclientidArgs<'_>) -> OpResult<SetclientidOk> {
     let wanted = SetClientIdArgs {
         name: args.id,
         verifier: args.verifier,
@@ -24,7 +24,7 @@ pub(super) fn setclientid(compound: &mut Compound<'_>, args: &SetclientidArgs<'_
     }
 }
 
-pub(super) fn confirm(compound: &mut Compound<'_>, args: &SetclientidConfirmArgs) -> Outcome<()> {
+pub(super) fn confirm(compound: &mut Compound<'_>, args: &SetclientidConfirmArgs) -> OpResult<()> {
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
     let client = state::ClientId(args.client.0);
     if state.setclientid_confirm(now, client, args.confirm, &compound.principal())? {

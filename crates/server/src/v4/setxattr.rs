@@ -5,10 +5,10 @@ use vfs::{Access, SetXattr, XattrMode};
 
 use super::change::DirChange;
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::xattr;
 
-pub(super) fn setxattr(compound: &mut Compound<'_>, args: &SetxattrArgs<'_>) -> Outcome<ChangeInfo> {
+pub(super) fn setxattr(compound: &mut Compound<'_>, args: &SetxattrArgs<'_>) -> OpResult<ChangeInfo> {
     let mode = match args.option {
         SetxattrOption::Either => XattrMode::Either,
         SetxattrOption::Create => XattrMode::Create,

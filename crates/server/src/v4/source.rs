@@ -7,7 +7,7 @@ use state::{Door, IoKind};
 use vfs::{CopyRange, FileKind, OpenFile};
 
 use super::compound::{Compound, check_io};
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::node::Node;
 use crate::transfer;
 
@@ -28,14 +28,14 @@ pub(super) struct Side<'n> {
 
 impl<'n> Pair<'n> {
     /// Opens the saved file for reading and the current one for writing.
-    pub(super) fn open(compound: &'n Compound<'_>, source: &Stateid, destination: &Stateid) -> Outcome<Pair<'n>> {
+    pub(super) fn open(compound: &'n Compound<'_>, source: &Stateid, destination: &Stateid) -> OpResult<Pair<'n>> {
         let from = Side { node: compound.saved()?, stateid: source_stateid(compound, source)? };
         let to = Side { node: compound.current()?, stateid: compound.stateid(destination)? };
         Pair::of(compound.door()?, &from, &to)
     }
 
     /// Opens one file for reading and another for writing.
-    pub(super) fn of(door: Door, from: &Side<'n>, to: &Side<'n>) -> Outcome<Pair<'n>> {
+    pub(super) fn of(door: Door, from: &Side<'n>, to: &Side<'n>) -> OpResult<Pair<'n>> {
         from.check_io(door, IoKind::Read)?;
         require_regular(&from.node)?;
         let readable = transfer::open_for_read(&from.node)?;
@@ -47,7 +47,7 @@ impl<'n> Pair<'n> {
     /// The range; a count of 0 means everything up to the source's end.
     ///
     /// It must not exceed the source's end or overlap itself (§15.2.3, §15.13.3).
-    pub(super) fn range(&self, from_bytes: u64, to_bytes: u64, count: u64) -> Outcome<CopyRange> {
+    pub(super) fn range(&self, from_bytes: u64, to_bytes: u64, count: u64) -> OpResult<CopyRange> {
         let available = self.source_size_bytes.checked_sub(from_bytes).ok_or(Status::Inval)?;
         let length_bytes = if count == 0 { available } else { count };
         let is_same = self.source.handle == self.destination.handle && self.source.shares_export(&self.destination);
@@ -62,26 +62,26 @@ impl<'n> Pair<'n> {
 }
 
 impl Side<'_> {
-    pub(super) fn open_for_write(&self, door: Door) -> Outcome<Arc<dyn OpenFile>> {
+    pub(super) fn open_for_write(&self, door: Door) -> OpResult<Arc<dyn OpenFile>> {
         self.check_io(door, IoKind::Write)?;
         require_regular(&self.node)?;
         Ok(transfer::open_for_write(&self.node, &self.node.attributes()?)?)
     }
 
-    fn check_io(&self, door: Door, io: IoKind) -> Outcome<()> {
+    fn check_io(&self, door: Door, io: IoKind) -> OpResult<()> {
         check_io(door, &self.node, &self.stateid, io)
     }
 }
 
 /// Resolves the current stateid of the source, which is the one saved with the saved file (RFC 8881 §16.2.3.1.2).
-pub(super) fn source_stateid(compound: &Compound<'_>, source: &Stateid) -> Outcome<Stateid> {
+pub(super) fn source_stateid(compound: &Compound<'_>, source: &Stateid) -> OpResult<Stateid> {
     match *source {
         Stateid::CURRENT => Ok(compound.progress.saved_stateid.ok_or(Status::BadStateid)?),
         source => Ok(source),
     }
 }
 
-pub(super) fn require_regular(node: &Node<'_>) -> Outcome<()> {
+pub(super) fn require_regular(node: &Node<'_>) -> OpResult<()> {
     match node.attributes()?.kind {
         FileKind::Regular => Ok(()),
         FileKind::Directory => Err(Status::IsDir.into()),

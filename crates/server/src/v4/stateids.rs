@@ -3,10 +3,10 @@
 use proto::nfs4::{FreeStateidArgs, Status, TestStateidArgs, TestStateidOk};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use super::state_error::{inner, status};
 
-pub(super) fn test(compound: &mut Compound<'_>, args: &TestStateidArgs) -> Outcome<TestStateidOk> {
+pub(super) fn test(compound: &mut Compound<'_>, args: &TestStateidArgs) -> OpResult<TestStateidOk> {
     let door = compound.door()?;
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
     let verdict = |stateid| match state.test_stateid(now, door, &inner(stateid)) {
@@ -16,7 +16,7 @@ pub(super) fn test(compound: &mut Compound<'_>, args: &TestStateidArgs) -> Outco
     Ok(TestStateidOk { statuses: args.stateids.iter().map(verdict).collect() })
 }
 
-pub(super) fn free(compound: &mut Compound<'_>, args: &FreeStateidArgs) -> Outcome<()> {
+pub(super) fn free(compound: &mut Compound<'_>, args: &FreeStateidArgs) -> OpResult<()> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
     Ok(compound.cx.server.state.free_stateid(compound.cx.request.now, door, &stateid)?)
 }

@@ -6,18 +6,18 @@ use xdr::{Encode, Encoder};
 
 use super::attributes::{self, Subject};
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 
-pub(super) fn verify(compound: &mut Compound<'_>, args: &VerifyArgs<'_>) -> Outcome<()> {
+pub(super) fn verify(compound: &mut Compound<'_>, args: &VerifyArgs<'_>) -> OpResult<()> {
     if is_same(compound, &args.attributes)? { Ok(()) } else { Err(Status::NotSame.into()) }
 }
 
-pub(super) fn nverify(compound: &mut Compound<'_>, args: &NverifyArgs<'_>) -> Outcome<()> {
+pub(super) fn nverify(compound: &mut Compound<'_>, args: &NverifyArgs<'_>) -> OpResult<()> {
     if is_same(compound, &args.attributes)? { Err(Status::Same.into()) } else { Ok(()) }
 }
 
 /// Whether the file has these attributes, compared by their bytes.
-fn is_same(compound: &Compound<'_>, wanted: &Fattr<'_>) -> Outcome<bool> {
+fn is_same(compound: &Compound<'_>, wanted: &Fattr<'_>) -> OpResult<bool> {
     let node = compound.current()?;
     let supported = attributes::supported(compound.progress.minor, &node.fs().properties());
     if !wanted.mask.difference(supported).is_empty() {

@@ -4,11 +4,11 @@ use proto::nfs4::{WriteArgs, WriteOk};
 use state::IoKind;
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::OpResult;
 use crate::stable_how::{stability, stable_how};
 use crate::transfer;
 
-pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> Outcome<WriteOk> {
+pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> OpResult<WriteOk> {
     let node = compound.current()?;
     compound.check_io(&node, &args.stateid, IoKind::Write)?;
     transfer::put_off_where_it_waits(&node, stability(args.stable))?;

@@ -4,11 +4,11 @@ use proto::nfs4::{Component, Status};
 use vfs::{Access, Error, FileKind, XattrName, XattrNameError};
 
 use super::compound::Compound;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, OpResult};
 use crate::node::Node;
 
 /// The current file, if it can have extended attributes and the caller has the `wanted` access.
-pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<Node<'n>> {
+pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> OpResult<Node<'n>> {
     match any_node(compound, wanted)? {
         (node, true) => Ok(node),
         (_, false) => Err(Status::WrongType.into()),
@@ -16,7 +16,7 @@ pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<No
 }
 
 /// The current file, if the caller has the `wanted` access, and whether its kind can have extended attributes.
-pub(super) fn any_node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<(Node<'n>, bool)> {
+pub(super) fn any_node<'n>(compound: &'n Compound<'_>, wanted: Access) -> OpResult<(Node<'n>, bool)> {
     let node = compound.current()?;
     if !node.fs().properties().xattrs {
         return Err(Status::NotSupp.into());
@@ -30,7 +30,7 @@ pub(super) fn any_node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcom
 }
 
 /// The name in the arguments.
-pub(super) fn name<'a>(name: Component<'a>) -> Outcome<XattrName<'a>> {
+pub(super) fn name<'a>(name: Component<'a>) -> OpResult<XattrName<'a>> {
     XattrName::new(name.0).map_err(|error| match error {
         XattrNameError::Empty => Status::Inval.into(),
         XattrNameError::TooLong => Status::NameTooLong.into(),

@@ -7,7 +7,7 @@ use proto::nfs4::{
 use vfs::Acls;
 
 use super::super::compound::Compound;
-use super::super::failure::{Failure, Outcome};
+use super::super::failure::{Failure, OpResult};
 use super::super::owner;
 use super::draft::Draft;
 use super::{EVERYONE, Entry, GROUP, INHERIT, OWNER, Who};
@@ -15,20 +15,20 @@ use super::{EVERYONE, Entry, GROUP, INHERIT, OWNER, Who};
 /// The POSIX ACLs for the attribute `acl` of a file.
 ///
 /// An ACL that POSIX cannot represent fails with ATTRNOTSUPP (RFC 8881 §6.2.1).
-pub(in super::super) fn taken(compound: &Compound<'_>, acl: &Acl<'_>, is_directory: bool) -> Outcome<Acls> {
-    let entries: Outcome<Vec<Entry>> = acl.aces.iter().map(|ace| entry(compound, ace)).collect();
+pub(in super::super) fn taken(compound: &Compound<'_>, acl: &Acl<'_>, is_directory: bool) -> OpResult<Acls> {
+    let entries: OpResult<Vec<Entry>> = acl.aces.iter().map(|ace| entry(compound, ace)).collect();
     Ok(lists(&entries?, is_directory)?)
 }
 
 /// The POSIX ACLs for the attribute `dacl` of a file. Automatic inheritance is not supported, so any flag is refused.
-pub(in super::super) fn taken41(compound: &Compound<'_>, dacl: &Acl41<'_>, is_directory: bool) -> Outcome<Acls> {
+pub(in super::super) fn taken41(compound: &Compound<'_>, dacl: &Acl41<'_>, is_directory: bool) -> OpResult<Acls> {
     if dacl.flags != 0 {
         return Err(Status::AttrNotSupp.into());
     }
     taken(compound, &dacl.acl, is_directory)
 }
 
-fn entry(compound: &Compound<'_>, ace: &Ace<'_>) -> Outcome<Entry> {
+fn entry(compound: &Compound<'_>, ace: &Ace<'_>) -> OpResult<Entry> {
     let allows = match ace.ace_type {
         ACE_ALLOW => true,
         ACE_DENY => false,

@@ -8,7 +8,7 @@ use proto::nfs4::{ACE_ALLOW, ACE_DENY, ACE_FLAG_IDENTIFIER_GROUP, ACE_FLAG_INHER
 use vfs::{Access, AclTag, Acls, PosixAcl};
 
 use super::super::compound::Compound;
-use super::super::failure::Outcome;
+use super::super::failure::OpResult;
 use super::{EVERYONE, Entry, GROUP, INHERIT, OWNER, Who, permissions};
 
 /// An NFSv4 ACL with resolved names.
@@ -18,9 +18,9 @@ pub(in super::super) struct ToldAcl {
 
 impl ToldAcl {
     /// The NFSv4 ACL for a file's POSIX ACLs.
-    pub(in super::super) fn new(compound: &Compound<'_>, acls: &Acls, is_directory: bool) -> Outcome<ToldAcl> {
+    pub(in super::super) fn new(compound: &Compound<'_>, acls: &Acls, is_directory: bool) -> OpResult<ToldAcl> {
         let named = |entry: Entry| Ok((entry, name(compound, entry.who)?));
-        let entries: Outcome<Vec<_>> = entries(acls, is_directory).into_iter().map(named).collect();
+        let entries: OpResult<Vec<_>> = entries(acls, is_directory).into_iter().map(named).collect();
         Ok(ToldAcl { entries: entries? })
     }
 
@@ -40,7 +40,7 @@ fn ace<'a>(entry: &Entry, who: &'a [u8]) -> Ace<'a> {
     Ace { ace_type, flags: entry.flags, access_mask: entry.mask, who: Principal(who) }
 }
 
-fn name(compound: &Compound<'_>, who: Who) -> Outcome<Vec<u8>> {
+fn name(compound: &Compound<'_>, who: Who) -> OpResult<Vec<u8>> {
     match who {
         Who::Owner => Ok(OWNER.to_vec()),
         Who::OwningGroup => Ok(GROUP.to_vec()),

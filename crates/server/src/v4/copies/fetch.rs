@@ -12,11 +12,11 @@ use crate::node::Node;
 use crate::remote_files::{RemoteError, RemoteName};
 use crate::server::Server;
 use crate::transfer;
-use crate::v4::failure::Outcome;
+use crate::v4::failure::OpResult;
 use crate::v4::source::Side;
 
 impl Server {
-    pub(super) fn fetch(&self, job: &Job, name: &RemoteName, to: &Side<'_>) -> Outcome<Turn> {
+    pub(super) fn fetch(&self, job: &Job, name: &RemoteName, to: &Side<'_>) -> OpResult<Turn> {
         let file = to.open_for_write(Door::V41(job.what.asker.client))?;
         let mut remote = job.remote.lock().unwrap_or_else(PoisonError::into_inner);
         if remote.is_none() {
@@ -40,7 +40,7 @@ impl Server {
     }
 }
 
-fn write(job: &Job, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64, bytes: &[u8]) -> Outcome<()> {
+fn write(job: &Job, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64, bytes: &[u8]) -> OpResult<()> {
     let mut written = 0;
     while written < bytes.len() {
         let data = (&bytes[written..], Stability::Unstable);

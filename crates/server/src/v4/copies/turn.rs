@@ -16,7 +16,7 @@ use crate::node::CallContext;
 use crate::remote_files::RemoteFiles;
 use crate::request::Request;
 use crate::server::Server;
-use crate::v4::failure::{Failure, Outcome};
+use crate::v4::failure::{Failure, OpResult};
 use crate::v4::source::{Pair, Side};
 
 /// The result of a turn.
@@ -61,7 +61,7 @@ impl Server {
         true
     }
 
-    fn turn(&self, job: &Job, worker: usize, now: Duration) -> Outcome<Turn> {
+    fn turn(&self, job: &Job, worker: usize, now: Duration) -> OpResult<Turn> {
         let asker = &job.what.asker;
         let request =
             Request { message: &[], peer: asker.peer, worker, may_block: true, now, batch: None, is_scarce: false };
@@ -91,7 +91,7 @@ impl Server {
 }
 
 /// The next wait of the copy, unless it has ended.
-fn next_turn(waiting: Waiting, outcome: Outcome<Turn>, now: Duration) -> Option<Waiting> {
+fn next_turn(waiting: Waiting, outcome: OpResult<Turn>, now: Duration) -> Option<Waiting> {
     let status = match outcome {
         Ok(Turn::More) => return Some(Waiting { put_offs: 0, ..waiting }),
         Ok(Turn::Done) => Status::Ok,
@@ -106,7 +106,7 @@ fn next_turn(waiting: Waiting, outcome: Outcome<Turn>, now: Duration) -> Option<
 }
 
 /// A file of a copy, if it is still exported to its client.
-fn side<'c>(cx: &'c CallContext<'_>, place: &Place) -> Outcome<Side<'c>> {
+fn side<'c>(cx: &'c CallContext<'_>, place: &Place) -> OpResult<Side<'c>> {
     let exported = cx.exports.by_id(place.export).ok_or(Fault::Handle(HandleError::Unknown))?;
     Ok(Side { node: cx.node_of(exported, place.file.node)?, stateid: place.newest_stateid() })
 }
