@@ -8,7 +8,7 @@ use rpc::{Call, CallError, Rejection, Reply, Xid};
 use xdr::Encoder;
 
 use crate::counters::Event;
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::identity::Identity;
 use crate::node::CallContext;
 use crate::replay::{Begun, MAX_REPLY_BYTES, ReplayCache, ReplayKey, Seen};
@@ -19,7 +19,7 @@ use crate::{mount, nlm, nsm, rpcbind, v2, v3, v4};
 /// How to run a version of a program.
 struct Program {
     /// Runs one procedure and appends its results.
-    run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>,
+    run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), NoResults>,
     /// Whether the call is not idempotent.
     happens_once: fn(&Call<'_>) -> bool,
     /// The WRITE procedure, if datagrams can carry it: a late duplicate must not overwrite newer data.
@@ -30,7 +30,7 @@ struct Program {
 
 impl Program {
     /// A program whose calls are all idempotent.
-    const fn repeatable(run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>) -> Program {
+    const fn repeatable(run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), NoResults>) -> Program {
         Program { run, happens_once: |_| false, write: None, outlives_process: false }
     }
 }
@@ -197,16 +197,16 @@ fn carry_out(
     };
     output.rewind(&mark);
     match stop {
-        Stop::Defer => {
+        NoResults::Defer => {
             server.counters.count(request.worker, Event::Deferred);
             Answer::WouldBlock(context.waits_for.get())
         }
-        Stop::Garbage(error) => {
+        NoResults::Garbage(error) => {
             tracing::debug!(client = %request.peer.address, xid = %call.xid, procedure = ?call.procedure, %error, "arguments make no sense");
             reject(server, request, call.xid, Rejection::GarbageArguments, output)
         }
-        Stop::NoProcedure => reject(server, request, call.xid, Rejection::ProcedureUnavailable, output),
-        Stop::Silent => {
+        NoResults::NoProcedure => reject(server, request, call.xid, Rejection::ProcedureUnavailable, output),
+        NoResults::Silent => {
             server.counters.count(request.worker, Event::Rejected);
             Answer::Silent
         }

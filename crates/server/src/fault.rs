@@ -48,28 +48,28 @@ impl From<vfs::NameError> for Fault {
 
 /// A fault with the part of the reply beside the status, such as attributes.
 #[derive(Debug)]
-pub(crate) struct Failed<F> {
+pub(crate) struct FaultReply<F> {
     pub(crate) fault: Fault,
     pub(crate) body: F,
 }
 
-impl<F: Default, E: Into<Fault>> From<E> for Failed<F> {
+impl<F: Default, E: Into<Fault>> From<E> for FaultReply<F> {
     fn from(error: E) -> Self {
-        Failed { fault: error.into(), body: F::default() }
+        FaultReply { fault: error.into(), body: F::default() }
     }
 }
 
 impl Fault {
     /// Adds `body` to the fault; it is not evaluated when the call is deferred.
-    pub(crate) fn with<F: Default>(self, body: impl FnOnce() -> F) -> Failed<F> {
+    pub(crate) fn with<F: Default>(self, body: impl FnOnce() -> F) -> FaultReply<F> {
         let body = if matches!(self, Fault::Defer) { F::default() } else { body() };
-        Failed { fault: self, body }
+        FaultReply { fault: self, body }
     }
 }
 
 /// The reason why a call has no reply of its procedure.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum NoResults {
     /// The call would block.
     Defer,
     /// The arguments cannot be decoded.
@@ -80,8 +80,8 @@ pub(crate) enum Stop {
     Silent,
 }
 
-impl From<xdr::Error> for Stop {
+impl From<xdr::Error> for NoResults {
     fn from(error: xdr::Error) -> Self {
-        Stop::Garbage(error)
+        NoResults::Garbage(error)
     }
 }

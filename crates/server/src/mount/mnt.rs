@@ -6,12 +6,12 @@ use rpc::Flavor;
 
 use super::{answerable, directory, status};
 use crate::exports::{ExportOptions, Squash};
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::handle::WireHandle;
 use crate::node::{CallContext, Node};
 
 /// The reply of versions 1 and 2: an NFSv2 handle.
-pub(super) fn mnt(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<MntReply, Stop> {
+pub(super) fn mnt(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<MntReply, NoResults> {
     match mount(cx, args.path)? {
         Ok((_, handle)) => Ok(MntReply::Ok(nfs2::FileHandle(handle.padded()))),
         Err(status) => Ok(MntReply::Fail(Errno(status::errno(status)))),
@@ -19,7 +19,7 @@ pub(super) fn mnt(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<MntReply, 
 }
 
 /// The reply of version 3: an NFSv3 handle, and the flavours of authentication.
-pub(super) fn mnt3(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<Mnt3Reply, Stop> {
+pub(super) fn mnt3(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<Mnt3Reply, NoResults> {
     match mount(cx, args.path)? {
         Ok((node, handle)) => {
             let handle = nfs3::FileHandle::new(handle.as_bytes()).expect("our handles are shorter than 64 bytes");
@@ -30,7 +30,7 @@ pub(super) fn mnt3(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<Mnt3Reply
 }
 
 /// Resolves the directory and records the mount.
-fn mount<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Result<(Node<'c>, WireHandle), Status>, Stop> {
+fn mount<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Result<(Node<'c>, WireHandle), Status>, NoResults> {
     let client = cx.client();
     match directory::find(cx, path) {
         Ok(node) => {

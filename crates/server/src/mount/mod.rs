@@ -17,14 +17,14 @@ use proto::mount::DirPath;
 use rpc::Call;
 use xdr::{Decode, Encode, Encoder};
 
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::node::CallContext;
 use crate::transfer;
 
 pub(crate) use list::MountList;
 
 /// Runs one procedure and appends its results.
-pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     let mut from = call.arguments.clone();
     let to = &mut Encoder::new(&mut output.bytes);
     match (call.procedure.version, call.procedure.number) {
@@ -36,14 +36,14 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         (_, 4) => umntall::umntall(cx),
         (_, 5) | (1 | 2, 6) => export::export(cx, to),
         (2, 7) => pathconf::pathconf(cx, &DirPath::decode(&mut from)?)?.encode(to),
-        _ => return Err(Stop::NoProcedure),
+        _ => return Err(NoResults::NoProcedure),
     }
     Ok(())
 }
 
 /// A fault that has a reply; a call that must block stops here.
-fn answerable(fault: Fault) -> Result<Fault, Stop> {
-    if matches!(fault, Fault::Defer) { Err(Stop::Defer) } else { Ok(fault) }
+fn answerable(fault: Fault) -> Result<Fault, NoResults> {
+    if matches!(fault, Fault::Defer) { Err(NoResults::Defer) } else { Ok(fault) }
 }
 
 /// The room left in the longest reply that this transport should carry; lists stop where it ends.

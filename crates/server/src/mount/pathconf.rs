@@ -4,7 +4,7 @@ use proto::mount::{DirPath, PC_CHOWN_RESTRICTED, PC_ERROR, PC_NO_TRUNC, Pathconf
 use vfs::Properties;
 
 use super::{answerable, directory};
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::node::CallContext;
 
 /// The longest path on Linux, in bytes (PATH_MAX).
@@ -13,7 +13,7 @@ const PATH_MAX_BYTES: u32 = 4096;
 /// this.
 const PIPE_BUFFER_BYTES: u32 = 4096;
 
-pub(super) fn pathconf(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<PathconfReply, Stop> {
+pub(super) fn pathconf(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<PathconfReply, NoResults> {
     match directory::find(cx, args.path) {
         Ok(node) => Ok(known(&node.fs().properties())),
         Err(fault) => {

@@ -29,7 +29,7 @@ use proto::nlm::{
 use rpc::Call;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::node::CallContext;
 
 pub(crate) use free_all::free_host;
@@ -39,11 +39,11 @@ pub use host::lock_host;
 pub(crate) use waits::Waits;
 
 /// Runs one procedure and appends its results.
-pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     let from = &mut call.arguments.clone();
     let to = &mut Encoder::new(&mut output.bytes);
     match (call.procedure.version, call.procedure.number) {
-        (1, 20..) => Err(Stop::NoProcedure),
+        (1, 20..) => Err(NoResults::NoProcedure),
         (1, number) => run_version::<V1>(cx, number, from, to),
         (3, number) => run_version::<V3>(cx, number, from, to),
         (_, number) => run_version::<V4>(cx, number, from, to),
@@ -60,7 +60,7 @@ fn run_version<V: Version>(
     number: u32,
     from: &mut Decoder<'_>,
     to: &mut Encoder<'_>,
-) -> Result<(), Stop> {
+) -> Result<(), NoResults> {
     match number {
         0 => Ok(()),
         1..=5 | 22 => run_call::<V>(cx, number, from, to),
@@ -75,7 +75,7 @@ fn run_call<V: Version>(
     number: u32,
     from: &mut Decoder<'_>,
     to: &mut Encoder<'_>,
-) -> Result<(), Stop> {
+) -> Result<(), NoResults> {
     match number {
         1 => {
             let args = TestArgs::<V::Offset>::decode(from)?;
@@ -101,7 +101,7 @@ fn run_call<V: Version>(
 }
 
 /// The procedures that are answered by another call, and those that are such answers.
-fn run_message<V: Version>(cx: &CallContext<'_>, number: u32, from: &mut Decoder<'_>) -> Result<(), Stop> {
+fn run_message<V: Version>(cx: &CallContext<'_>, number: u32, from: &mut Decoder<'_>) -> Result<(), NoResults> {
     match number {
         6 => {
             let args = TestArgs::<V::Offset>::decode(from)?;
@@ -140,7 +140,7 @@ fn run_share<V: Version>(
     number: u32,
     from: &mut Decoder<'_>,
     to: &mut Encoder<'_>,
-) -> Result<(), Stop> {
+) -> Result<(), NoResults> {
     match number {
         20 => {
             let args = ShareArgs::decode(from)?;
@@ -151,7 +151,7 @@ fn run_share<V: Version>(
             refusal::share_res::<V>(args.cookie, unshare::unshare::<V>(cx, &args))?.encode(to);
         }
         23 => free_all::free_all(cx, &FreeAllArgs::decode(from)?),
-        _ => return Err(Stop::NoProcedure),
+        _ => return Err(NoResults::NoProcedure),
     }
     Ok(())
 }

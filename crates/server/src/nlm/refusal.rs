@@ -4,7 +4,7 @@ use proto::nlm::{NetObj, Res, ShareOk, Status, Version};
 use state::StateError;
 use vfs::Error;
 
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::handle::HandleError;
 
 /// The reason why a lock procedure fails.
@@ -78,19 +78,19 @@ fn in_version<V: Version>(status: Status) -> Status {
 }
 
 /// The reply of LOCK, CANCEL and UNLOCK.
-pub(super) fn res<V: Version>(cookie: NetObj<'_>, outcome: NlmResult) -> Result<Res<'_>, Stop> {
+pub(super) fn res<V: Version>(cookie: NetObj<'_>, outcome: NlmResult) -> Result<Res<'_>, NoResults> {
     Ok(Res { cookie, status: status::<V>(outcome)? })
 }
 
 /// The reply of SHARE and UNSHARE.
-pub(super) fn share_res<V: Version>(cookie: NetObj<'_>, outcome: NlmResult) -> Result<ShareOk<'_>, Stop> {
+pub(super) fn share_res<V: Version>(cookie: NetObj<'_>, outcome: NlmResult) -> Result<ShareOk<'_>, NoResults> {
     Ok(ShareOk { cookie, status: status::<V>(outcome)?, sequence: 0 })
 }
 
 /// The status for the result of a procedure.
-pub(super) fn status<V: Version>(outcome: NlmResult) -> Result<Status, Stop> {
+pub(super) fn status<V: Version>(outcome: NlmResult) -> Result<Status, NoResults> {
     match outcome {
         Ok(status) | Err(Refusal::Status(status)) => Ok(in_version::<V>(status)),
-        Err(Refusal::Defer) => Err(Stop::Defer),
+        Err(Refusal::Defer) => Err(NoResults::Defer),
     }
 }

@@ -6,7 +6,7 @@ use state::{Conflict, StateError};
 use super::file::{Purpose, lockable};
 use super::refusal::{Refusal, status};
 use super::wanted::{Wanted, offset_and_length, owner_parts};
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::node::CallContext;
 
 /// The result of TEST.
@@ -18,7 +18,7 @@ pub(super) enum Tested {
     Other(Status),
 }
 
-pub(super) fn test<V: Version>(cx: &CallContext<'_>, args: &TestArgs<'_, V::Offset>) -> Result<Tested, Stop> {
+pub(super) fn test<V: Version>(cx: &CallContext<'_>, args: &TestArgs<'_, V::Offset>) -> Result<Tested, NoResults> {
     match find_conflict::<V>(cx, args) {
         Ok(None) => Ok(Tested::Other(Status::Granted)),
         Ok(Some(conflict)) => Ok(Tested::Denied(conflict)),

@@ -13,14 +13,14 @@ use proto::nsm::{MonArgs, MonId, MyId, NotifyArgs, StatArgs};
 use rpc::Call;
 use xdr::{Decode, Encode, Encoder};
 
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::node::CallContext;
 
 pub(crate) use notices::Notices;
 pub(crate) use notify::Restarts;
 
 /// Runs one procedure and appends its results.
-pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     let from = &mut call.arguments.clone();
     let to = &mut Encoder::new(&mut output.bytes);
     match call.procedure.number {
@@ -30,7 +30,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         3 => MonId::decode(from).map(|_| unmon::state(cx))?.encode(to),
         4 => MyId::decode(from).map(|_| unmon::state(cx))?.encode(to),
         6 => notify::notify(cx, &NotifyArgs::decode(from)?),
-        _ => return Err(Stop::NoProcedure),
+        _ => return Err(NoResults::NoProcedure),
     }
     Ok(())
 }

@@ -22,13 +22,13 @@ use proto::rpcbind::portmap::Mapping;
 use rpc::Call;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::node::CallContext;
 
 pub use registry::{Registry, Service};
 
 /// Runs one procedure and appends its results.
-pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     let from = &mut call.arguments.clone();
     let to = &mut Encoder::new(&mut output.bytes);
     match call.procedure.version {
@@ -37,7 +37,12 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     }
 }
 
-fn run_portmap(cx: &CallContext<'_>, number: u32, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), Stop> {
+fn run_portmap(
+    cx: &CallContext<'_>,
+    number: u32,
+    from: &mut Decoder<'_>,
+    to: &mut Encoder<'_>,
+) -> Result<(), NoResults> {
     match number {
         0 => {}
         1 => set::set_mapping(cx, &Mapping::decode(from)?).encode(to),
@@ -45,7 +50,7 @@ fn run_portmap(cx: &CallContext<'_>, number: u32, from: &mut Decoder<'_>, to: &m
         3 => getaddr::getport(cx, &Mapping::decode(from)?).encode(to),
         4 => dump::dump_mappings(cx).encode(to),
         5 => return Err(callit::refuse(cx)),
-        _ => return Err(Stop::NoProcedure),
+        _ => return Err(NoResults::NoProcedure),
     }
     Ok(())
 }
@@ -55,7 +60,7 @@ fn run_rpcbind(
     (version, number): (u32, u32),
     from: &mut Decoder<'_>,
     to: &mut Encoder<'_>,
-) -> Result<(), Stop> {
+) -> Result<(), NoResults> {
     match (version, number) {
         (_, 0) => {}
         (_, 1) => set::set(cx, version, &Rpcb::decode(from)?).encode(to),
@@ -68,10 +73,10 @@ fn run_rpcbind(
         (_, 8) => taddr::taddr2uaddr(from, to)?,
         (4, 9) => getaddr::getversaddr(cx, &Rpcb::decode(from)?, to),
         // INDIRECT returns failures; "no such procedure" is one.
-        (4, 10) => return Err(Stop::NoProcedure),
+        (4, 10) => return Err(NoResults::NoProcedure),
         (4, 11) => getaddrlist::getaddrlist(cx, &Rpcb::decode(from)?, to),
         (4, 12) => getstat::getstat(cx).encode(to),
-        _ => return Err(Stop::NoProcedure),
+        _ => return Err(NoResults::NoProcedure),
     }
     Ok(())
 }

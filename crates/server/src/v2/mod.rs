@@ -27,7 +27,7 @@ use proto::nfs2::Res;
 use rpc::Call;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::node::CallContext;
 
 pub(crate) use cookies::CookieJar;
@@ -36,7 +36,7 @@ pub(crate) use cookies::CookieJar;
 type Nfs2Result<T> = Result<T, Fault>;
 
 /// Runs one procedure and appends its results.
-pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     let from = call.arguments.clone();
     match call.procedure.number {
         // NULL, ROOT and WRITECACHE; the latter two are obsolete and do nothing (§2.2.4, §2.2.8).
@@ -56,7 +56,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         15 => answer(cx, from, output, rmdir::rmdir),
         16 => readdir::run(cx, from, output),
         17 => answer(cx, from, output, statfs::statfs),
-        _ => Err(Stop::NoProcedure),
+        _ => Err(NoResults::NoProcedure),
     }
 }
 
@@ -71,18 +71,18 @@ fn answer<'a, A: Decode<'a>, T: Encode>(
     mut from: Decoder<'a>,
     output: &mut Output,
     procedure: impl FnOnce(&CallContext<'_>, &A) -> Nfs2Result<T>,
-) -> Result<(), Stop> {
+) -> Result<(), NoResults> {
     let outcome = procedure(cx, &A::decode(&mut from)?);
     finish(outcome, output)
 }
 
 /// Appends the result of a procedure.
-fn finish<T: Encode>(outcome: Nfs2Result<T>, output: &mut Output) -> Result<(), Stop> {
+fn finish<T: Encode>(outcome: Nfs2Result<T>, output: &mut Output) -> Result<(), NoResults> {
     let reply = match outcome {
         Ok(ok) => Res::Ok(ok),
-        Err(Fault::Defer) => return Err(Stop::Defer),
+        Err(Fault::Defer) => return Err(NoResults::Defer),
         // There is no status for "later" (RFC 1094 §2.3.1): a client without a reply retransmits.
-        Err(Fault::Recalling) => return Err(Stop::Silent),
+        Err(Fault::Recalling) => return Err(NoResults::Silent),
         Err(fault) => Res::Fail(status::of(&fault)),
     };
     reply.encode(&mut Encoder::new(&mut output.bytes));

@@ -6,14 +6,14 @@ use state::AccessKind;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{Nfs2Result, convert, finish};
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::node::CallContext;
 use crate::transfer;
 
 /// Status, attributes, and the length of the data.
 const HEAD_BYTES: usize = 4 + 68 + 4;
 
-pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), NoResults> {
     let args = ReadArgs::decode(&mut from)?;
     match read(cx, &args, output) {
         Ok(()) => Ok(()),

@@ -9,14 +9,14 @@ use xdr::{Decode, Decoder, Encode, Encoder, Hole};
 
 use super::cookies::{DirKey, as_short};
 use super::{Nfs2Result, convert, finish};
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
 
 /// The word that ends the list, and eof.
 const TAIL_BYTES: usize = 8;
 
-pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), NoResults> {
     let args = ReaddirArgs::decode(&mut from)?;
     let start = output.bytes.len();
     match readdir(cx, &args, output) {

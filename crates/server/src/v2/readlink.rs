@@ -5,10 +5,10 @@ use proto::nfs2::{MAX_PATH_BYTES, ReadlinkArgs, ReadlinkOk};
 use xdr::{Decode, Decoder};
 
 use super::{Nfs2Result, finish};
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::node::CallContext;
 
-pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), NoResults> {
     let args = ReadlinkArgs::decode(&mut from)?;
     match readlink(cx, &args) {
         Ok(target) => finish(Ok(ReadlinkOk { target: &target }), output),

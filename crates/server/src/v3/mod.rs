@@ -33,14 +33,14 @@ use proto::nfs3::Res;
 use rpc::Call;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use crate::fault::{Failed, Fault, Stop};
+use crate::fault::{Fault, FaultReply, NoResults};
 use crate::node::CallContext;
 
 /// The result of a procedure; a failure may carry data, such as attributes.
-type Nfs3Result<T, F> = Result<T, Failed<F>>;
+type Nfs3Result<T, F> = Result<T, FaultReply<F>>;
 
 /// Runs one procedure and appends its results.
-pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     let from = call.arguments.clone();
     match call.procedure.number {
         0 => Ok(()),
@@ -65,7 +65,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         19 => answer(cx, from, output, fsinfo::fsinfo),
         20 => answer(cx, from, output, pathconf::pathconf),
         21 => answer(cx, from, output, commit::commit),
-        _ => Err(Stop::NoProcedure),
+        _ => Err(NoResults::NoProcedure),
     }
 }
 
@@ -81,7 +81,7 @@ fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
     mut from: Decoder<'a>,
     output: &mut Output,
     procedure: impl FnOnce(&CallContext<'_>, &A) -> Nfs3Result<T, F>,
-) -> Result<(), Stop> {
+) -> Result<(), NoResults> {
     let outcome = procedure(cx, &A::decode(&mut from)?);
     finish(outcome, output)
 }
@@ -90,7 +90,7 @@ fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
 fn finish_in_place<F: Encode>(
     output: &mut Output,
     procedure: impl FnOnce(&mut Output) -> Nfs3Result<(), F>,
-) -> Result<(), Stop> {
+) -> Result<(), NoResults> {
     let mark = output.mark();
     match procedure(output) {
         Ok(()) => Ok(()),
@@ -102,11 +102,11 @@ fn finish_in_place<F: Encode>(
 }
 
 /// Appends the result of a procedure.
-fn finish<T: Encode, F: Encode>(outcome: Nfs3Result<T, F>, output: &mut Output) -> Result<(), Stop> {
+fn finish<T: Encode, F: Encode>(outcome: Nfs3Result<T, F>, output: &mut Output) -> Result<(), NoResults> {
     let reply = match outcome {
         Ok(ok) => Res::Ok(ok),
-        Err(Failed { fault: Fault::Defer, .. }) => return Err(Stop::Defer),
-        Err(Failed { fault, body }) => Res::Fail(status::of(&fault), body),
+        Err(FaultReply { fault: Fault::Defer, .. }) => return Err(NoResults::Defer),
+        Err(FaultReply { fault, body }) => Res::Fail(status::of(&fault), body),
     };
     reply.encode(&mut Encoder::new(&mut output.bytes));
     Ok(())

@@ -7,14 +7,14 @@ use vfs::Attributes;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{Nfs3Result, convert, finish_in_place};
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::node::{CallContext, Node};
 use crate::transfer;
 
 /// Status, attributes (a boolean and 84 bytes), count, eof, and the length of the data.
 const HEAD_BYTES: usize = 4 + 4 + 84 + 4 + 4 + 4;
 
-pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), NoResults> {
     let args = ReadArgs::decode(&mut from)?;
     finish_in_place(output, |output| read(cx, &args, output))
 }

@@ -8,7 +8,7 @@ use vfs::{Attributes, Detail};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{Nfs3Result, convert, finish_in_place};
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
 use crate::transfer;
@@ -16,7 +16,7 @@ use crate::transfer;
 /// The word that ends the list, and eof.
 pub(super) const TAIL_BYTES: usize = 8;
 
-pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), NoResults> {
     let args = ReaddirArgs::decode(&mut from)?;
     finish_in_place(output, |output| readdir(cx, &args, output))
 }

@@ -9,12 +9,12 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::readdir::{TAIL_BYTES, begin, end};
 use super::{Nfs3Result, convert, finish_in_place};
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
 use crate::transfer;
 
-pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), NoResults> {
     let args = ReaddirplusArgs::decode(&mut from)?;
     finish_in_place(output, |output| readdirplus(cx, &args, output))
 }

@@ -5,10 +5,10 @@ use proto::nfs3::{PostOpAttr, ReadlinkArgs, ReadlinkOk};
 use xdr::{Decode, Decoder};
 
 use super::{Nfs3Result, convert, finish};
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::node::CallContext;
 
-pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), NoResults> {
     let args = ReadlinkArgs::decode(&mut from)?;
     match readlink(cx, &args) {
         Ok((attributes, target)) => {

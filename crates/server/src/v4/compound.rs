@@ -17,7 +17,7 @@ use super::paused::Paused;
 use super::state_error::inner;
 use super::{operations, owner_seqid};
 use crate::exports::Exported;
-use crate::fault::{Fault, Stop};
+use crate::fault::{Fault, NoResults};
 use crate::node::{CallContext, Node};
 use crate::replay::Changes;
 
@@ -79,7 +79,7 @@ pub(super) struct Compound<'c> {
 }
 
 /// Runs a COMPOUND and appends its reply.
-pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     let arguments = call.arguments.rest();
     let mut from = call.arguments.clone();
     let head = CompoundHead::decode(&mut from)?;
@@ -114,7 +114,7 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         Err(_) => {
             let read = arguments.len() - from.rest().len();
             let results = &output.bytes.as_slice()[reply.results_start..];
-            let Some(compound) = compound.pause(call, read, results) else { return Err(Stop::Defer) };
+            let Some(compound) = compound.pause(call, read, results) else { return Err(NoResults::Defer) };
             // Too many COMPOUNDs are paused. The client retries the rest later (RFC 7530 §13.1.1.3, RFC 8881
             // §15.1.1.3).
             append_failure(from.u32()?, Status::Delay, output);

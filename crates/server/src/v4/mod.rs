@@ -79,7 +79,7 @@ mod xattr;
 use buffer::Output;
 use rpc::Call;
 
-use crate::fault::Stop;
+use crate::fault::NoResults;
 use crate::node::CallContext;
 
 pub(crate) use callback::Callbacks;
@@ -88,10 +88,10 @@ pub(crate) use happens_once::happens_once;
 pub(crate) use paused::PausedCompounds;
 
 /// Runs one procedure and appends its results.
-pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     match call.procedure.number {
         0 => Ok(()),
         1 => compound::run(cx, call, output),
-        _ => Err(Stop::NoProcedure),
+        _ => Err(NoResults::NoProcedure),
     }
 }
