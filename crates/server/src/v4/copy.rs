@@ -9,7 +9,7 @@ use proto::nfs4::{
 use vfs::{CopyRange, Error, Stability};
 
 use super::compound::Compound;
-use super::copies::{Asker, NewJob, Place, Source};
+use super::copies::{CopyClient, CopyFile, CopySource, NewJob};
 use super::copy_from_server;
 use super::failure::OpResult;
 use super::source::{Pair, Side, source_stateid};
@@ -62,9 +62,9 @@ fn begin(
     if !can_go_on(compound)? {
         return Ok(None);
     }
-    let source = Place::of(&pair.source, source_stateid(compound, &args.source_stateid)?);
+    let source = CopyFile::of(&pair.source, source_stateid(compound, &args.source_stateid)?);
     let destination = Side { node: pair.destination, stateid: compound.stateid(&args.destination_stateid)? };
-    let new = new_job(compound, Source::Here(source), &destination, (range, verifier))?;
+    let new = new_job(compound, CopySource::Here(source), &destination, (range, verifier))?;
     Ok(compound.cx.server.copies.add(new).ok())
 }
 
@@ -76,14 +76,14 @@ pub(super) fn can_go_on(compound: &Compound<'_>) -> OpResult<bool> {
 
 pub(super) fn new_job(
     compound: &Compound<'_>,
-    source: Source,
+    source: CopySource,
     destination: &Side<'_>,
     (range, verifier): (CopyRange, Verifier),
 ) -> OpResult<NewJob> {
     let request = compound.cx.request;
-    let asker = Asker { client: compound.client()?, peer: request.peer, identity: compound.cx.identity.lasting() };
+    let asker = CopyClient { client: compound.client()?, peer: request.peer, identity: compound.cx.identity.lasting() };
     let handle = FileHandle::new(destination.node.wire_handle().as_bytes()).ok_or(Status::ServerFault)?;
-    let destination = Place::of(&destination.node, destination.stateid);
+    let destination = CopyFile::of(&destination.node, destination.stateid);
     Ok(NewJob { asker, source, destination, handle, range, verifier })
 }
 

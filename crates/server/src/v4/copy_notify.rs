@@ -9,7 +9,7 @@ use state::{Door, IoKind};
 use xdr::{Encode, Encoder};
 
 use super::compound::{Compound, check_io};
-use super::copies::{Asker, CopyNotice, CopyNotices, NOTICE_LEASE, Place};
+use super::copies::{CopyClient, CopyFile, CopyNotice, CopyNotices, NOTICE_LEASE};
 use super::failure::{Failure, OpResult};
 use super::read;
 use super::source::require_regular;
@@ -28,8 +28,8 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output
     require_regular(&node)?;
     transfer::open_for_read(&node)?;
     let (peer, now) = (compound.cx.request.peer, compound.cx.request.now);
-    let asker = Asker { client: compound.client()?, peer, identity: compound.cx.identity.lasting() };
-    let source = Place::of(&node, stateid);
+    let asker = CopyClient { client: compound.client()?, peer, identity: compound.cx.identity.lasting() };
+    let source = CopyFile::of(&node, stateid);
     let notice = CopyNotice { asker, source, reader: address(&args.destination_server)? };
     let stateid = compound.cx.server.copy_notices.add(notice, now)?;
     let local = SocketAddr::new(peer.local.ip().to_canonical(), peer.local.port());

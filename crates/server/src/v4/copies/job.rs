@@ -16,13 +16,13 @@ use crate::request::Peer;
 
 /// The client that requested a copy.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::v4) struct Asker {
+pub(in crate::v4) struct CopyClient {
     pub(in crate::v4) client: ClientId,
     pub(in crate::v4) peer: Peer,
     pub(in crate::v4) identity: Identity<'static>,
 }
 
-impl Asker {
+impl CopyClient {
     /// The origin that its copies are counted under.
     pub(in crate::v4) fn origin(&self) -> Origin {
         Origin::of(self.peer.address.ip())
@@ -31,7 +31,7 @@ impl Asker {
 
 /// A file, and the stateid that it is read or written under.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::v4) struct Place {
+pub(in crate::v4) struct CopyFile {
     /// The export that the client used, whose rules apply.
     pub(in crate::v4) export: u64,
     pub(in crate::v4) file: FileKey,
@@ -40,16 +40,16 @@ pub(in crate::v4) struct Place {
 
 /// The source of a copy.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::v4) enum Source {
+pub(in crate::v4) enum CopySource {
     /// A file of this server.
-    Here(Place),
+    Here(CopyFile),
     /// A file of another server.
     There(RemoteName),
 }
 
-impl Place {
-    pub(in crate::v4) fn of(node: &Node<'_>, stateid: Stateid) -> Place {
-        Place { export: node.exported.id(), file: node.file_key(), stateid }
+impl CopyFile {
+    pub(in crate::v4) fn of(node: &Node<'_>, stateid: Stateid) -> CopyFile {
+        CopyFile { export: node.exported.id(), file: node.file_key(), stateid }
     }
 
     /// The stateid for later use: an OPEN may increment the seqid meanwhile, and 0 means the newest (RFC 8881 §8.2.2).
@@ -64,9 +64,9 @@ impl Place {
 /// A requested copy.
 #[derive(Debug)]
 pub(in crate::v4) struct NewJob {
-    pub(in crate::v4) asker: Asker,
-    pub(in crate::v4) source: Source,
-    pub(in crate::v4) destination: Place,
+    pub(in crate::v4) asker: CopyClient,
+    pub(in crate::v4) source: CopySource,
+    pub(in crate::v4) destination: CopyFile,
     /// The destination's handle.
     pub(in crate::v4) handle: FileHandle,
     pub(in crate::v4) range: CopyRange,

@@ -15,7 +15,7 @@ mod turn;
 use std::time::Duration;
 
 use job::Job;
-pub(super) use job::{Asker, NewJob, Place, Source};
+pub(super) use job::{CopyClient, CopyFile, CopySource, NewJob};
 pub(crate) use notices::CopyNotices;
 pub(super) use notices::{CopyNotice, NOTICE_LEASE};
 pub(crate) use table::Copies;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use proto::nfs4::{Stateid, Status};
 use state::{ClientId, FileKey, may_take};
 
-use super::{Asker, Place};
+use super::{CopyClient, CopyFile};
 use crate::handle::HandleKey;
 
 /// The most notices; one address may have as many as remain free.
@@ -29,8 +29,8 @@ const SEQID: u32 = 1;
 /// The permission to read a file.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::v4) struct CopyNotice {
-    pub(in crate::v4) asker: Asker,
-    pub(in crate::v4) source: Place,
+    pub(in crate::v4) asker: CopyClient,
+    pub(in crate::v4) source: CopyFile,
     /// The address that may read it, if the client named one.
     pub(in crate::v4) reader: Option<IpAddr>,
 }

@@ -11,7 +11,7 @@ use state::{ClientId, FileKey, Origin, may_take};
 
 use crate::remote_files::RemoteFiles;
 
-use super::{Asker, Job, KEPT, MAX_COPIES, MAX_PER_CLIENT, NewJob};
+use super::{CopyClient, Job, KEPT, MAX_COPIES, MAX_PER_CLIENT, NewJob};
 
 /// The seqid of every copy stateid, which never changes (RFC 7862 §4.8).
 const SEQID: u32 = 1;
@@ -172,7 +172,7 @@ impl Copies {
 
 impl Table {
     /// Fails if there is no room for another copy of the client. If need be, evicts one whose end the client knows.
-    fn make_room(&mut self, asker: &Asker) -> Result<(), Full> {
+    fn make_room(&mut self, asker: &CopyClient) -> Result<(), Full> {
         let of_client = |job: &&Arc<Job>| job.what.asker.client == asker.client;
         let of_origin = |job: &&Arc<Job>| job.what.asker.origin() == asker.origin();
         let own = self.jobs.values().filter(of_origin).count();

@@ -9,7 +9,7 @@ use state::Door;
 use vfs::CopyRange;
 
 use super::table::Waiting;
-use super::{Job, MAX_PUT_OFFS, PUT_OFF, Place, Source, TURN_BYTES};
+use super::{CopyFile, CopySource, Job, MAX_PUT_OFFS, PUT_OFF, TURN_BYTES};
 use crate::fault::Fault;
 use crate::handle::HandleError;
 use crate::node::CallContext;
@@ -77,8 +77,8 @@ impl Server {
         };
         let to = side(&cx, &job.what.destination)?;
         let from = match &job.what.source {
-            Source::Here(place) => side(&cx, place)?,
-            Source::There(name) => return self.fetch(job, name, &to),
+            CopySource::Here(place) => side(&cx, place)?,
+            CopySource::There(name) => return self.fetch(job, name, &to),
         };
         let pair = Pair::of(Door::V41(asker.client), &from, &to)?;
         let rest = job.rest();
@@ -106,7 +106,7 @@ fn next_turn(waiting: Waiting, outcome: OpResult<Turn>, now: Duration) -> Option
 }
 
 /// A file of a copy, if it is still exported to its client.
-fn side<'c>(cx: &'c CallContext<'_>, place: &Place) -> OpResult<Side<'c>> {
+fn side<'c>(cx: &'c CallContext<'_>, place: &CopyFile) -> OpResult<Side<'c>> {
     let exported = cx.exports.by_id(place.export).ok_or(Fault::Handle(HandleError::Unknown))?;
     Ok(Side { node: cx.node_of(exported, place.file.node)?, stateid: place.newest_stateid() })
 }
