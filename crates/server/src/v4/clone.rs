@@ -6,11 +6,11 @@ use vfs::CopyRange;
 
 use super::compound::Compound;
 use super::failure::OpResult;
-use super::source::Pair;
+use super::source::CopyPair;
 use crate::transfer;
 
 pub(super) fn clone(compound: &mut Compound<'_>, args: &CloneArgs) -> OpResult<()> {
-    let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
+    let pair = CopyPair::open(compound, &args.source_stateid, &args.destination_stateid)?;
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
     if range.length_bytes > 0 {
         // A count of 0 is passed on. In a file of 2⁶³ - 1 bytes, Linux can clone "everything", but this number of bytes

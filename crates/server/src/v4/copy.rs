@@ -9,10 +9,10 @@ use proto::nfs4::{
 use vfs::{CopyRange, Error, Stability};
 
 use super::compound::Compound;
-use super::copies::{CopyClient, CopyFile, CopySource, NewJob};
+use super::copies::{CopyClient, CopyFile, CopyRequest, CopySource};
 use super::copy_from_server;
 use super::failure::OpResult;
-use super::source::{Pair, Side, source_stateid};
+use super::source::{CopyPair, Side, source_stateid};
 use crate::transfer;
 
 /// The most bytes of one COPY on a thread that may block: the client sees progress, and its slot is soon free.
@@ -35,7 +35,7 @@ pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> OpResult
         return copy_from_server::copy(compound, args);
     }
     let verifier = compound.cx.server.write_verifier();
-    let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
+    let pair = CopyPair::open(compound, &args.source_stateid, &args.destination_stateid)?;
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
     if !args.requirements.synchronous
         && range.length_bytes >= MIN_BACKGROUND_BYTES
@@ -56,7 +56,7 @@ pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> OpResult
 fn begin(
     compound: &Compound<'_>,
     args: &CopyArgs<'_>,
-    pair: &Pair<'_>,
+    pair: &CopyPair<'_>,
     (range, verifier): (CopyRange, Verifier),
 ) -> OpResult<Option<Stateid>> {
     if !can_go_on(compound)? {
@@ -79,12 +79,12 @@ pub(super) fn new_job(
     source: CopySource,
     destination: &Side<'_>,
     (range, verifier): (CopyRange, Verifier),
-) -> OpResult<NewJob> {
+) -> OpResult<CopyRequest> {
     let request = compound.cx.request;
     let asker = CopyClient { client: compound.client()?, peer: request.peer, identity: compound.cx.identity.lasting() };
     let handle = FileHandle::new(destination.node.wire_handle().as_bytes()).ok_or(Status::ServerFault)?;
     let destination = CopyFile::of(&destination.node, destination.stateid);
-    Ok(NewJob { asker, source, destination, handle, range, verifier })
+    Ok(CopyRequest { asker, source, destination, handle, range, verifier })
 }
 
 pub(super) fn begun(stateid: Stateid, verifier: Verifier) -> CopyOk {
@@ -94,7 +94,7 @@ pub(super) fn begun(stateid: Stateid, verifier: Verifier) -> CopyOk {
     }
 }
 
-impl Pair<'_> {
+impl CopyPair<'_> {
     /// Copies until everything is done or the source ends. Bytes copied before an error count as success; the next
     /// attempt gets the error again.
     pub(super) fn copy(&self, range: CopyRange) -> vfs::Result<u64> {

@@ -12,7 +12,7 @@ use crate::node::Node;
 use crate::transfer;
 
 /// A source that the caller may read, and a destination that it may write.
-pub(super) struct Pair<'n> {
+pub(super) struct CopyPair<'n> {
     pub(super) source: Node<'n>,
     pub(super) from: Arc<dyn OpenFile>,
     source_size_bytes: u64,
@@ -26,22 +26,22 @@ pub(super) struct Side<'n> {
     pub(super) stateid: Stateid,
 }
 
-impl<'n> Pair<'n> {
+impl<'n> CopyPair<'n> {
     /// Opens the saved file for reading and the current one for writing.
-    pub(super) fn open(compound: &'n Compound<'_>, source: &Stateid, destination: &Stateid) -> OpResult<Pair<'n>> {
+    pub(super) fn open(compound: &'n Compound<'_>, source: &Stateid, destination: &Stateid) -> OpResult<CopyPair<'n>> {
         let from = Side { node: compound.saved()?, stateid: source_stateid(compound, source)? };
         let to = Side { node: compound.current()?, stateid: compound.stateid(destination)? };
-        Pair::of(compound.door()?, &from, &to)
+        CopyPair::of(compound.door()?, &from, &to)
     }
 
     /// Opens one file for reading and another for writing.
-    pub(super) fn of(door: Door, from: &Side<'n>, to: &Side<'n>) -> OpResult<Pair<'n>> {
+    pub(super) fn of(door: Door, from: &Side<'n>, to: &Side<'n>) -> OpResult<CopyPair<'n>> {
         from.check_io(door, IoKind::Read)?;
         require_regular(&from.node)?;
         let readable = transfer::open_for_read(&from.node)?;
         let file = to.open_for_write(door)?;
         let source_size_bytes = readable.attributes.size_bytes;
-        Ok(Pair { source: from.node, from: readable.file, source_size_bytes, destination: to.node, to: file })
+        Ok(CopyPair { source: from.node, from: readable.file, source_size_bytes, destination: to.node, to: file })
     }
 
     /// The range; a count of 0 means everything up to the source's end.

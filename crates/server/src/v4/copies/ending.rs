@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proto::nfs4::{CbOffloadArgs, OffloadOutcome, StableHow, Status, WriteResponse};
 
-use super::Job;
+use super::CopyJob;
 use crate::server::Server;
 use crate::v4::callback::Told;
 
@@ -20,7 +20,7 @@ impl Server {
 
     /// Tells the client the result of a copy, unless a call is under way. The copy is removed once the client answers
     /// (RFC 7862 §4.8).
-    pub(super) fn tell_end(&self, job: Arc<Job>, now: Duration) {
+    pub(super) fn tell_end(&self, job: Arc<CopyJob>, now: Duration) {
         let Some(args) = ending(&job) else { return };
         if job.set_being_told(true) {
             return;
@@ -40,7 +40,7 @@ impl Server {
 }
 
 /// The arguments of CB_OFFLOAD, if the copy has ended.
-fn ending(job: &Job) -> Option<CbOffloadArgs> {
+fn ending(job: &CopyJob) -> Option<CbOffloadArgs> {
     let outcome = match job.outcome()? {
         Status::Ok => OffloadOutcome::Ok(WriteResponse {
             callback_id: None,

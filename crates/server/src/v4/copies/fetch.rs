@@ -6,8 +6,8 @@ use proto::nfs4::Status;
 use state::Door;
 use vfs::{OpenFile, Stability};
 
-use super::turn::Turn;
-use super::{FETCH_BYTES, Job, MAX_FETCHES, TURN_BYTES};
+use super::turn::CopyTurn;
+use super::{CopyJob, FETCH_BYTES, MAX_FETCHES, TURN_BYTES};
 use crate::node::Node;
 use crate::remote_files::{RemoteError, RemoteName};
 use crate::server::Server;
@@ -16,7 +16,7 @@ use crate::v4::failure::OpResult;
 use crate::v4::source::Side;
 
 impl Server {
-    pub(super) fn fetch(&self, job: &Job, name: &RemoteName, to: &Side<'_>) -> OpResult<Turn> {
+    pub(super) fn fetch(&self, job: &CopyJob, name: &RemoteName, to: &Side<'_>) -> OpResult<CopyTurn> {
         let file = to.open_for_write(Door::V41(job.what.asker.client))?;
         let mut remote = job.remote.lock().unwrap_or_else(PoisonError::into_inner);
         if remote.is_none() {
@@ -29,18 +29,18 @@ impl Server {
             let count = u32::try_from(rest.length_bytes).unwrap_or(FETCH_BYTES).min(FETCH_BYTES);
             let bytes = if count == 0 { Vec::new() } else { remote.read(rest.from_bytes, count).map_err(told)? };
             if bytes.is_empty() {
-                return Ok(Turn::Done);
+                return Ok(CopyTurn::Done);
             }
             write(job, (&to.node, &*file), rest.to_bytes, &bytes)?;
             if job.copied_bytes() >= end {
                 break;
             }
         }
-        Ok(if job.rest().length_bytes == 0 { Turn::Done } else { Turn::More })
+        Ok(if job.rest().length_bytes == 0 { CopyTurn::Done } else { CopyTurn::More })
     }
 }
 
-fn write(job: &Job, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64, bytes: &[u8]) -> OpResult<()> {
+fn write(job: &CopyJob, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64, bytes: &[u8]) -> OpResult<()> {
     let mut written = 0;
     while written < bytes.len() {
         let data = (&bytes[written..], Stability::Unstable);

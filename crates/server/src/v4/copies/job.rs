@@ -63,7 +63,7 @@ impl CopyFile {
 
 /// A requested copy.
 #[derive(Debug)]
-pub(in crate::v4) struct NewJob {
+pub(in crate::v4) struct CopyRequest {
     pub(in crate::v4) asker: CopyClient,
     pub(in crate::v4) source: CopySource,
     pub(in crate::v4) destination: CopyFile,
@@ -76,18 +76,18 @@ pub(in crate::v4) struct NewJob {
 
 /// The end of a copy.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct End {
+pub(super) struct CopyEnd {
     pub(super) status: Status,
     pub(super) at: Duration,
 }
 
 /// A copy that has begun.
-pub(in crate::v4) struct Job {
-    pub(super) what: NewJob,
+pub(in crate::v4) struct CopyJob {
+    pub(super) what: CopyRequest,
     pub(in crate::v4) stateid: Stateid,
     copied_bytes: AtomicU64,
     is_cancelled: AtomicBool,
-    end: OnceLock<End>,
+    end: OnceLock<CopyEnd>,
     /// Whether the client learned the end by OFFLOAD_STATUS.
     is_seen: AtomicBool,
     /// Whether a CB_OFFLOAD is under way.
@@ -98,15 +98,15 @@ pub(in crate::v4) struct Job {
     pub(super) remote: Mutex<Option<Box<dyn RemoteFile>>>,
 }
 
-impl fmt::Debug for Job {
+impl fmt::Debug for CopyJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job").field("what", &self.what).field("stateid", &self.stateid).finish_non_exhaustive()
+        f.debug_struct("CopyJob").field("what", &self.what).field("stateid", &self.stateid).finish_non_exhaustive()
     }
 }
 
-impl Job {
-    pub(super) fn new(what: NewJob, stateid: Stateid) -> Job {
-        Job {
+impl CopyJob {
+    pub(super) fn new(what: CopyRequest, stateid: Stateid) -> CopyJob {
+        CopyJob {
             what,
             stateid,
             copied_bytes: AtomicU64::new(0),
@@ -129,13 +129,13 @@ impl Job {
         self.end.get().map(|end| end.status)
     }
 
-    pub(super) fn end(&self) -> Option<&End> {
+    pub(super) fn end(&self) -> Option<&CopyEnd> {
         self.end.get()
     }
 
     pub(super) fn finish(&self, status: Status, at: Duration) {
         // The first end counts.
-        let _ = self.end.set(End { status, at });
+        let _ = self.end.set(CopyEnd { status, at });
         self.remote.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 

@@ -14,8 +14,8 @@ mod turn;
 
 use std::time::Duration;
 
-use job::Job;
-pub(super) use job::{CopyClient, CopyFile, CopySource, NewJob};
+use job::CopyJob;
+pub(super) use job::{CopyClient, CopyFile, CopyRequest, CopySource};
 pub(crate) use notices::CopyNotices;
 pub(super) use notices::{CopyNotice, NOTICE_LEASE};
 pub(crate) use table::Copies;
@@ -39,7 +39,7 @@ const FETCH_BYTES: u32 = 4 << 20;
 const MAX_FETCHES: usize = 64;
 
 /// The interval of retrying a deferred copy, for example during a recall.
-const PUT_OFF: Duration = Duration::from_secs(1);
+const DEFERRAL: Duration = Duration::from_secs(1);
 
 /// The most deferrals in a row before a copy fails.
-const MAX_PUT_OFFS: u32 = 180;
+const MAX_DEFERRALS: u32 = 180;

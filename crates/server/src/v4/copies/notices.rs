@@ -39,11 +39,11 @@ pub(in crate::v4) struct CopyNotice {
 pub(crate) struct CopyNotices {
     key: HandleKey,
     instance: u64,
-    table: Mutex<Table>,
+    table: Mutex<NoticeTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct NoticeTable {
     notices: HashMap<[u8; 8], (CopyNotice, Duration)>,
     last: u64,
 }
@@ -124,7 +124,7 @@ impl CopyNotices {
         self.lock().notices.retain(|_, (notice, until)| !is_over(*until) && !clients.contains(&notice.asker.client));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, NoticeTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

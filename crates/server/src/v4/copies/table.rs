@@ -11,7 +11,7 @@ use state::{ClientId, FileKey, Origin, may_take};
 
 use crate::remote_files::RemoteFiles;
 
-use super::{CopyClient, Job, KEPT, MAX_COPIES, MAX_PER_CLIENT, NewJob};
+use super::{CopyClient, CopyJob, CopyRequest, KEPT, MAX_COPIES, MAX_PER_CLIENT};
 
 /// The seqid of every copy stateid, which never changes (RFC 7862 §4.8).
 const SEQID: u32 = 1;
@@ -23,7 +23,7 @@ type Waker = Box<dyn Fn() + Send + Sync>;
 pub(crate) struct Copies {
     /// The boot number, with which the stateids begin.
     boot: u32,
-    table: Mutex<Table>,
+    table: Mutex<CopyTable>,
     /// Unset if no thread advances copies: then each COPY is synchronous.
     waker: OnceLock<Waker>,
     /// Unset if copying from other servers is disabled.
@@ -31,10 +31,10 @@ pub(crate) struct Copies {
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    jobs: HashMap<u32, Arc<Job>>,
+struct CopyTable {
+    jobs: HashMap<u32, Arc<CopyJob>>,
     /// The unfinished copies that are not in a turn, in order for each address.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingCopy>,
     /// The addresses that had turns, the latest first.
     had_turns: VecDeque<Origin>,
     last: u32,
@@ -42,11 +42,11 @@ struct Table {
 
 /// A copy that waits for its turn.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) job: Arc<Job>,
+pub(super) struct WaitingCopy {
+    pub(super) job: Arc<CopyJob>,
     pub(super) not_before: Duration,
     /// The number of deferrals in a row.
-    pub(super) put_offs: u32,
+    pub(super) deferrals: u32,
 }
 
 /// The table is full.
@@ -91,14 +91,14 @@ impl Copies {
     }
 
     /// Begins a copy.
-    pub(in crate::v4) fn add(&self, new: NewJob) -> Result<Stateid, Full> {
+    pub(in crate::v4) fn add(&self, new: CopyRequest) -> Result<Stateid, Full> {
         let job = {
             let mut table = self.lock();
             table.make_room(&new.asker)?;
             let number = table.next_number();
-            let job = Arc::new(Job::new(new, self.stateid(number)));
+            let job = Arc::new(CopyJob::new(new, self.stateid(number)));
             table.jobs.insert(number, job.clone());
-            table.waiting.push_back(Waiting { job: job.clone(), not_before: Duration::ZERO, put_offs: 0 });
+            table.waiting.push_back(WaitingCopy { job: job.clone(), not_before: Duration::ZERO, deferrals: 0 });
             job
         };
         self.wake();
@@ -107,7 +107,12 @@ impl Copies {
 
     /// The copy of a client to `file` by its stateid, which must equal the one that COPY returned, including the seqid
     /// (RFC 7862 §4.8).
-    pub(in crate::v4) fn find(&self, client: ClientId, stateid: &Stateid, file: &FileKey) -> Result<Arc<Job>, Status> {
+    pub(in crate::v4) fn find(
+        &self,
+        client: ClientId,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<Arc<CopyJob>, Status> {
         let job = self.lock().jobs.get(&number(stateid)).cloned().ok_or(Status::BadStateid)?;
         let what = &job.what;
         let is_it = job.stateid == *stateid && what.asker.client == client && what.destination.file == *file;
@@ -115,7 +120,7 @@ impl Copies {
     }
 
     /// Removes a copy and prevents further turns.
-    pub(in crate::v4) fn remove(&self, job: &Job) {
+    pub(in crate::v4) fn remove(&self, job: &CopyJob) {
         job.cancel();
         let mut table = self.lock();
         table.jobs.remove(&number(&job.stateid));
@@ -124,9 +129,10 @@ impl Copies {
 
     /// Removes the copies of clients that are gone and those that ended long ago. Returns those that ended and whose
     /// clients have not answered.
-    pub(super) fn sweep(&self, now: Duration, is_alive: impl Fn(ClientId) -> bool) -> Vec<Arc<Job>> {
-        let jobs: Vec<Arc<Job>> = self.lock().jobs.values().cloned().collect();
-        let is_over = |job: &Job| job.end().is_some_and(|end| now > end.at + KEPT) || !is_alive(job.what.asker.client);
+    pub(super) fn sweep(&self, now: Duration, is_alive: impl Fn(ClientId) -> bool) -> Vec<Arc<CopyJob>> {
+        let jobs: Vec<Arc<CopyJob>> = self.lock().jobs.values().cloned().collect();
+        let is_over =
+            |job: &CopyJob| job.end().is_some_and(|end| now > end.at + KEPT) || !is_alive(job.what.asker.client);
         let (over, kept): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| is_over(job));
         for job in over {
             self.remove(&job);
@@ -135,7 +141,7 @@ impl Copies {
     }
 
     /// Takes the next copy to get a turn.
-    pub(super) fn next(&self, now: Duration) -> Option<Waiting> {
+    pub(super) fn next(&self, now: Duration) -> Option<WaitingCopy> {
         let mut table = self.lock();
         let index = table.next_turn(now)?;
         let next = table.waiting.remove(index)?;
@@ -144,7 +150,7 @@ impl Copies {
     }
 
     /// Appends a copy to the queue, unless it was removed meanwhile.
-    pub(super) fn put_back(&self, waiting: Waiting) {
+    pub(super) fn put_back(&self, waiting: WaitingCopy) {
         let mut table = self.lock();
         if table.jobs.contains_key(&number(&waiting.job.stateid)) {
             table.waiting.push_back(waiting);
@@ -165,16 +171,16 @@ impl Copies {
         Stateid { seqid: SEQID, other }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, CopyTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl CopyTable {
     /// Fails if there is no room for another copy of the client. If need be, evicts one whose end the client knows.
     fn make_room(&mut self, asker: &CopyClient) -> Result<(), Full> {
-        let of_client = |job: &&Arc<Job>| job.what.asker.client == asker.client;
-        let of_origin = |job: &&Arc<Job>| job.what.asker.origin() == asker.origin();
+        let of_client = |job: &&Arc<CopyJob>| job.what.asker.client == asker.client;
+        let of_origin = |job: &&Arc<CopyJob>| job.what.asker.origin() == asker.origin();
         let own = self.jobs.values().filter(of_origin).count();
         let has_room = may_take(1, own, self.jobs.len(), MAX_COPIES);
         if has_room && self.jobs.values().filter(of_client).count() < MAX_PER_CLIENT {

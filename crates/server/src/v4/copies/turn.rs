@@ -8,8 +8,8 @@ use proto::nfs4::Status;
 use state::Door;
 use vfs::CopyRange;
 
-use super::table::Waiting;
-use super::{CopyFile, CopySource, Job, MAX_PUT_OFFS, PUT_OFF, TURN_BYTES};
+use super::table::WaitingCopy;
+use super::{CopyFile, CopyJob, CopySource, DEFERRAL, MAX_DEFERRALS, TURN_BYTES};
 use crate::fault::Fault;
 use crate::handle::HandleError;
 use crate::node::CallContext;
@@ -17,10 +17,10 @@ use crate::remote_files::RemoteFiles;
 use crate::request::Request;
 use crate::server::Server;
 use crate::v4::failure::{Failure, OpResult};
-use crate::v4::source::{Pair, Side};
+use crate::v4::source::{CopyPair, Side};
 
 /// The result of a turn.
-pub(super) enum Turn {
+pub(super) enum CopyTurn {
     /// There is more to copy.
     More,
     /// All was copied, or the source ended.
@@ -50,7 +50,7 @@ impl Server {
         let next = {
             let _turn = job.between_turns();
             // A cancelled copy has no next turn, since it is also removed.
-            let outcome = if job.is_cancelled() { Ok(Turn::More) } else { self.turn(&job, worker, now) };
+            let outcome = if job.is_cancelled() { Ok(CopyTurn::More) } else { self.turn(&job, worker, now) };
             next_turn(waiting, outcome, now)
         };
         mem::forget(defect);
@@ -61,7 +61,7 @@ impl Server {
         true
     }
 
-    fn turn(&self, job: &Job, worker: usize, now: Duration) -> OpResult<Turn> {
+    fn turn(&self, job: &CopyJob, worker: usize, now: Duration) -> OpResult<CopyTurn> {
         let asker = &job.what.asker;
         let request =
             Request { message: &[], peer: asker.peer, worker, may_block: true, now, batch: None, is_scarce: false };
@@ -80,23 +80,23 @@ impl Server {
             CopySource::Here(place) => side(&cx, place)?,
             CopySource::There(name) => return self.fetch(job, name, &to),
         };
-        let pair = Pair::of(Door::V41(asker.client), &from, &to)?;
+        let pair = CopyPair::of(Door::V41(asker.client), &from, &to)?;
         let rest = job.rest();
         let length_bytes = rest.length_bytes.min(TURN_BYTES);
         let count = pair.copy(CopyRange { length_bytes, ..rest })?;
         job.add(count);
         let is_done = count == 0 || count == rest.length_bytes;
-        Ok(if is_done { Turn::Done } else { Turn::More })
+        Ok(if is_done { CopyTurn::Done } else { CopyTurn::More })
     }
 }
 
 /// The next wait of the copy, unless it has ended.
-fn next_turn(waiting: Waiting, outcome: OpResult<Turn>, now: Duration) -> Option<Waiting> {
+fn next_turn(waiting: WaitingCopy, outcome: OpResult<CopyTurn>, now: Duration) -> Option<WaitingCopy> {
     let status = match outcome {
-        Ok(Turn::More) => return Some(Waiting { put_offs: 0, ..waiting }),
-        Ok(Turn::Done) => Status::Ok,
-        Err(Failure::Status(Status::Delay)) if waiting.put_offs < MAX_PUT_OFFS => {
-            return Some(Waiting { not_before: now + PUT_OFF, put_offs: waiting.put_offs + 1, ..waiting });
+        Ok(CopyTurn::More) => return Some(WaitingCopy { deferrals: 0, ..waiting }),
+        Ok(CopyTurn::Done) => Status::Ok,
+        Err(Failure::Status(Status::Delay)) if waiting.deferrals < MAX_DEFERRALS => {
+            return Some(WaitingCopy { not_before: now + DEFERRAL, deferrals: waiting.deferrals + 1, ..waiting });
         }
         Err(Failure::Status(status) | Failure::Explained(status, _)) => status,
         Err(Failure::Defer | Failure::Replay(_)) => Status::ServerFault,
@@ -113,7 +113,7 @@ fn side<'c>(cx: &'c CallContext<'_>, place: &CopyFile) -> OpResult<Side<'c>> {
 
 /// Ends a copy whose turn panics.
 struct Defect<'j> {
-    job: &'j Job,
+    job: &'j CopyJob,
     now: Duration,
 }
 
