@@ -276,7 +276,7 @@ impl<'c> Node<'c> {
     }
 
     /// Evicts the cached open files of this file.
-    pub(crate) fn forget_open_files(&self) {
+    pub(crate) fn evict_open_files(&self) {
         self.server.files.purge(&self.file_key(), self.now);
     }
 

@@ -43,7 +43,7 @@ pub struct OpenFileCounts {
     pub closed_age_ms: u64,
 }
 
-struct Slot {
+struct CachedFile {
     file: Arc<dyn OpenFile>,
     opened: Duration,
     /// Whether the file was used since eviction last passed it.
@@ -52,7 +52,7 @@ struct Slot {
 
 /// The reason for closing a file.
 #[derive(Debug, Clone, Copy)]
-enum Why {
+enum CloseReason {
     Evicted,
     Idle,
     Purged,
@@ -60,7 +60,7 @@ enum Why {
 
 #[derive(Default)]
 struct WorkerFiles {
-    files: foldhash::HashMap<OpenKey, Slot>,
+    files: foldhash::HashMap<OpenKey, CachedFile>,
     /// Every key of `files`, in the order of eviction.
     order: VecDeque<OpenKey>,
     counts: OpenFileCounts,
@@ -77,7 +77,7 @@ struct SharedAttributes {
 /// Keeps the data of two workers on separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
-struct Aligned(Mutex<WorkerFiles>);
+struct AlignedFiles(Mutex<WorkerFiles>);
 
 /// The most files to keep open.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +88,7 @@ pub(crate) struct OpenFileLimits {
 
 /// The caches of all workers.
 pub(crate) struct OpenFiles {
-    workers: Box<[Aligned]>,
+    workers: Box<[AlignedFiles]>,
     limits: OpenFileLimits,
     /// The number of open files of all workers.
     count: AtomicUsize,
@@ -99,7 +99,7 @@ pub(crate) struct OpenFiles {
 impl OpenFiles {
     /// Makes empty caches, which close a file after `idle` to twice that time without use.
     pub(crate) fn new(workers: usize, limits: OpenFileLimits, idle: Duration) -> OpenFiles {
-        let workers = (0..workers.max(1)).map(|_| Aligned::default()).collect();
+        let workers = (0..workers.max(1)).map(|_| AlignedFiles::default()).collect();
         OpenFiles { workers, limits, count: AtomicUsize::new(0), idle, last_sweep: Mutex::default() }
     }
 
@@ -125,7 +125,7 @@ impl OpenFiles {
             files.counts.misses += 1;
         }
         let file = open()?;
-        let slot = Slot { file: file.clone(), opened: now, is_used: false };
+        let slot = CachedFile { file: file.clone(), opened: now, is_used: false };
         // Closing a file may take long, so evicted files are dropped after the lock is released, here and below.
         let closed = self.worker(worker).insert(*key, slot, self.limits.per_worker);
         self.note_closed(&closed);
@@ -147,7 +147,7 @@ impl OpenFiles {
         }
     }
 
-    fn note_closed(&self, closed: &[Slot]) {
+    fn note_closed(&self, closed: &[CachedFile]) {
         self.count.fetch_sub(closed.len(), Ordering::Relaxed);
     }
 
@@ -180,7 +180,7 @@ impl OpenFiles {
     pub(crate) fn purge(&self, file: &FileKey, now: Duration) {
         for worker in &self.workers {
             for mode in [OpenMode::Read, OpenMode::Write] {
-                let closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, Why::Purged);
+                let closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, CloseReason::Purged);
                 self.note_closed(closed.as_slice());
             }
         }
@@ -196,7 +196,8 @@ impl OpenFiles {
             *last_sweep = now;
         }
         for worker in &self.workers {
-            let closed = lock(&worker.0).close_all(now, Why::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
+            let closed =
+                lock(&worker.0).close_all(now, CloseReason::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
             self.note_closed(&closed);
         }
     }
@@ -204,7 +205,7 @@ impl OpenFiles {
     /// Closes all files, because descriptors ran out. Those in use close when their calls end.
     pub(crate) fn release(&self, now: Duration) {
         for worker in &self.workers {
-            let closed = lock(&worker.0).close_all(now, Why::Evicted, |_, _| true);
+            let closed = lock(&worker.0).close_all(now, CloseReason::Evicted, |_, _| true);
             self.note_closed(&closed);
         }
     }
@@ -214,7 +215,7 @@ impl OpenFiles {
     pub(crate) fn retain(&self, is_served: impl Fn(&FileKey) -> bool) {
         let now = *lock(&self.last_sweep);
         for worker in &self.workers {
-            let closed = lock(&worker.0).close_all(now, Why::Purged, |key, _| !is_served(&key.file));
+            let closed = lock(&worker.0).close_all(now, CloseReason::Purged, |key, _| !is_served(&key.file));
             self.note_closed(&closed);
         }
     }
@@ -232,7 +233,7 @@ impl OpenFiles {
 
 impl WorkerFiles {
     /// Adds a file; returns the evicted ones.
-    fn insert(&mut self, key: OpenKey, slot: Slot, max: usize) -> Vec<Slot> {
+    fn insert(&mut self, key: OpenKey, slot: CachedFile, max: usize) -> Vec<CachedFile> {
         let mut closed = Vec::new();
         if max == 0 {
             return closed;
@@ -249,14 +250,14 @@ impl WorkerFiles {
     }
 
     /// Evicts the first file that was not used since the last pass; used files get a second chance.
-    fn evict_one(&mut self, now: Duration) -> Option<Slot> {
+    fn evict_one(&mut self, now: Duration) -> Option<CachedFile> {
         while let Some(key) = self.order.pop_front() {
             match self.files.get_mut(&key) {
                 Some(slot) if slot.is_used => {
                     slot.is_used = false;
                     self.order.push_back(key);
                 }
-                Some(_) => return self.close(&key, now, Why::Evicted),
+                Some(_) => return self.close(&key, now, CloseReason::Evicted),
                 // It was purged, and only its key was left here.
                 None => return None,
             }
@@ -265,7 +266,7 @@ impl WorkerFiles {
     }
 
     /// Evicts a file, if there is one.
-    fn evict_any(&mut self, now: Duration) -> Option<Slot> {
+    fn evict_any(&mut self, now: Duration) -> Option<CachedFile> {
         while !self.order.is_empty() {
             if let Some(slot) = self.evict_one(now) {
                 return Some(slot);
@@ -274,7 +275,7 @@ impl WorkerFiles {
         None
     }
 
-    fn close(&mut self, key: &OpenKey, now: Duration, why: Why) -> Option<Slot> {
+    fn close(&mut self, key: &OpenKey, now: Duration, why: CloseReason) -> Option<CachedFile> {
         // A shortcut: most workers have nothing open when a file is purged.
         if self.files.is_empty() {
             return None;
@@ -282,8 +283,14 @@ impl WorkerFiles {
         self.files.remove(key).inspect(|slot| self.counts.close(slot, now, why))
     }
 
-    fn close_all(&mut self, now: Duration, why: Why, mut closes: impl FnMut(&OpenKey, &mut Slot) -> bool) -> Vec<Slot> {
-        let closed: Vec<Slot> = self.files.extract_if(|key, slot| closes(key, slot)).map(|(_, slot)| slot).collect();
+    fn close_all(
+        &mut self,
+        now: Duration,
+        why: CloseReason,
+        mut closes: impl FnMut(&OpenKey, &mut CachedFile) -> bool,
+    ) -> Vec<CachedFile> {
+        let closed: Vec<CachedFile> =
+            self.files.extract_if(|key, slot| closes(key, slot)).map(|(_, slot)| slot).collect();
         closed.iter().for_each(|slot| self.counts.close(slot, now, why));
         let files = &self.files;
         self.order.retain(|key| files.contains_key(key));
@@ -292,11 +299,11 @@ impl WorkerFiles {
 }
 
 impl OpenFileCounts {
-    fn close(&mut self, slot: &Slot, now: Duration, why: Why) {
+    fn close(&mut self, slot: &CachedFile, now: Duration, why: CloseReason) {
         match why {
-            Why::Evicted => self.evicted += 1,
-            Why::Idle => self.idle += 1,
-            Why::Purged => self.purged += 1,
+            CloseReason::Evicted => self.evicted += 1,
+            CloseReason::Idle => self.idle += 1,
+            CloseReason::Purged => self.purged += 1,
         }
         self.closed_age_ms += now.saturating_sub(slot.opened).as_millis() as u64;
     }

@@ -56,7 +56,7 @@ pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
         if !node.context.may_block && node.fs().blocking() != Blocking::Never {
             return Err(Fault::Defer);
         }
-        node.forget_open_files();
+        node.evict_open_files();
         return Err(Error::Stale.into());
     }
     require_readable(node, &attributes)?;
