@@ -134,10 +134,10 @@ fn by_name(
     let place = Place { dir: dir.handle, name: vfs::Name::new(name)? };
     let change = DirChange::begin(dir)?;
     let found = match how {
-        OpenHow::NoCreate => Found::existing(existing(dir, place)?.ok_or(Status::NoEnt)?),
+        OpenHow::NoCreate => OpenedName::existing(existing(dir, place)?.ok_or(Status::NoEnt)?),
         OpenHow::Create(how) => create(compound, dir, place, (how, access))?,
     };
-    let Found { entry: Entry { handle, attributes }, attributes_set, is_new } = found;
+    let OpenedName { entry: Entry { handle, attributes }, attributes_set, is_new } = found;
     require_regular(&attributes)?;
     Ok(Target { handle, attributes, change: change.info(dir), attributes_set, is_new })
 }
@@ -151,19 +151,19 @@ fn existing(dir: &Node<'_>, place: Place<'_>) -> OpResult<Option<Entry>> {
 }
 
 /// The file of a name after OPEN.
-struct Found {
+struct OpenedName {
     entry: Entry,
     attributes_set: Bitmap,
     is_new: bool,
 }
 
-impl Found {
-    fn existing(entry: Entry) -> Found {
-        Found { entry, attributes_set: Bitmap::EMPTY, is_new: false }
+impl OpenedName {
+    fn existing(entry: Entry) -> OpenedName {
+        OpenedName { entry, attributes_set: Bitmap::EMPTY, is_new: false }
     }
 
-    fn new((entry, attributes_set): (Entry, Bitmap)) -> Found {
-        Found { entry, attributes_set, is_new: true }
+    fn new((entry, attributes_set): (Entry, Bitmap)) -> OpenedName {
+        OpenedName { entry, attributes_set, is_new: true }
     }
 }
 
@@ -172,7 +172,7 @@ fn create(
     dir: &Node<'_>,
     place: Place<'_>,
     (how, access): (&CreateHow<'_>, ShareAccess),
-) -> OpResult<Found> {
+) -> OpResult<OpenedName> {
     let regular = For { node: dir, kind: FileKind::Regular };
     match how {
         CreateHow::Unchecked(fattr) => {
@@ -187,7 +187,7 @@ fn create(
         CreateHow::Exclusive(verifier) => {
             let none = SetAttributes::default();
             let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &none)?;
-            Ok(Found::new((entry, set::taken_by_the_verifier())))
+            Ok(OpenedName::new((entry, set::taken_by_the_verifier())))
         }
         CreateHow::Exclusive41 { verifier, attributes } => {
             if !attributes.mask.difference(set::settable_on_exclusive_create(compound.progress.minor)).is_empty() {
@@ -195,13 +195,18 @@ fn create(
             }
             let new = NewAttributes::parse(compound, attributes, regular)?;
             let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &new.set)?;
-            Ok(Found::new((entry, new.mask.union(set::taken_by_the_verifier()))))
+            Ok(OpenedName::new((entry, new.mask.union(set::taken_by_the_verifier()))))
         }
     }
 }
 
 /// Takes the existing file or creates one; `None` if another call created or removed it meanwhile.
-fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes, access: ShareAccess) -> OpResult<Option<Found>> {
+fn take_or_make(
+    dir: &Node<'_>,
+    place: Place<'_>,
+    new: &NewAttributes,
+    access: ShareAccess,
+) -> OpResult<Option<OpenedName>> {
     if let Some(existing) = existing(dir, place)? {
         return take(dir, existing, new, access);
     }
@@ -211,8 +216,8 @@ fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes, access: S
     }
 }
 
-fn make_guarded(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> OpResult<Found> {
-    new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?).map(Found::new)
+fn make_guarded(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> OpResult<OpenedName> {
+    new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?).map(OpenedName::new)
 }
 
 fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> OpResult<Entry> {
@@ -221,10 +226,10 @@ fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttribu
 }
 
 /// Takes an existing file; only a size of 0 is applied (RFC 8881 §18.16.3). `None` if it was removed meanwhile.
-fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAccess) -> OpResult<Option<Found>> {
+fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAccess) -> OpResult<Option<OpenedName>> {
     require_regular(&existing.attributes)?;
     if new.set.size_bytes != Some(0) {
-        return Ok(Some(Found::existing(existing)));
+        return Ok(Some(OpenedName::existing(existing)));
     }
     let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
     let file = dir.sibling(existing.handle);
@@ -235,7 +240,7 @@ fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAcces
         return Ok(None);
     };
     let attributes_set = nfs4::Attribute::set(&[nfs4::Attribute::Size]);
-    Ok(Some(Found { attributes_set, ..Found::existing(Entry { attributes, ..existing }) }))
+    Ok(Some(OpenedName { attributes_set, ..OpenedName::existing(Entry { attributes, ..existing }) }))
 }
 
 /// A reservation against an open that truncates has its own status (RFC 8881 §18.16.3).
