@@ -21,7 +21,7 @@ struct Program {
     /// Runs one procedure and appends its results.
     run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), NoResults>,
     /// Whether the call is not idempotent.
-    happens_once: fn(&Call<'_>) -> bool,
+    is_non_idempotent: fn(&Call<'_>) -> bool,
     /// The WRITE procedure, if datagrams can carry it: a late duplicate must not overwrite newer data.
     write: Option<u32>,
     /// Whether replies stay valid after a restart, so that they are logged.
@@ -31,7 +31,7 @@ struct Program {
 impl Program {
     /// A program whose calls are all idempotent.
     const fn repeatable(run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), NoResults>) -> Program {
-        Program { run, happens_once: |_| false, write: None, outlives_process: false }
+        Program { run, is_non_idempotent: |_| false, write: None, outlives_process: false }
     }
 }
 
@@ -43,18 +43,18 @@ fn program(program: u32, version: u32, transport: Transport) -> Result<Program, 
         }
         (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => Ok(Program {
             run: v3::run,
-            happens_once: |call| v3::happens_once(call.procedure.number),
+            is_non_idempotent: |call| v3::is_non_idempotent(call.procedure.number),
             write: Some(proto::nfs3::Write::PROCEDURE),
             outlives_process: true,
         }),
         (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => Ok(Program {
             run: v2::run,
-            happens_once: |call| v2::happens_once(call.procedure.number),
+            is_non_idempotent: |call| v2::is_non_idempotent(call.procedure.number),
             write: Some(proto::nfs2::Write::PROCEDURE),
             outlives_process: true,
         }),
         (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => {
-            Ok(Program { run: v4::run, happens_once: v4::happens_once, write: None, outlives_process: true })
+            Ok(Program { run: v4::run, is_non_idempotent: v4::is_non_idempotent, write: None, outlives_process: true })
         }
         (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
         (proto::mount::PROGRAM, 1..=3) => Ok(Program::repeatable(mount::run)),
@@ -62,7 +62,7 @@ fn program(program: u32, version: u32, transport: Transport) -> Result<Program, 
         // The locks that a reply reports end with the process.
         (proto::nlm::PROGRAM, 1 | 3 | 4) => Ok(Program {
             run: nlm::run,
-            happens_once: |call| nlm::happens_once(call.procedure.number),
+            is_non_idempotent: |call| nlm::is_non_idempotent(call.procedure.number),
             write: None,
             outlives_process: false,
         }),
@@ -105,7 +105,7 @@ fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: 
         Err(why) => return reject(server, request, call.xid, why, output),
     };
     let is_datagram = request.peer.transport == Transport::Udp;
-    if (program.happens_once)(call) {
+    if (program.is_non_idempotent)(call) {
         answer_once((server, &server.replay), request, &program, call, output)
     } else if is_datagram && program.write == Some(call.procedure.number) {
         let program = Program { outlives_process: false, ..program };

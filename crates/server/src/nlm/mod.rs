@@ -51,7 +51,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
 }
 
 /// Whether a late duplicate of the procedure must not run: the lock may have been released or taken since.
-pub(crate) fn happens_once(procedure: u32) -> bool {
+pub(crate) fn is_non_idempotent(procedure: u32) -> bool {
     matches!(procedure, 2..=4 | 20..=23)
 }
 

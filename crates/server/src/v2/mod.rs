@@ -61,7 +61,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
 }
 
 /// Whether the procedure is not idempotent. WRITE is idempotent over a stream, which has no late duplicates.
-pub(crate) fn happens_once(procedure: u32) -> bool {
+pub(crate) fn is_non_idempotent(procedure: u32) -> bool {
     matches!(procedure, 2 | 9..=15)
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
 
 /// Whether the procedure is not idempotent (RFC 1813 §4.5). WRITE and COMMIT are idempotent over a stream, which has no
 /// late duplicates.
-pub(crate) fn happens_once(procedure: u32) -> bool {
+pub(crate) fn is_non_idempotent(procedure: u32) -> bool {
     matches!(procedure, 2 | 8..=15)
 }
 

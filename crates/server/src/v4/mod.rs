@@ -28,7 +28,6 @@ mod failure;
 mod getattr;
 mod getfh;
 mod getxattr;
-mod happens_once;
 mod io_advise;
 mod link;
 mod listxattrs;
@@ -37,6 +36,7 @@ mod lockt;
 mod locku;
 mod lookup;
 mod lookupp;
+mod non_idempotent;
 mod offload_cancel;
 mod offload_status;
 mod open;
@@ -84,7 +84,7 @@ use crate::node::CallContext;
 
 pub(crate) use callback::Callbacks;
 pub(crate) use copies::{Copies, CopyNotices};
-pub(crate) use happens_once::happens_once;
+pub(crate) use non_idempotent::is_non_idempotent;
 pub(crate) use paused::PausedCompounds;
 
 /// Runs one procedure and appends its results.

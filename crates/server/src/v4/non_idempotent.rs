@@ -11,7 +11,7 @@ use super::compound::MAX_OPERATIONS;
 const COMPOUND: u32 = 1;
 
 /// Whether the reply to `call` must be cached. Malformed operations never run.
-pub(crate) fn happens_once(call: &Call<'_>) -> bool {
+pub(crate) fn is_non_idempotent(call: &Call<'_>) -> bool {
     let mut from = call.arguments.clone();
     let Ok(head) = CompoundHead::decode(&mut from) else { return false };
     if call.procedure.number != COMPOUND || head.minor_version != MinorVersion::V0.number() {
