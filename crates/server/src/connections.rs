@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::replay::{ReplayCache, ReplayKey, Seen};
+use crate::replay::{CallState, ReplayCache, ReplayKey};
 use crate::request::Request;
 use crate::server::Server;
 
@@ -80,11 +80,11 @@ impl ConnectionWatch {
 impl Server {
     /// Distinguishes a retransmission from a call of another process, when the same bytes arrived over another
     /// connection. This may block.
-    pub(crate) fn begin_elsewhere(&self, replay: &ReplayCache, key: &ReplayKey, request: &Request<'_>) -> Seen {
+    pub(crate) fn begin_elsewhere(&self, replay: &ReplayCache, key: &ReplayKey, request: &Request<'_>) -> CallState {
         let (own, now) = (request.peer.connection, request.now);
         for _ in 0..LOOKS {
             let (connection, is_answered) = match replay.begin(key, own, now) {
-                Seen::Elsewhere { connection, is_answered } => (connection, is_answered),
+                CallState::Elsewhere { connection, is_answered } => (connection, is_answered),
                 seen => return seen,
             };
             match self.connections.delivery(connection, now) {
@@ -95,11 +95,11 @@ impl Server {
         }
         match replay.begin(key, own, now) {
             // Nobody acknowledged the reply: the client has abandoned that connection.
-            Seen::Elsewhere { is_answered: true, .. } => {
+            CallState::Elsewhere { is_answered: true, .. } => {
                 replay.adopt(key, own);
                 replay.begin(key, own, now)
             }
-            Seen::Elsewhere { .. } => Seen::UnderWay,
+            CallState::Elsewhere { .. } => CallState::InProgress,
             seen => seen,
         }
     }

@@ -11,7 +11,7 @@ use crate::counters::Event;
 use crate::fault::NoResults;
 use crate::identity::Identity;
 use crate::node::CallContext;
-use crate::replay::{Begun, MAX_REPLY_BYTES, ReplayCache, ReplayKey, Seen};
+use crate::replay::{Begun, CallState, MAX_REPLY_BYTES, ReplayCache, ReplayKey};
 use crate::request::{Answer, Request, Transport};
 use crate::server::Server;
 use crate::{mount, nlm, nsm, rpcbind, v2, v3, v4};
@@ -129,12 +129,12 @@ fn answer_once(
         return Answer::WouldBlock(0);
     };
     let happened = match seen {
-        Seen::New(happened) => happened,
-        Seen::UnderWay | Seen::Elsewhere { .. } => {
+        CallState::New(happened) => happened,
+        CallState::InProgress | CallState::Elsewhere { .. } => {
             server.counters.count(request.worker, Event::Dropped);
             return Answer::Silent;
         }
-        Seen::Answered(reply) => {
+        CallState::Answered(reply) => {
             server.counters.count(request.worker, Event::Replayed);
             output.bytes.put(&reply);
             return Answer::Reply;
@@ -157,10 +157,10 @@ fn look_up(
     key: &ReplayKey,
     connection: u64,
     request: &Request<'_>,
-) -> Option<Seen> {
+) -> Option<CallState> {
     match replay.begin(key, connection, request.now) {
-        Seen::Elsewhere { .. } if !request.may_block => None,
-        Seen::Elsewhere { .. } => Some(server.begin_elsewhere(replay, key, request)),
+        CallState::Elsewhere { .. } if !request.may_block => None,
+        CallState::Elsewhere { .. } => Some(server.begin_elsewhere(replay, key, request)),
         seen => Some(seen),
     }
 }

@@ -13,7 +13,7 @@ use crate::exports::{ExportTable, Exported};
 use crate::fault::Fault;
 use crate::node::Node;
 use crate::replay::record::{Before, FileBytes, Maker, NameChange, NamedPlace, Step};
-use crate::replay::{Begun, Finished, Names, Slot};
+use crate::replay::{Begun, Finished, NameSlot, Names};
 
 /// How often to check whether another call is done with a name, and the interval: 5 seconds in all. Then the client is
 /// told to try later.
@@ -53,7 +53,7 @@ pub(crate) struct NameTurn<'c> {
 /// Slots that are released on drop.
 struct Held<'c> {
     names: &'c Names,
-    slots: [Option<Slot>; 2],
+    slots: [Option<NameSlot>; 2],
 }
 
 impl<'c> Node<'c> {
@@ -192,11 +192,11 @@ impl<'p> Change<'p> {
 
 impl<'c> Held<'c> {
     /// Takes the slots, or `None` if another call holds one. Slots that this call already holds are skipped.
-    fn take(names: &'c Names, begun: Option<&Begun<'_>>, slots: [Option<Slot>; 2]) -> Option<Held<'c>> {
+    fn take(names: &'c Names, begun: Option<&Begun<'_>>, slots: [Option<NameSlot>; 2]) -> Option<Held<'c>> {
         let mut held = Held { names, slots: [None; 2] };
         for (index, slot) in slots.into_iter().enumerate() {
             let is_needed =
-                |slot: &Slot| !held.slots.contains(&Some(*slot)) && !begun.is_some_and(|begun| begun.has(*slot));
+                |slot: &NameSlot| !held.slots.contains(&Some(*slot)) && !begun.is_some_and(|begun| begun.has(*slot));
             let Some(slot) = slot.filter(is_needed) else { continue };
             if !names.try_take(slot) {
                 return None;
@@ -207,7 +207,7 @@ impl<'c> Held<'c> {
     }
 
     /// Passes the slots to a new owner without releasing them.
-    fn keep(mut self) -> impl Iterator<Item = Slot> {
+    fn keep(mut self) -> impl Iterator<Item = NameSlot> {
         std::mem::take(&mut self.slots).into_iter().flatten()
     }
 }

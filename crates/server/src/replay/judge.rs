@@ -15,7 +15,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Finding {
+pub(crate) enum Verification {
     /// The change was not made, or possibly by somebody else.
     NotMade,
     /// The call made it; the name belongs to this file since then.
@@ -23,44 +23,44 @@ pub(crate) enum Finding {
 }
 
 /// Compares a logged change with the files of the exports.
-pub(crate) fn judge(exports: &ExportTable, change: &NameChange<'_>) -> Finding {
-    find(exports, change).unwrap_or(Finding::NotMade)
+pub(crate) fn judge(exports: &ExportTable, change: &NameChange<'_>) -> Verification {
+    find(exports, change).unwrap_or(Verification::NotMade)
 }
 
-fn find(exports: &ExportTable, change: &NameChange<'_>) -> Option<Finding> {
+fn find(exports: &ExportTable, change: &NameChange<'_>) -> Option<Verification> {
     let (first, second) = match &change.step {
         Step::Make(place) | Step::Link(place) | Step::Remove(place) => (place, None),
         Step::Move(from, to) => (from, Some(to)),
     };
-    let first = Spot::of(exports, first)?;
+    let first = LoggedPlace::of(exports, first)?;
     let (is_made, made) = match (&change.before, second) {
         (Before::Absent(maker), None) => return first.is_made_by(change, maker),
         (Before::Unlinked(file), None) => (first.is_now(change, file.handle)?, Handle::new(file.handle)),
         (Before::Named(_), None) => (first.is_removed(change)?, None),
         (Before::Named(file), Some(to)) => {
-            let is_moved = !first.names(file.handle)? && Spot::of(exports, to)?.is_now(change, file.handle)?;
+            let is_moved = !first.names(file.handle)? && LoggedPlace::of(exports, to)?.is_now(change, file.handle)?;
             (is_moved, Handle::new(file.handle))
         }
         _ => (false, None),
     };
-    Some(if is_made { Finding::Made(made) } else { Finding::NotMade })
+    Some(if is_made { Verification::Made(made) } else { Verification::NotMade })
 }
 
 /// The place of a logged name.
-struct Spot<'t> {
+struct LoggedPlace<'t> {
     fs: &'t dyn FileSystem,
     place: Place<'t>,
 }
 
-impl<'t> Spot<'t> {
+impl<'t> LoggedPlace<'t> {
     /// The place, unless its export is gone or may be on a server that does not answer.
-    fn of(exports: &'t ExportTable, place: &NamedPlace<'t>) -> Option<Spot<'t>> {
+    fn of(exports: &'t ExportTable, place: &NamedPlace<'t>) -> Option<LoggedPlace<'t>> {
         let (exported, dir) = exports.resolve(place.dir).ok()?;
         let fs = &*exported.export.file_system;
         if fs.blocking() == Blocking::Always {
             return None;
         }
-        Some(Spot { fs, place: Place { dir, name: Name::new(place.name).ok()? } })
+        Some(LoggedPlace { fs, place: Place { dir, name: Name::new(place.name).ok()? } })
     }
 
     /// The file that has the name; `None` if that is unknown.
@@ -76,11 +76,15 @@ impl<'t> Spot<'t> {
         Some(self.entry()?.is_some_and(|entry| entry.handle.as_bytes() == file))
     }
 
-    fn is_made_by(&self, change: &NameChange<'_>, maker: &Maker) -> Option<Finding> {
+    fn is_made_by(&self, change: &NameChange<'_>, maker: &Maker) -> Option<Verification> {
         let Entry { handle, attributes } = self.entry()??;
         let is_own = maker.makes(attributes.kind) && [maker.maker, maker.owner].contains(&attributes.uid);
         let time = attributes.created.unwrap_or(attributes.changed);
-        Some(if is_own && self.is_of_its_time(change, time) { Finding::Made(Some(handle)) } else { Finding::NotMade })
+        Some(if is_own && self.is_of_its_time(change, time) {
+            Verification::Made(Some(handle))
+        } else {
+            Verification::NotMade
+        })
     }
 
     /// Whether the change gave the name to this file.

@@ -14,21 +14,21 @@ use super::{Finished, ReplayKey};
 
 /// The sessions that ended with the previous process.
 #[derive(Debug, Default)]
-pub(super) struct LostSessions(Mutex<Known>);
+pub(super) struct LostSessions(Mutex<OldSessions>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct OldSessions {
     /// At most as many as the log has replies.
-    sessions: HashMap<SessionId, Slots>,
+    sessions: HashMap<SessionId, LastRequests>,
     /// Changes that the write log shows as made before a power failure, by requests whose replies are lost.
     happened: HashMap<SlotRequest, Vec<(ReplayKey, Finished)>>,
 }
 
 /// The last request of each slot that changed something.
-type Slots = HashMap<u32, Last>;
+type LastRequests = HashMap<u32, LastRequest>;
 
 #[derive(Debug)]
-struct Last {
+struct LastRequest {
     sequence: u32,
     digest: u64,
     /// Empty if the reply was too long to keep.
@@ -37,7 +37,7 @@ struct Last {
 
 /// The history of a request in a session that this process did not create.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Lost {
+pub(crate) enum OldSessionReply {
     /// The session is unknown, and may never have existed.
     Unknown,
     /// It was answered with this reply.
@@ -53,7 +53,7 @@ pub(crate) enum Lost {
 impl LostSessions {
     pub(super) fn remember(&self, answered: &SlotReply<'_>) {
         let SlotRequest { session, slot, sequence, digest } = answered.request.into();
-        let last = Last { sequence, digest, reply: answered.reply.into() };
+        let last = LastRequest { sequence, digest, reply: answered.reply.into() };
         let mut known = self.lock();
         known.sessions.entry(session).or_default().insert(slot, last);
         if !known.happened.is_empty() {
@@ -73,23 +73,23 @@ impl LostSessions {
         self.lock().happened.remove(request).unwrap_or_default()
     }
 
-    pub(super) fn look_up(&self, request: &SlotRequest) -> Lost {
+    pub(super) fn look_up(&self, request: &SlotRequest) -> OldSessionReply {
         let known = self.lock();
-        let Some(slots) = known.sessions.get(&request.session) else { return Lost::Unknown };
+        let Some(slots) = known.sessions.get(&request.session) else { return OldSessionReply::Unknown };
         match slots.get(&request.slot).filter(|last| last.sequence == request.sequence) {
-            None => Lost::Dead,
-            Some(last) if last.digest != request.digest => Lost::FalseRetry,
-            Some(last) if last.reply.is_empty() => Lost::Uncached,
-            Some(last) => Lost::Answered(last.reply.clone()),
+            None => OldSessionReply::Dead,
+            Some(last) if last.digest != request.digest => OldSessionReply::FalseRetry,
+            Some(last) if last.reply.is_empty() => OldSessionReply::Uncached,
+            Some(last) => OldSessionReply::Answered(last.reply.clone()),
         }
     }
 
     /// Drops everything.
     pub(super) fn forget(&self) {
-        *self.lock() = Known::default();
+        *self.lock() = OldSessions::default();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, OldSessions> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

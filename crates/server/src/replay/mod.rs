@@ -62,12 +62,12 @@ use xdr::{Decode, Decoder};
 
 use crate::handle::HandleKey;
 use crate::request::{Peer, Transport};
-use judge::Finding;
-pub(crate) use lost_sessions::Lost;
+use judge::Verification;
 use lost_sessions::LostSessions;
-pub(crate) use names::{Names, Slot};
-pub(crate) use operations::Changes;
-use record::{Done, FileBytes, NameChange, Record, Reply, Step, bytes_of};
+pub(crate) use lost_sessions::OldSessionReply;
+pub(crate) use names::{NameSlot, Names};
+pub(crate) use operations::CompoundChanges;
+use record::{DoneStep, FileBytes, NameChange, ReplyBytes, ReplyLogRecord, Step, bytes_of};
 pub use tickets::MadeBefore;
 
 /// The number of shards, each with its own lock.
@@ -109,15 +109,15 @@ pub trait ReplyLog: Send + Sync {
 
 /// A call in the cache.
 #[derive(Debug)]
-struct Entry {
+struct CachedCall {
     /// The connection it arrived over.
     connection: u64,
-    state: EntryState,
+    state: CachedCallState,
 }
 
 #[derive(Debug)]
-enum EntryState {
-    UnderWay,
+enum CachedCallState {
+    InProgress,
     Answered {
         reply: Box<[u8]>,
         at: Duration,
@@ -135,20 +135,20 @@ pub(crate) struct Finished {
 }
 
 #[derive(Debug, Default)]
-struct Shard {
-    entries: HashMap<ReplayKey, Entry>,
+struct CacheShard {
+    entries: HashMap<ReplayKey, CachedCall>,
     /// Calls with replies, oldest first.
     order: VecDeque<ReplayKey>,
 }
 
 /// The cache, bounded in entries and in age.
 pub(crate) struct ReplayCache {
-    shards: Box<[Mutex<Shard>]>,
+    shards: Box<[Mutex<CacheShard>]>,
     /// The keys of the two hashes, stable across restarts.
     keys: [HandleKey; 2],
     /// The number of message bytes to hash.
     key_bytes: usize,
-    log: Option<Log>,
+    log: Option<CacheLog>,
     lost_sessions: LostSessions,
     /// Whether the knowledge from before the start was dropped.
     has_expired: AtomicBool,
@@ -157,7 +157,7 @@ pub(crate) struct ReplayCache {
 }
 
 /// The log of a cache that outlives its process.
-struct Log {
+struct CacheLog {
     records: Arc<dyn ReplyLog>,
     names: Names,
 }
@@ -179,22 +179,22 @@ pub(crate) struct Begun<'c> {
     request: Option<SlotRequest>,
     happened: Vec<Finished>,
     /// The log that also stores the reply.
-    log: Option<&'c Log>,
+    log: Option<&'c CacheLog>,
     /// Whether a change of names was logged.
     is_noted: Cell<bool>,
     /// The file that has the name, once the change that was logged last is made.
     made: Cell<Option<Handle>>,
     /// The names that no other call may change before the reply is in the log.
-    slots: RefCell<Vec<Slot>>,
+    slots: RefCell<Vec<NameSlot>>,
 }
 
 /// The state of a call in the cache.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum CallState {
     /// It is new, and is being processed from now on. An earlier process made these steps of it.
     New(Vec<Finished>),
     /// It is being processed: its reply will follow, so this copy gets none.
-    UnderWay,
+    InProgress,
     /// It was answered with this reply.
     Answered(Box<[u8]>),
     /// A call with the same bytes arrived over another connection.
@@ -233,10 +233,10 @@ impl ReplayCache {
         &mut self,
         log: Arc<dyn ReplyLog>,
         (records, made): (&[Vec<u8>], &[MadeBefore]),
-        judge: impl Fn(&NameChange<'_>) -> Finding,
+        judge: impl Fn(&NameChange<'_>) -> Verification,
     ) -> usize {
         let mut unanswered = Unanswered::default();
-        let read = records.iter().filter_map(|record| Record::read(record).ok());
+        let read = records.iter().filter_map(|record| ReplyLogRecord::read(record).ok());
         let count = read.inspect(|record| self.take_up(record, &mut unanswered)).count();
         for (ticket, file) in made.iter().filter_map(MadeBefore::read) {
             self.take_up_made(&ticket, file, (&*log, &mut unanswered));
@@ -245,28 +245,28 @@ impl ReplayCache {
             let made = notes.made(&judge);
             keep_findings(&*log, &key, &made);
             let finished = made.iter().map(Finished::of).collect();
-            self.shard(&key).entries.insert(key, Entry::unclaimed(EntryState::Happened(finished)));
+            self.shard(&key).entries.insert(key, CachedCall::unclaimed(CachedCallState::Happened(finished)));
         }
-        self.log = Some(Log { records: log, names: Names::new() });
+        self.log = Some(CacheLog { records: log, names: Names::new() });
         records.len() - count
     }
 
-    fn take_up<'r>(&self, record: &Record<'r>, unanswered: &mut Unanswered<'r>) {
+    fn take_up<'r>(&self, record: &ReplyLogRecord<'r>, unanswered: &mut Unanswered<'r>) {
         match *record {
-            Record::Answered(key, reply) => {
+            ReplyLogRecord::Answered(key, reply) => {
                 unanswered.0.remove(&key);
                 self.remember((&key, NO_CONNECTION), reply.bytes, Duration::ZERO);
             }
-            Record::Dropped(key) => drop(unanswered.0.remove(&key)),
-            Record::Begun(key, change) => unanswered.0.entry(key).or_default().note(change),
-            Record::Happened(key, done) => unanswered.0.entry(key).or_default().done.push(done),
-            Record::Ended(key, made) => unanswered.0.entry(key).or_default().end(made),
-            Record::SlotAnswered(answered) => {
+            ReplyLogRecord::Dropped(key) => drop(unanswered.0.remove(&key)),
+            ReplyLogRecord::Begun(key, change) => unanswered.0.entry(key).or_default().note(change),
+            ReplyLogRecord::Happened(key, done) => unanswered.0.entry(key).or_default().done.push(done),
+            ReplyLogRecord::Ended(key, made) => unanswered.0.entry(key).or_default().end(made),
+            ReplyLogRecord::SlotAnswered(answered) => {
                 ReplayKey::operations(answered.operations).for_each(|key| drop(unanswered.0.remove(&key)));
                 self.lost_sessions.remember(&answered);
             }
-            Record::HappenedIn(key, request, done) => {
-                self.lost_sessions.add(request.into(), (key, Finished::of(&Made::of(&done))));
+            ReplyLogRecord::HappenedIn(key, request, done) => {
+                self.lost_sessions.add(request.into(), (key, Finished::of(&MadeStep::of(&done))));
             }
         }
     }
@@ -285,31 +285,31 @@ impl ReplayCache {
         self.log.as_ref().map(|log| &log.names)
     }
 
-    fn shard(&self, key: &ReplayKey) -> MutexGuard<'_, Shard> {
+    fn shard(&self, key: &ReplayKey) -> MutexGuard<'_, CacheShard> {
         let shard = &self.shards[key.message[0] as usize % SHARDS];
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks up a call that arrived over `connection`, and records it as being processed if it is new.
-    pub(crate) fn begin(&self, key: &ReplayKey, connection: u64, now: Duration) -> Seen {
+    pub(crate) fn begin(&self, key: &ReplayKey, connection: u64, now: Duration) -> CallState {
         let mut shard = self.shard(key);
         shard.expire(now.saturating_sub(self.max_age));
         let Some(entry) = shard.entries.get_mut(key) else {
-            shard.entries.insert(*key, Entry { connection, state: EntryState::UnderWay });
-            return Seen::New(Vec::new());
+            shard.entries.insert(*key, CachedCall { connection, state: CachedCallState::InProgress });
+            return CallState::New(Vec::new());
         };
         if entry.connection != connection && entry.connection != NO_CONNECTION {
-            let is_answered = !matches!(entry.state, EntryState::UnderWay);
-            return Seen::Elsewhere { connection: entry.connection, is_answered };
+            let is_answered = !matches!(entry.state, CachedCallState::InProgress);
+            return CallState::Elsewhere { connection: entry.connection, is_answered };
         }
         entry.connection = connection;
         match &mut entry.state {
-            EntryState::UnderWay => Seen::UnderWay,
-            EntryState::Answered { reply, .. } => Seen::Answered(reply.clone()),
-            EntryState::Happened(finished) => {
+            CachedCallState::InProgress => CallState::InProgress,
+            CachedCallState::Answered { reply, .. } => CallState::Answered(reply.clone()),
+            CachedCallState::Happened(finished) => {
                 let finished = std::mem::take(finished);
-                entry.state = EntryState::UnderWay;
-                Seen::New(if now <= self.max_age { finished } else { Vec::new() })
+                entry.state = CachedCallState::InProgress;
+                CallState::New(if now <= self.max_age { finished } else { Vec::new() })
             }
         }
     }
@@ -324,7 +324,7 @@ impl ReplayCache {
     /// Drops an answered call of `connection`, which has its reply: a call with the same bytes is a new one.
     pub(crate) fn replace(&self, key: &ReplayKey, connection: u64) {
         let mut shard = self.shard(key);
-        let is_answered = |entry: &Entry| matches!(entry.state, EntryState::Answered { .. });
+        let is_answered = |entry: &CachedCall| matches!(entry.state, CachedCallState::Answered { .. });
         if shard.entries.get(key).is_some_and(|entry| entry.connection == connection && is_answered(entry)) {
             shard.entries.remove(key);
             shard.order.retain(|other| other != key);
@@ -347,10 +347,10 @@ impl ReplayCache {
         while shard.order.len() >= self.entries_per_shard {
             shard.drop_oldest();
         }
-        let state = EntryState::Answered { reply: reply.into(), at: now };
-        let before = shard.entries.insert(*key, Entry { connection, state });
+        let state = CachedCallState::Answered { reply: reply.into(), at: now };
+        let before = shard.entries.insert(*key, CachedCall { connection, state });
         // A log that was read twice contains the same call twice.
-        if !before.is_some_and(|entry| matches!(entry.state, EntryState::Answered { .. })) {
+        if !before.is_some_and(|entry| matches!(entry.state, CachedCallState::Answered { .. })) {
             shard.order.push_back(*key);
         }
     }
@@ -369,7 +369,7 @@ struct Unanswered<'r>(HashMap<ReplayKey, Notes<'r>>);
 #[derive(Default)]
 struct Notes<'r> {
     begun: Vec<NameChange<'r>>,
-    done: Vec<Done<'r>>,
+    done: Vec<DoneStep<'r>>,
 }
 
 impl<'r> Notes<'r> {
@@ -382,31 +382,31 @@ impl<'r> Notes<'r> {
     /// Records that the last change was made.
     fn end(&mut self, made: FileBytes<'r>) {
         if let Some(change) = self.begun.pop() {
-            self.done.push(Done { step: change.step, made });
+            self.done.push(DoneStep { step: change.step, made });
         }
     }
 
     /// The steps that were made.
-    fn made(&self, judge: impl Fn(&NameChange<'_>) -> Finding) -> Vec<Made<'r>> {
-        let known = self.done.iter().map(Made::of);
+    fn made(&self, judge: impl Fn(&NameChange<'_>) -> Verification) -> Vec<MadeStep<'r>> {
+        let known = self.done.iter().map(MadeStep::of);
         let is_new = |change: &&NameChange<'_>| !self.done.iter().any(|done| done.step == change.step);
         let found = self.begun.iter().filter(is_new).filter_map(|change| match judge(change) {
-            Finding::Made(handle) => Some(Made { step: change.step, handle }),
-            Finding::NotMade => None,
+            Verification::Made(handle) => Some(MadeStep { step: change.step, handle }),
+            Verification::NotMade => None,
         });
         known.chain(found).collect()
     }
 }
 
 /// A step that was made.
-struct Made<'r> {
+struct MadeStep<'r> {
     step: Step<'r>,
     handle: Option<Handle>,
 }
 
-impl<'r> Made<'r> {
-    fn of(done: &Done<'r>) -> Made<'r> {
-        Made { step: done.step, handle: Handle::new(done.made.handle) }
+impl<'r> MadeStep<'r> {
+    fn of(done: &DoneStep<'r>) -> MadeStep<'r> {
+        MadeStep { step: done.step, handle: Handle::new(done.made.handle) }
     }
 }
 
@@ -415,11 +415,11 @@ impl Finished {
     fn keep(&self, log: &dyn ReplyLog, key: &ReplayKey) {
         let made = FileBytes { handle: self.made.as_ref().map_or(&[], Handle::as_bytes) };
         if let Ok(step) = Step::decode(&mut Decoder::new(&self.step)) {
-            log.keep(Record::Happened(*key, Done { step, made }).bytes().as_slice());
+            log.keep(ReplyLogRecord::Happened(*key, DoneStep { step, made }).bytes().as_slice());
         }
     }
 
-    fn of(made: &Made<'_>) -> Finished {
+    fn of(made: &MadeStep<'_>) -> Finished {
         let handle = made.handle.filter(|handle| !handle.as_bytes().is_empty());
         Finished { step: step_bytes(&made.step), made: handle }
     }
@@ -429,9 +429,9 @@ fn step_bytes(step: &Step<'_>) -> Box<[u8]> {
     bytes_of(step).as_slice().into()
 }
 
-impl Entry {
-    fn unclaimed(state: EntryState) -> Entry {
-        Entry { connection: NO_CONNECTION, state }
+impl CachedCall {
+    fn unclaimed(state: CachedCallState) -> CachedCall {
+        CachedCall { connection: NO_CONNECTION, state }
     }
 }
 
@@ -440,7 +440,7 @@ impl<'c> Begun<'c> {
         cache: &'c ReplayCache,
         (key, connection): (ReplayKey, Option<u64>),
         happened: Vec<Finished>,
-        log: Option<&'c Log>,
+        log: Option<&'c CacheLog>,
     ) -> Begun<'c> {
         let (is_noted, made, slots) = (Cell::new(false), Cell::new(None), RefCell::default());
         Begun { cache, key, connection, request: None, happened, log, is_noted, made, slots }
@@ -461,15 +461,15 @@ impl<'c> Begun<'c> {
     }
 
     /// Whether this call already holds a name.
-    pub(crate) fn has(&self, slot: Slot) -> bool {
+    pub(crate) fn has(&self, slot: NameSlot) -> bool {
         self.slots.borrow().contains(&slot)
     }
 
     /// Logs a change right before it is made. The call keeps its names until the reply is in the log.
-    pub(crate) fn note(&self, change: NameChange<'_>, slots: impl Iterator<Item = Slot>) {
+    pub(crate) fn note(&self, change: NameChange<'_>, slots: impl Iterator<Item = NameSlot>) {
         self.slots.borrow_mut().extend(slots);
         if let Some(log) = self.log {
-            log.records.keep(Record::Begun(self.key, change).bytes().as_slice());
+            log.records.keep(ReplyLogRecord::Begun(self.key, change).bytes().as_slice());
             self.is_noted.set(true);
             self.made.set(change.named().and_then(|file| Handle::new(file.handle)));
         }
@@ -484,7 +484,7 @@ impl<'c> Begun<'c> {
     pub(crate) fn finish(mut self, reply: &[u8], now: Duration) {
         debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
         if let Some(log) = self.log.take() {
-            log.records.keep(Record::Answered(self.key, Reply { bytes: reply }).bytes().as_slice());
+            log.records.keep(ReplyLogRecord::Answered(self.key, ReplyBytes { bytes: reply }).bytes().as_slice());
             self.release(log);
         }
         self.cache.remember((&self.key, self.connection.unwrap_or(NO_CONNECTION)), reply, now);
@@ -492,7 +492,7 @@ impl<'c> Begun<'c> {
         std::mem::forget(self);
     }
 
-    fn release(&self, log: &Log) {
+    fn release(&self, log: &CacheLog) {
         self.slots.take().into_iter().for_each(|slot| log.names.release(slot));
     }
 }
@@ -502,13 +502,13 @@ impl Drop for Begun<'_> {
         if let Some(log) = self.log {
             // Others may change the names from now on.
             if self.is_noted.get() {
-                log.records.keep(Record::Dropped(self.key).bytes().as_slice());
+                log.records.keep(ReplyLogRecord::Dropped(self.key).bytes().as_slice());
             }
             self.release(log);
         }
         let happened = std::mem::take(&mut self.happened);
         if !happened.is_empty() {
-            let entry = Entry::unclaimed(EntryState::Happened(happened));
+            let entry = CachedCall::unclaimed(CachedCallState::Happened(happened));
             self.cache.shard(&self.key).entries.insert(self.key, entry);
         } else if !self.is_operation() {
             self.cache.shard(&self.key).entries.remove(&self.key);
@@ -516,11 +516,11 @@ impl Drop for Begun<'_> {
     }
 }
 
-impl Shard {
+impl CacheShard {
     fn expire(&mut self, oldest: Duration) {
         while let Some(key) = self.order.front() {
             match self.entries.get(key) {
-                Some(Entry { state: EntryState::Answered { at, .. }, .. }) if *at >= oldest => break,
+                Some(CachedCall { state: CachedCallState::Answered { at, .. }, .. }) if *at >= oldest => break,
                 _ => self.drop_oldest(),
             }
         }
@@ -534,11 +534,11 @@ impl Shard {
 }
 
 /// Replaces the records of a call by the findings, so that the next start does not judge what others changed since.
-fn keep_findings(log: &dyn ReplyLog, key: &ReplayKey, made: &[Made<'_>]) {
-    log.keep(Record::Dropped(*key).bytes().as_slice());
-    for Made { step, handle } in made {
+fn keep_findings(log: &dyn ReplyLog, key: &ReplayKey, made: &[MadeStep<'_>]) {
+    log.keep(ReplyLogRecord::Dropped(*key).bytes().as_slice());
+    for MadeStep { step, handle } in made {
         let made = FileBytes { handle: handle.as_ref().map_or(&[], Handle::as_bytes) };
-        log.keep(Record::Happened(*key, Done { step: *step, made }).bytes().as_slice());
+        log.keep(ReplyLogRecord::Happened(*key, DoneStep { step: *step, made }).bytes().as_slice());
     }
 }
 
@@ -562,8 +562,8 @@ mod tests {
         cache.key(&peer("192.0.2.1:700", Transport::Tcp), xid, &xid.to_be_bytes())
     }
 
-    fn new() -> Seen {
-        Seen::New(Vec::new())
+    fn new() -> CallState {
+        CallState::New(Vec::new())
     }
 
     /// Begins the call and answers it.
@@ -572,8 +572,8 @@ mod tests {
         cache.begun((key, connection), Vec::new(), true).finish(b"reply", SECOND);
     }
 
-    fn replayed() -> Seen {
-        Seen::Answered(b"reply".as_slice().into())
+    fn replayed() -> CallState {
+        CallState::Answered(b"reply".as_slice().into())
     }
 
     #[test]
@@ -582,7 +582,7 @@ mod tests {
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
         let begun = cache.begun((key, 7), Vec::new(), true);
-        assert_eq!(cache.begin(&key, 7, SECOND), Seen::UnderWay);
+        assert_eq!(cache.begin(&key, 7, SECOND), CallState::InProgress);
         begun.finish(b"reply", SECOND);
         assert_eq!(cache.begin(&key, 7, 2 * SECOND), replayed());
     }
@@ -610,12 +610,12 @@ mod tests {
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
         let begun = cache.begun((key, 7), Vec::new(), true);
-        assert_eq!(cache.begin(&key, 8, SECOND), Seen::Elsewhere { connection: 7, is_answered: false });
+        assert_eq!(cache.begin(&key, 8, SECOND), CallState::Elsewhere { connection: 7, is_answered: false });
         begun.finish(b"reply", SECOND);
-        assert_eq!(cache.begin(&key, 8, SECOND), Seen::Elsewhere { connection: 7, is_answered: true });
+        assert_eq!(cache.begin(&key, 8, SECOND), CallState::Elsewhere { connection: 7, is_answered: true });
         cache.adopt(&key, 8);
         assert_eq!(cache.begin(&key, 8, SECOND), replayed());
-        assert_eq!(cache.begin(&key, 7, SECOND), Seen::Elsewhere { connection: 8, is_answered: true });
+        assert_eq!(cache.begin(&key, 7, SECOND), CallState::Elsewhere { connection: 8, is_answered: true });
         cache.replace(&key, 8);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
     }
@@ -684,7 +684,7 @@ mod tests {
         }
     }
 
-    fn logged(log: &Arc<Records>, records: &[Vec<u8>], finding: Finding) -> (ReplayCache, usize) {
+    fn logged(log: &Arc<Records>, records: &[Vec<u8>], finding: Verification) -> (ReplayCache, usize) {
         let mut cache = cache();
         let broken = cache.set_log(log.clone(), (records, &[]), |_| finding);
         (cache, broken)
@@ -692,7 +692,7 @@ mod tests {
 
     /// A process that begins a call which removes a name, and is killed before it replies.
     fn killed_before_the_reply(log: &Arc<Records>) {
-        let (cache, _) = logged(log, &log.all(), Finding::NotMade);
+        let (cache, _) = logged(log, &log.all(), Verification::NotMade);
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
         let begun = cache.begun((key, 7), Vec::new(), true);
@@ -708,20 +708,20 @@ mod tests {
     #[test]
     fn reply_is_given_again_after_a_restart_over_any_connection_and_then_over_that_one() {
         let log = Arc::new(Records::default());
-        let (before, _) = logged(&log, &[], Finding::NotMade);
+        let (before, _) = logged(&log, &[], Verification::NotMade);
         answer(&before, key(&before, 1), 7);
         let records = [log.all(), vec![b"no record".to_vec()]].concat();
-        let (after, broken) = logged(&log, &records, Finding::NotMade);
+        let (after, broken) = logged(&log, &records, Verification::NotMade);
         assert_eq!(broken, 1);
         assert_eq!(after.begin(&key(&after, 1), 8, SECOND), replayed());
-        assert_eq!(after.begin(&key(&after, 1), 9, SECOND), Seen::Elsewhere { connection: 8, is_answered: true });
+        assert_eq!(after.begin(&key(&after, 1), 9, SECOND), CallState::Elsewhere { connection: 8, is_answered: true });
         assert_eq!(after.begin(&key(&after, 2), 8, SECOND), new());
     }
 
     #[test]
     fn reply_that_ends_with_the_process_is_not_given_after_it() {
         let log = Arc::new(Records::default());
-        let (before, _) = logged(&log, &[], Finding::NotMade);
+        let (before, _) = logged(&log, &[], Verification::NotMade);
         let call = key(&before, 1);
         before.begin(&call, 7, SECOND);
         before.begun((call, 7), Vec::new(), false).finish(b"reply", SECOND);
@@ -733,9 +733,9 @@ mod tests {
     fn unanswered_call_has_done_what_was_found_made_and_only_once() {
         let log = Arc::new(Records::default());
         killed_before_the_reply(&log);
-        let (after, _) = logged(&log, &log.all(), Finding::Made(None));
+        let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         let call = key(&after, 1);
-        let Seen::New(happened) = after.begin(&call, 8, SECOND) else { panic!("the call is under way") };
+        let CallState::New(happened) = after.begin(&call, 8, SECOND) else { panic!("the call is in progress") };
         let begun = after.begun((call, 8), happened, true);
         assert!(begun.finished(&removal()).is_some());
         assert!(begun.finished(&Step::Make(NamedPlace { dir: b"dir", name: b"name" })).is_none());
@@ -748,7 +748,7 @@ mod tests {
     fn what_happened_before_the_start_is_forgotten_after_the_age_of_replies() {
         let log = Arc::new(Records::default());
         killed_before_the_reply(&log);
-        let (after, _) = logged(&log, &log.all(), Finding::Made(None));
+        let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         let known = || after.shards.iter().map(|shard| shard.lock().unwrap().entries.len()).sum::<usize>();
         after.expire_earlier(60 * SECOND);
         assert_eq!(known(), 1);
@@ -760,31 +760,35 @@ mod tests {
     fn call_that_is_put_off_keeps_what_a_process_before_did_of_it() {
         let log = Arc::new(Records::default());
         killed_before_the_reply(&log);
-        let (after, _) = logged(&log, &log.all(), Finding::Made(None));
+        let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         let call = key(&after, 1);
-        let Seen::New(first) = after.begin(&call, 8, SECOND) else { panic!("the call is under way") };
+        let CallState::New(first) = after.begin(&call, 8, SECOND) else { panic!("the call is in progress") };
         drop(after.begun((call, 8), first.clone(), true));
-        assert_eq!(after.begin(&call, 8, SECOND), Seen::New(first));
+        assert_eq!(after.begin(&call, 8, SECOND), CallState::New(first));
     }
 
     #[test]
     fn unanswered_call_that_was_found_not_made_is_new() {
         let log = Arc::new(Records::default());
         killed_before_the_reply(&log);
-        let (after, _) = logged(&log, &log.all(), Finding::NotMade);
+        let (after, _) = logged(&log, &log.all(), Verification::NotMade);
         assert_eq!(after.begin(&key(&after, 1), 8, SECOND), new());
     }
 
     /// Others may have changed the names since the start that judged them.
     #[test]
     fn what_one_start_has_found_the_next_one_does_not_judge_again() {
-        for (first, finding) in [(Finding::NotMade, Finding::Made(None)), (Finding::Made(None), Finding::NotMade)] {
+        for (first, finding) in
+            [(Verification::NotMade, Verification::Made(None)), (Verification::Made(None), Verification::NotMade)]
+        {
             let log = Arc::new(Records::default());
             killed_before_the_reply(&log);
             logged(&log, &log.all(), first);
             let (after, _) = logged(&log, &log.all(), finding);
-            let Seen::New(happened) = after.begin(&key(&after, 1), 8, SECOND) else { panic!("the call is under way") };
-            assert_eq!(happened.is_empty(), first == Finding::NotMade);
+            let CallState::New(happened) = after.begin(&key(&after, 1), 8, SECOND) else {
+                panic!("the call is in progress")
+            };
+            assert_eq!(happened.is_empty(), first == Verification::NotMade);
         }
     }
 
@@ -792,14 +796,14 @@ mod tests {
     #[test]
     fn noted_call_that_ended_without_a_reply_is_not_judged() {
         let log = Arc::new(Records::default());
-        let (before, _) = logged(&log, &[], Finding::NotMade);
+        let (before, _) = logged(&log, &[], Verification::NotMade);
         let call = key(&before, 1);
         before.begin(&call, 7, SECOND);
         let begun = before.begun((call, 7), Vec::new(), true);
         let change = NameChange { step: removal(), before: Before::Named(FileBytes { handle: b"" }), at_ns: 0 };
         begun.note(change, std::iter::empty());
         drop(begun);
-        let (after, _) = logged(&log, &log.all(), Finding::Made(None));
+        let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         assert_eq!(after.begin(&key(&after, 1), 8, SECOND), new());
     }
 }

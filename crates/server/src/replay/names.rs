@@ -21,7 +21,7 @@ pub(crate) struct Names {
 
 /// The table index of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot(usize);
+pub(crate) struct NameSlot(usize);
 
 impl Names {
     pub(crate) fn new() -> Names {
@@ -29,17 +29,17 @@ impl Names {
     }
 
     /// The slot of the name `name` in `dir`.
-    pub(crate) fn slot(&self, dir: &FileKey, name: &[u8]) -> Slot {
-        Slot(self.hasher.hash_one((dir, name)) as usize % SLOTS)
+    pub(crate) fn slot(&self, dir: &FileKey, name: &[u8]) -> NameSlot {
+        NameSlot(self.hasher.hash_one((dir, name)) as usize % SLOTS)
     }
 
     /// Takes a slot unless it is taken.
-    pub(crate) fn try_take(&self, slot: Slot) -> bool {
+    pub(crate) fn try_take(&self, slot: NameSlot) -> bool {
         !self.slots[slot.0].swap(true, Ordering::Acquire)
     }
 
     /// Releases a slot.
-    pub(crate) fn release(&self, slot: Slot) {
+    pub(crate) fn release(&self, slot: NameSlot) {
         self.slots[slot.0].store(false, Ordering::Release);
     }
 }

@@ -12,18 +12,18 @@ use std::time::Duration;
 use state::SlotRequest;
 use vfs::Handle;
 
-use super::record::{FileBytes, MAX_SLOT_REPLY_BYTES, Record, SlotReply};
-use super::{Begun, Entry, EntryState, Finished, Lost, ReplayCache, ReplayKey};
+use super::record::{FileBytes, MAX_SLOT_REPLY_BYTES, ReplyLogRecord, SlotReply};
+use super::{Begun, CachedCall, CachedCallState, Finished, OldSessionReply, ReplayCache, ReplayKey};
 
 /// The changes of a COMPOUND that must not be repeated.
 #[derive(Debug, Default)]
-pub(crate) struct Changes {
+pub(crate) struct CompoundChanges {
     is_kept: bool,
     /// The keys of its operations that change names.
     operations: Vec<u8>,
 }
 
-impl Changes {
+impl CompoundChanges {
     /// Records a change whose reply outlives the process.
     pub(crate) fn keep(&mut self) {
         self.is_kept = true;
@@ -63,29 +63,29 @@ impl ReplayCache {
     /// Takes the steps that an earlier process made.
     fn claim(&self, key: &ReplayKey) -> Option<Vec<Finished>> {
         match self.shard(key).entries.remove(key)?.state {
-            EntryState::Happened(finished) => Some(finished),
-            EntryState::UnderWay | EntryState::Answered { .. } => None,
+            CachedCallState::Happened(finished) => Some(finished),
+            CachedCallState::InProgress | CachedCallState::Answered { .. } => None,
         }
     }
 
     /// Logs the reply to a COMPOUND if it changed something. Without a reply, or with one that is too long, only the
     /// fact that it was answered is logged.
-    pub(crate) fn keep_of_slot(&self, request: &SlotRequest, changes: &Changes, reply: Option<&[u8]>) {
+    pub(crate) fn keep_of_slot(&self, request: &SlotRequest, changes: &CompoundChanges, reply: Option<&[u8]>) {
         let Some(log) = self.log.as_ref().filter(|_| changes.is_kept) else { return };
         let answered = SlotReply {
             request: (*request).into(),
             operations: &changes.operations,
             reply: reply.filter(|reply| reply.len() <= MAX_SLOT_REPLY_BYTES).unwrap_or_default(),
         };
-        log.records.keep(Record::SlotAnswered(answered).bytes().as_slice());
+        log.records.keep(ReplyLogRecord::SlotAnswered(answered).bytes().as_slice());
     }
 
     /// The history of a request in a session that this process did not create.
-    pub(crate) fn lost(&self, request: &SlotRequest, now: Duration) -> Lost {
+    pub(crate) fn lost(&self, request: &SlotRequest, now: Duration) -> OldSessionReply {
         self.expire_earlier(now);
         let happened = self.lost_sessions.claim(request);
         let lost = self.lost_sessions.look_up(request);
-        if happened.is_empty() || !matches!(lost, Lost::Unknown | Lost::Dead) {
+        if happened.is_empty() || !matches!(lost, OldSessionReply::Unknown | OldSessionReply::Dead) {
             return lost;
         }
         for (key, finished) in happened {
@@ -93,10 +93,10 @@ impl ReplayCache {
                 // The client continues in another session, even if this process is killed.
                 finished.keep(&*log.records, &key);
             }
-            let entry = Entry::unclaimed(EntryState::Happened(vec![finished]));
+            let entry = CachedCall::unclaimed(CachedCallState::Happened(vec![finished]));
             self.shard(&key).entries.insert(key, entry);
         }
-        Lost::Dead
+        OldSessionReply::Dead
     }
 
     /// Drops the knowledge from before the start, once clients no longer retransmit calls of that time.
@@ -107,7 +107,7 @@ impl ReplayCache {
         self.lost_sessions.forget();
         for shard in &self.shards {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            shard.entries.retain(|_, entry| !matches!(entry.state, EntryState::Happened(_)));
+            shard.entries.retain(|_, entry| !matches!(entry.state, CachedCallState::Happened(_)));
         }
     }
 }
@@ -119,7 +119,7 @@ impl Begun<'_> {
     }
 
     /// Ends an operation of a session: the reply to its COMPOUND must be logged.
-    pub(crate) fn end(mut self, has_succeeded: bool, changes: &mut Changes) {
+    pub(crate) fn end(mut self, has_succeeded: bool, changes: &mut CompoundChanges) {
         changes.keep();
         let was_made_before = !std::mem::take(&mut self.happened).is_empty();
         if self.is_noted.get() || was_made_before {
@@ -128,7 +128,7 @@ impl Begun<'_> {
         if let Some(log) = self.log.filter(|_| has_succeeded && self.is_noted.take()) {
             let made = self.made.get();
             let made = FileBytes { handle: made.as_ref().map_or(&[], Handle::as_bytes) };
-            log.records.keep(Record::Ended(self.key, made).bytes().as_slice());
+            log.records.keep(ReplyLogRecord::Ended(self.key, made).bytes().as_slice());
         }
     }
 }

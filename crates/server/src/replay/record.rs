@@ -19,19 +19,19 @@ const MAX_OPERATION_KEYS_BYTES: usize = 128 * ReplayKey::OPERATION_BYTES;
 
 /// A record of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub(crate) enum Record<'r> {
+pub(crate) enum ReplyLogRecord<'r> {
     /// The call is about to change names.
     #[xdr(case = 1)]
     Begun(ReplayKey, NameChange<'r>),
     /// The call was answered.
     #[xdr(case = 2)]
-    Answered(ReplayKey, Reply<'r>),
+    Answered(ReplayKey, ReplyBytes<'r>),
     /// The call ended without a reply to keep: its earlier records no longer count.
     #[xdr(case = 3)]
     Dropped(ReplayKey),
     /// A later start found that the call had made this change before the server was killed.
     #[xdr(case = 4)]
-    Happened(ReplayKey, Done<'r>),
+    Happened(ReplayKey, DoneStep<'r>),
     /// An operation of a session made the change that was logged last, which gave this file its name, if any. Its
     /// COMPOUND is not answered yet.
     #[xdr(case = 5)]
@@ -41,12 +41,12 @@ pub(crate) enum Record<'r> {
     SlotAnswered(SlotReply<'r>),
     /// A start after a power failure found in the write log that an operation of this request made a change.
     #[xdr(case = 7)]
-    HappenedIn(ReplayKey, Placed, Done<'r>),
+    HappenedIn(ReplayKey, LoggedRequest, DoneStep<'r>),
 }
 
 /// A request of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct Placed {
+pub(crate) struct LoggedRequest {
     session: [u8; 16],
     slot: u32,
     sequence: u32,
@@ -59,14 +59,14 @@ pub(crate) struct Placed {
 pub(crate) struct Ticket<'r> {
     pub(crate) key: ReplayKey,
     /// The request, if it arrived in a session.
-    pub(crate) request: Option<Placed>,
+    pub(crate) request: Option<LoggedRequest>,
     pub(crate) step: Step<'r>,
 }
 
 /// The reply to a COMPOUND of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct SlotReply<'r> {
-    pub(crate) request: Placed,
+    pub(crate) request: LoggedRequest,
     /// The keys of the operations that change names, each of [`ReplayKey::OPERATION_BYTES`].
     #[xdr(max = MAX_OPERATION_KEYS_BYTES)]
     pub(crate) operations: &'r [u8],
@@ -77,7 +77,7 @@ pub(crate) struct SlotReply<'r> {
 
 /// The bytes of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct Reply<'r> {
+pub(crate) struct ReplyBytes<'r> {
     #[xdr(max = MAX_REPLY_BYTES)]
     pub(crate) bytes: &'r [u8],
 }
@@ -151,15 +151,15 @@ pub(crate) struct FileBytes<'r> {
 
 /// A change that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct Done<'r> {
+pub(crate) struct DoneStep<'r> {
     pub(crate) step: Step<'r>,
     /// The file that has the name since then; empty if there is none.
     pub(crate) made: FileBytes<'r>,
 }
 
-impl Record<'_> {
-    pub(crate) fn read(record: &[u8]) -> xdr::Result<Record<'_>> {
-        Record::decode(&mut Decoder::new(record))
+impl ReplyLogRecord<'_> {
+    pub(crate) fn read(record: &[u8]) -> xdr::Result<ReplyLogRecord<'_>> {
+        ReplyLogRecord::decode(&mut Decoder::new(record))
     }
 
     pub(crate) fn bytes(&self) -> Buffer {
@@ -173,16 +173,16 @@ impl Ticket<'_> {
     }
 }
 
-impl From<SlotRequest> for Placed {
-    fn from(request: SlotRequest) -> Placed {
+impl From<SlotRequest> for LoggedRequest {
+    fn from(request: SlotRequest) -> LoggedRequest {
         let SlotRequest { session, slot, sequence, digest } = request;
-        Placed { session: session.0, slot, sequence, digest }
+        LoggedRequest { session: session.0, slot, sequence, digest }
     }
 }
 
-impl From<Placed> for SlotRequest {
-    fn from(placed: Placed) -> SlotRequest {
-        let Placed { session, slot, sequence, digest } = placed;
+impl From<LoggedRequest> for SlotRequest {
+    fn from(placed: LoggedRequest) -> SlotRequest {
+        let LoggedRequest { session, slot, sequence, digest } = placed;
         SlotRequest { session: SessionId(session), slot, sequence, digest }
     }
 }

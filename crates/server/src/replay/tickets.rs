@@ -8,8 +8,8 @@
 use buffer::Buffer;
 use vfs::Handle;
 
-use super::record::{Done, FileBytes, Record, Step, Ticket, bytes_of};
-use super::{Begun, EntryState, Finished, Lost, Made, ReplayCache, ReplyLog, Unanswered};
+use super::record::{DoneStep, FileBytes, ReplyLogRecord, Step, Ticket, bytes_of};
+use super::{Begun, CachedCallState, Finished, MadeStep, OldSessionReply, ReplayCache, ReplyLog, Unanswered};
 
 /// A change of names that a request made before a power failure, from the write log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +35,11 @@ impl ReplayCache {
         made: FileBytes<'r>,
         (log, unanswered): (&dyn ReplyLog, &mut Unanswered<'r>),
     ) {
-        let (key, done) = (ticket.key, Done { step: ticket.step, made });
+        let (key, done) = (ticket.key, DoneStep { step: ticket.step, made });
         let Some(request) = ticket.request else {
             let shard = self.shard(&key);
             let is_answered =
-                shard.entries.get(&key).is_some_and(|entry| matches!(entry.state, EntryState::Answered { .. }));
+                shard.entries.get(&key).is_some_and(|entry| matches!(entry.state, CachedCallState::Answered { .. }));
             if !is_answered {
                 let notes = unanswered.0.entry(key).or_default();
                 notes.done.retain(|other| other.step != done.step);
@@ -47,9 +47,9 @@ impl ReplayCache {
             }
             return;
         };
-        if matches!(self.lost_sessions.look_up(&request.into()), Lost::Unknown | Lost::Dead) {
-            log.keep(Record::HappenedIn(key, request, done).bytes().as_slice());
-            self.lost_sessions.add(request.into(), (key, Finished::of(&Made::of(&done))));
+        if matches!(self.lost_sessions.look_up(&request.into()), OldSessionReply::Unknown | OldSessionReply::Dead) {
+            log.keep(ReplyLogRecord::HappenedIn(key, request, done).bytes().as_slice());
+            self.lost_sessions.add(request.into(), (key, Finished::of(&MadeStep::of(&done))));
         }
     }
 }

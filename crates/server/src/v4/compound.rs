@@ -19,7 +19,7 @@ use super::{operations, owner_seqid};
 use crate::exports::Exported;
 use crate::fault::{Fault, NoResults};
 use crate::node::{CallContext, Node};
-use crate::replay::Changes;
+use crate::replay::CompoundChanges;
 
 /// The most operations in one COMPOUND. Clients send about ten.
 pub(super) const MAX_OPERATIONS: u32 = 128;
@@ -63,7 +63,7 @@ pub(super) struct Progress {
     /// Whether an operation has run that must not be repeated.
     has_changed: bool,
     /// The changes whose reply must outlive the process.
-    pub(super) changes: Changes,
+    pub(super) changes: CompoundChanges,
     /// The number of operations.
     pub(super) count: u32,
     /// The number of operations with a result.
@@ -168,7 +168,7 @@ impl Progress {
             saved_stateid: None,
             turn: None,
             has_changed: false,
-            changes: Changes::default(),
+            changes: CompoundChanges::default(),
             count,
             done: 0,
         }

@@ -8,7 +8,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
-use crate::replay::Lost;
+use crate::replay::OldSessionReply;
 
 pub(super) fn run(compound: &mut Compound<'_>, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<()> {
     let args = SequenceArgs::decode(from).map_err(|_| Status::BadXdr)?;
@@ -55,11 +55,11 @@ fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs, digest: u64) -> Op
 /// 8881 §2.10.6.5).
 fn lost(compound: &Compound<'_>, wanted: &state::SequenceArgs) -> Failure {
     match compound.cx.server.replay.lost(&wanted.request(), compound.cx.request.now) {
-        Lost::Unknown => Status::BadSession.into(),
-        Lost::Answered(reply) => Failure::Replay(reply.into()),
-        Lost::Uncached => Status::RetryUncachedRep.into(),
-        Lost::FalseRetry => Status::SeqFalseRetry.into(),
-        Lost::Dead => Status::DeadSession.into(),
+        OldSessionReply::Unknown => Status::BadSession.into(),
+        OldSessionReply::Answered(reply) => Failure::Replay(reply.into()),
+        OldSessionReply::Uncached => Status::RetryUncachedRep.into(),
+        OldSessionReply::FalseRetry => Status::SeqFalseRetry.into(),
+        OldSessionReply::Dead => Status::DeadSession.into(),
     }
 }
 
