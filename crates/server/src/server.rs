@@ -19,7 +19,7 @@ use crate::nlm::{self, Waits};
 use crate::nsm::{Notices, Restarts};
 use crate::open_files::{OpenFileCounts, OpenFileLimits, OpenFiles};
 use crate::owners::{NameService, Owners};
-use crate::replay::judge::judge;
+use crate::replay::verification::verify;
 use crate::replay::{MadeBefore, ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
@@ -222,7 +222,7 @@ impl Server {
     /// `made` are the changes in a write log.
     pub fn keep_replies(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>], made: &[MadeBefore]) {
         let exports = self.exports.load_full();
-        let broken = self.replay.set_log(log, (records, made), |change| judge(&exports, change));
+        let broken = self.replay.set_log(log, (records, made), |change| verify(&exports, change));
         if broken > 0 {
             tracing::warn!(
                 broken,

@@ -35,17 +35,17 @@
 //! A retransmission of such a call succeeds without any action. In all other cases the call runs like a new one. If
 //! that is wrong, the client gets EXIST or NOENT for its own change, as with every server without a log. Two clients
 //! never both succeed in making the same name. One case remains: the server is killed in the microseconds between
-//! record and change, and a local process makes the same change within the second. See [`judge`].
+//! record and change, and a local process makes the same change within the second. See [`verification`].
 //!
 //! Operations of NFSv4.1 and later are logged in the same way, until the reply to their COMPOUND is in the log
 //! ([`operations`]). That reply is replayed in the session that ended with the process ([`lost_sessions`]).
 
-pub(crate) mod judge;
 mod lost_sessions;
 mod names;
 mod operations;
 pub(crate) mod record;
 mod tickets;
+pub(crate) mod verification;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -62,13 +62,13 @@ use xdr::{Decode, Decoder};
 
 use crate::handle::HandleKey;
 use crate::request::{Peer, Transport};
-use judge::Verification;
 use lost_sessions::LostSessions;
 pub(crate) use lost_sessions::OldSessionReply;
 pub(crate) use names::{NameSlot, Names};
 pub(crate) use operations::CompoundChanges;
 use record::{DoneStep, FileBytes, NameChange, ReplyBytes, ReplyLogRecord, Step, bytes_of};
 pub use tickets::MadeBefore;
+use verification::Verification;
 
 /// The number of shards, each with its own lock.
 const SHARDS: usize = 16;
@@ -228,12 +228,12 @@ impl ReplayCache {
     }
 
     /// Loads `records`, oldest first, and the changes `made` before a power failure, and writes further records to
-    /// `log`. `judge` decides whether a change was made. Returns the number of malformed records.
+    /// `log`. `verify` decides whether a change was made. Returns the number of malformed records.
     pub(crate) fn set_log(
         &mut self,
         log: Arc<dyn ReplyLog>,
         (records, made): (&[Vec<u8>], &[MadeBefore]),
-        judge: impl Fn(&NameChange<'_>) -> Verification,
+        verify: impl Fn(&NameChange<'_>) -> Verification,
     ) -> usize {
         let mut unanswered = Unanswered::default();
         let read = records.iter().filter_map(|record| ReplyLogRecord::read(record).ok());
@@ -242,7 +242,7 @@ impl ReplayCache {
             self.take_up_made(&ticket, file, (&*log, &mut unanswered));
         }
         for (key, notes) in unanswered.0 {
-            let made = notes.made(&judge);
+            let made = notes.made(&verify);
             keep_findings(&*log, &key, &made);
             let finished = made.iter().map(Finished::of).collect();
             self.shard(&key).entries.insert(key, CachedCall::unclaimed(CachedCallState::Happened(finished)));
@@ -387,10 +387,10 @@ impl<'r> Notes<'r> {
     }
 
     /// The steps that were made.
-    fn made(&self, judge: impl Fn(&NameChange<'_>) -> Verification) -> Vec<MadeStep<'r>> {
+    fn made(&self, verify: impl Fn(&NameChange<'_>) -> Verification) -> Vec<MadeStep<'r>> {
         let known = self.done.iter().map(MadeStep::of);
         let is_new = |change: &&NameChange<'_>| !self.done.iter().any(|done| done.step == change.step);
-        let found = self.begun.iter().filter(is_new).filter_map(|change| match judge(change) {
+        let found = self.begun.iter().filter(is_new).filter_map(|change| match verify(change) {
             Verification::Made(handle) => Some(MadeStep { step: change.step, handle }),
             Verification::NotMade => None,
         });
@@ -533,7 +533,7 @@ impl CacheShard {
     }
 }
 
-/// Replaces the records of a call by the findings, so that the next start does not judge what others changed since.
+/// Replaces the records of a call by the verified steps, so that the next start does not verify what others changed since.
 fn keep_findings(log: &dyn ReplyLog, key: &ReplayKey, made: &[MadeStep<'_>]) {
     log.keep(ReplyLogRecord::Dropped(*key).bytes().as_slice());
     for MadeStep { step, handle } in made {

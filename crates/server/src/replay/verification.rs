@@ -23,7 +23,7 @@ pub(crate) enum Verification {
 }
 
 /// Compares a logged change with the files of the exports.
-pub(crate) fn judge(exports: &ExportTable, change: &NameChange<'_>) -> Verification {
+pub(crate) fn verify(exports: &ExportTable, change: &NameChange<'_>) -> Verification {
     find(exports, change).unwrap_or(Verification::NotMade)
 }
 
