@@ -25,7 +25,7 @@ mod link;
 mod listing;
 mod make;
 mod mount;
-mod name_turn;
+mod name_lock;
 mod nlm;
 mod node;
 mod nsm;

@@ -3,7 +3,7 @@
 use vfs::{Error, FileKind};
 
 use crate::fault::Fault;
-use crate::name_turn::{Change, Turn};
+use crate::name_lock::{NameLockResult, NameOp};
 use crate::node::Node;
 
 /// Adds the link `name` in `dir` to `file`.
@@ -18,12 +18,12 @@ pub(crate) fn link(file: &Node<'_>, dir: &Node<'_>, name: &[u8]) -> Result<(), F
     }
     let place = dir.place(name)?;
     file.require_undelegated()?;
-    let change = Change::Link(place);
-    let Turn::Mine(mut turn) = dir.take_turn(&change)? else { return Ok(()) };
-    if turn.is_noted() && dir.existing(place)?.is_some() {
+    let change = NameOp::Link(place);
+    let NameLockResult::Locked(mut lock) = dir.lock_names(&change)? else { return Ok(()) };
+    if lock.is_noted() && dir.existing(place)?.is_some() {
         return Err(Error::Exists.into());
     }
-    dir.note_link(&mut turn, &change, &file.handle);
-    dir.fs().link(&turn.context(&dir.context), &file.handle, place)?;
+    dir.note_link(&mut lock, &change, &file.handle);
+    dir.fs().link(&lock.context(&dir.context), &file.handle, place)?;
     Ok(())
 }

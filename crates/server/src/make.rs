@@ -3,7 +3,7 @@
 use vfs::{Attributes, Context, CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes, race};
 
 use crate::fault::Fault;
-use crate::name_turn::Change;
+use crate::name_lock::NameOp;
 use crate::node::Node;
 use crate::set_attributes;
 
@@ -70,13 +70,13 @@ pub(crate) fn regular(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &
         return create_new(dir, place, set);
     }
     // The verifier of an exclusive create identifies a retransmission, also after a restart (RFC 1813 §3.3.8).
-    let _turn = dir.take_turn(&Change::Make(place))?;
+    let _lock = dir.lock_names(&NameOp::Make(place))?;
     Ok(dir.fs().create(&dir.context, place, mode, set)?)
 }
 
 fn create_new(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
     let create = |cx: &Context<'_>| dir.fs().create(cx, place, CreateMode::Guarded, set);
-    dir.make_in_turn(place, (FileKind::Regular, set), create)
+    dir.make_locked(place, (FileKind::Regular, set), create)
 }
 
 /// Creates anything but a regular file.
@@ -87,7 +87,7 @@ pub(crate) fn node(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &Se
         return Err(Error::Invalid.into());
     }
     set_attributes::check_new(set, &dir.context.caller)?;
-    dir.make_in_turn(place, (kind(node), set), |cx| dir.fs().make_node(cx, place, node, set))
+    dir.make_locked(place, (kind(node), set), |cx| dir.fs().make_node(cx, place, node, set))
 }
 
 /// The file kind of a new node.

@@ -3,7 +3,7 @@
 use vfs::{Access, Attributes, Entry, Error, FileKind, permission};
 
 use crate::fault::Fault;
-use crate::name_turn::{Change, Turn};
+use crate::name_lock::{NameLockResult, NameOp};
 use crate::node::Node;
 
 /// Fails if the sticky bit of `dir` protects `victim` from the caller.
@@ -18,16 +18,16 @@ fn require_removable(dir: &Node<'_>, dir_attributes: &Attributes, victim: &Attri
 pub(crate) fn remove(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, name: &[u8]) -> Result<(), Fault> {
     let dir_attributes = dir.require_changeable(dir_attributes)?;
     let place = dir.place(name).map_err(dots_are_directories)?;
-    let change = Change::Remove(place);
-    let Turn::Mine(mut turn) = dir.take_turn(&change)? else { return Ok(()) };
+    let change = NameOp::Remove(place);
+    let NameLockResult::Locked(mut lock) = dir.lock_names(&change)? else { return Ok(()) };
     let victim = dir.fs().lookup(&dir.context, place)?;
     require_removable(dir, &dir_attributes, &victim.attributes)?;
     if victim.attributes.kind == FileKind::Directory {
         return Err(Error::IsDirectory.into());
     }
     dir.sibling(victim.handle).require_undelegated()?;
-    dir.note_unlink(&mut turn, &change, &victim.handle);
-    dir.fs().remove_seen(&turn.context(&dir.context), place, &victim)?;
+    dir.note_unlink(&mut lock, &change, &victim.handle);
+    dir.fs().remove_seen(&lock.context(&dir.context), place, &victim)?;
     dir.forget_if_unlinked(&victim);
     Ok(())
 }
@@ -41,12 +41,12 @@ pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     }
     let dir_attributes = dir.require_changeable_dir()?;
     let place = dir.place(name)?;
-    let change = Change::Remove(place);
-    let Turn::Mine(mut turn) = dir.take_turn(&change)? else { return Ok(()) };
+    let change = NameOp::Remove(place);
+    let NameLockResult::Locked(mut lock) = dir.lock_names(&change)? else { return Ok(()) };
     let victim = dir.fs().lookup(&dir.context, place)?;
     require_removable(dir, &dir_attributes, &victim.attributes)?;
-    dir.note_unlink(&mut turn, &change, &victim.handle);
-    Ok(dir.fs().remove_dir(&turn.context(&dir.context), place)?)
+    dir.note_unlink(&mut lock, &change, &victim.handle);
+    Ok(dir.fs().remove_dir(&lock.context(&dir.context), place)?)
 }
 
 /// Moves a name, and replaces one that exists.
@@ -60,8 +60,8 @@ pub(crate) fn rename(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result
     let no_dots = |_| Fault::from(Error::Invalid);
     let from_place = check_name(from_dir, from_name, no_dots)?;
     let to_place = check_name(to_dir, to_name, no_dots)?;
-    let change = Change::Move(from_place, to_place);
-    let Turn::Mine(mut turn) = from_dir.take_turn(&change)? else { return Ok(()) };
+    let change = NameOp::Move(from_place, to_place);
+    let NameLockResult::Locked(mut lock) = from_dir.lock_names(&change)? else { return Ok(()) };
     let moved = from_dir.fs().lookup(&from_dir.context, from_place)?;
     require_removable(from_dir, &from_attributes, &moved.attributes)?;
     require_movable(from_dir, to_dir, &moved)?;
@@ -71,8 +71,8 @@ pub(crate) fn rename(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result
         to_dir.sibling(replaced.handle).require_undelegated()?;
     }
     from_dir.sibling(moved.handle).require_undelegated()?;
-    from_dir.note_unlink(&mut turn, &change, &moved.handle);
-    from_dir.fs().rename(&turn.context(&from_dir.context), from_place, to_place)?;
+    from_dir.note_unlink(&mut lock, &change, &moved.handle);
+    from_dir.fs().rename(&lock.context(&from_dir.context), from_place, to_place)?;
     if let Some(replaced) = replaced.filter(|replaced| replaced.handle != moved.handle) {
         to_dir.forget_if_unlinked(&replaced);
     }

@@ -23,7 +23,7 @@
 //!
 //! The server can also be killed between a change and its reply. So a call that changes names is logged right before
 //! the change, with the state before it ([`record::NameChange`]). From its look at the names until its reply is in the
-//! log, no other call changes them ([`names::Names`]). A starting server compares each unanswered record with the files
+//! log, no other call changes them ([`names::NameSlots`]). A starting server compares each unanswered record with the files
 //! before it answers any call: only the logged call or a local process can have changed the names since. The change
 //! counts as made by the call if
 //! - a new file exists where none was, of the kind that the call makes, with its owner, created within a second of the
@@ -64,7 +64,7 @@ use crate::handle::HandleKey;
 use crate::request::{Peer, Transport};
 use lost_sessions::LostSessions;
 pub(crate) use lost_sessions::OldSessionReply;
-pub(crate) use names::{NameSlot, Names};
+pub(crate) use names::{NameSlot, NameSlots};
 pub(crate) use operations::CompoundChanges;
 use record::{DoneStep, FileBytes, NameChange, ReplyBytes, ReplyLogRecord, Step, bytes_of};
 pub use tickets::MadeBefore;
@@ -159,7 +159,7 @@ pub(crate) struct ReplayCache {
 /// The log of a cache that outlives its process.
 struct CacheLog {
     records: Arc<dyn ReplyLog>,
-    names: Names,
+    names: NameSlots,
 }
 
 impl fmt::Debug for ReplayCache {
@@ -243,11 +243,11 @@ impl ReplayCache {
         }
         for (key, notes) in unanswered.0 {
             let made = notes.made(&verify);
-            keep_findings(&*log, &key, &made);
+            keep_verified(&*log, &key, &made);
             let finished = made.iter().map(Finished::of).collect();
             self.shard(&key).entries.insert(key, CachedCall::unclaimed(CachedCallState::Happened(finished)));
         }
-        self.log = Some(CacheLog { records: log, names: Names::new() });
+        self.log = Some(CacheLog { records: log, names: NameSlots::new() });
         records.len() - count
     }
 
@@ -281,7 +281,7 @@ impl ReplayCache {
     }
 
     /// The names that calls are changing; `None` without a log, where they do not matter.
-    pub(crate) fn names(&self) -> Option<&Names> {
+    pub(crate) fn names(&self) -> Option<&NameSlots> {
         self.log.as_ref().map(|log| &log.names)
     }
 
@@ -533,8 +533,9 @@ impl CacheShard {
     }
 }
 
-/// Replaces the records of a call by the verified steps, so that the next start does not verify what others changed since.
-fn keep_findings(log: &dyn ReplyLog, key: &ReplayKey, made: &[MadeStep<'_>]) {
+/// Replaces the records of a call by the verified steps, so that the next start does not verify what others changed
+/// since.
+fn keep_verified(log: &dyn ReplyLog, key: &ReplayKey, made: &[MadeStep<'_>]) {
     log.keep(ReplyLogRecord::Dropped(*key).bytes().as_slice());
     for MadeStep { step, handle } in made {
         let made = FileBytes { handle: handle.as_ref().map_or(&[], Handle::as_bytes) };

@@ -14,7 +14,7 @@ const SLOTS: usize = 4096;
 
 /// The names under change.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct NameSlots {
     slots: Box<[AtomicBool]>,
     hasher: RandomState,
 }
@@ -23,9 +23,9 @@ pub(crate) struct Names {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NameSlot(usize);
 
-impl Names {
-    pub(crate) fn new() -> Names {
-        Names { slots: (0..SLOTS).map(|_| AtomicBool::new(false)).collect(), hasher: RandomState::new() }
+impl NameSlots {
+    pub(crate) fn new() -> NameSlots {
+        NameSlots { slots: (0..SLOTS).map(|_| AtomicBool::new(false)).collect(), hasher: RandomState::new() }
     }
 
     /// The slot of the name `name` in `dir`.
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn name_is_taken_by_one_at_a_time() {
-        let names = Names::new();
+        let names = NameSlots::new();
         let slot = names.slot(&FileKey { export: 1, node: Handle::from_u64(1) }, b"name");
         assert!(names.try_take(slot));
         assert!(!names.try_take(slot));

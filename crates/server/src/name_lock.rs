@@ -1,8 +1,8 @@
-//! The turn of a call to change names, which prevents a change from being repeated after the server was killed
+//! The lock of a call on the names that it changes, which prevents a change from being repeated after the server was killed
 //! ([`crate::replay`]).
 //!
-//! Every change of names takes a turn, even one that is not logged: it must not happen between the log record and the
-//! reply of another call. Without a log there are no turns.
+//! Every change of names locks them, even one that is not logged: it must not happen between the log record and the
+//! reply of another call. Without a log there are no locks.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::exports::{ExportTable, Exported};
 use crate::fault::Fault;
 use crate::node::Node;
 use crate::replay::record::{Before, FileBytes, Maker, NameChange, NamedPlace, Step};
-use crate::replay::{Begun, Finished, NameSlot, Names};
+use crate::replay::{Begun, Finished, NameSlot, NameSlots};
 
 /// How often to check whether another call is done with a name, and the interval: 5 seconds in all. Then the client is
 /// told to try later.
 const LOOKS: u32 = 5000;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
-/// A change of names.
+/// An operation that changes names.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Change<'p> {
+pub(crate) enum NameOp<'p> {
     /// A new file gets a name.
     Make(Place<'p>),
     /// A file gets an additional name.
@@ -33,34 +33,34 @@ pub(crate) enum Change<'p> {
     Move(Place<'p>, Place<'p>),
 }
 
-/// The result of taking a turn.
-pub(crate) enum Turn<'c> {
-    /// The call holds the turn.
-    Mine(NameTurn<'c>),
+/// The result of locking names.
+pub(crate) enum NameLockResult<'c> {
+    /// The call holds the lock.
+    Locked(NameLock<'c>),
     /// An earlier process already made this call's change. The name belongs to this file since then.
-    Finished(Option<Handle>),
+    AlreadyMade(Option<Handle>),
 }
 
 /// The names that a call may change. No other call changes them until this is dropped or, if the change is logged,
 /// until the call is answered.
-pub(crate) struct NameTurn<'c> {
-    held: Option<Held<'c>>,
+pub(crate) struct NameLock<'c> {
+    held: Option<HeldSlots<'c>>,
     noting: Option<&'c Begun<'c>>,
     /// The ticket that a write log keeps with the change.
     ticket: Option<Buffer>,
 }
 
 /// Slots that are released on drop.
-struct Held<'c> {
-    names: &'c Names,
+struct HeldSlots<'c> {
+    names: &'c NameSlots,
     slots: [Option<NameSlot>; 2],
 }
 
 impl<'c> Node<'c> {
-    /// Takes the turn to change names of this export.
-    pub(crate) fn take_turn(&self, change: &Change<'_>) -> Result<Turn<'c>, Fault> {
+    /// Locks the names of this export that `change` affects.
+    pub(crate) fn lock_names(&self, change: &NameOp<'_>) -> Result<NameLockResult<'c>, Fault> {
         let Some(names) = self.server.replay.names() else {
-            return Ok(Turn::Mine(NameTurn { held: None, noting: None, ticket: None }));
+            return Ok(NameLockResult::Locked(NameLock { held: None, noting: None, ticket: None }));
         };
         // A call that will be deferred is not logged.
         if self.changes_wait() {
@@ -71,20 +71,20 @@ impl<'c> Node<'c> {
             && let Some(finished) = change.as_step(self.exported, |step| begun.finished(&step))
             && (!begun.is_operation() || self.is_as_left(change, finished)?)
         {
-            return Ok(Turn::Finished(finished.made));
+            return Ok(NameLockResult::AlreadyMade(finished.made));
         }
         let slots =
             change.places().map(|place| Some(names.slot(&self.exported.file_key(place?.dir), place?.name.as_bytes())));
-        let held = self.until_free(|| Held::take(names, noting, slots))?;
-        Ok(Turn::Mine(NameTurn { held: Some(held), noting, ticket: None }))
+        let held = self.until_free(|| HeldSlots::take(names, noting, slots))?;
+        Ok(NameLockResult::Locked(NameLock { held: Some(held), noting, ticket: None }))
     }
 
     /// Whether names are still as a change left them.
-    fn is_as_left(&self, change: &Change<'_>, finished: &Finished) -> vfs::Result<bool> {
+    fn is_as_left(&self, change: &NameOp<'_>, finished: &Finished) -> vfs::Result<bool> {
         let now = |place: Place<'_>| Ok::<_, Error>(self.existing(place)?.map(|entry| entry.handle));
         Ok(match *change {
-            Change::Make(place) | Change::Link(place) | Change::Remove(place) => now(place)? == finished.made,
-            Change::Move(from, to) => now(from)?.is_none() && now(to)? == finished.made,
+            NameOp::Make(place) | NameOp::Link(place) | NameOp::Remove(place) => now(place)? == finished.made,
+            NameOp::Move(from, to) => now(from)?.is_none() && now(to)? == finished.made,
         })
     }
 
@@ -99,37 +99,37 @@ impl<'c> Node<'c> {
         Err(Error::TryLater(std::io::ErrorKind::TimedOut.into()).into())
     }
 
-    fn note(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, before: Before<'_>) {
-        let (Some(begun), Some(held)) = (turn.noting, turn.held.take()) else { return };
+    fn note(&self, lock: &mut NameLock<'c>, change: &NameOp<'_>, before: Before<'_>) {
+        let (Some(begun), Some(held)) = (lock.noting, lock.held.take()) else { return };
         let at_ns = NameChange::time_ns((self.server.settings.wall_clock)());
         change.as_step(self.exported, |step| {
-            turn.ticket = Some(begun.ticket(&step));
+            lock.ticket = Some(begun.ticket(&step));
             begun.note(NameChange { step, before, at_ns }, held.keep());
         });
     }
 
-    /// Creates something at `place` in this call's turn, with `make`.
-    pub(crate) fn make_in_turn(
+    /// Creates something at `place` with `make`, while this call locks the name.
+    pub(crate) fn make_locked(
         &self,
         place: Place<'_>,
         (kind, set): (FileKind, &SetAttributes),
         make: impl FnOnce(&Context<'_>) -> vfs::Result<Entry>,
     ) -> Result<Entry, Fault> {
-        let change = Change::Make(place);
-        let mut turn = match self.take_turn(&change)? {
-            Turn::Mine(turn) => turn,
-            Turn::Finished(made) => return self.made_before(place, made),
+        let change = NameOp::Make(place);
+        let mut lock = match self.lock_names(&change)? {
+            NameLockResult::Locked(lock) => lock,
+            NameLockResult::AlreadyMade(made) => return self.made_before(place, made),
         };
-        if turn.is_noted() {
+        if lock.is_noted() {
             if self.existing(place)?.is_some() {
                 return Err(Error::Exists.into());
             }
             let maker = self.context.caller.uid;
             let before = Before::Absent(Maker::new(kind, maker, set.uid.unwrap_or(maker)));
-            self.note(&mut turn, &change, before);
+            self.note(&mut lock, &change, before);
         }
-        let made = make(&turn.context(&self.context))?;
-        if let Some(begun) = turn.noting {
+        let made = make(&lock.context(&self.context))?;
+        if let Some(begun) = lock.noting {
             begun.made(made.handle);
         }
         Ok(made)
@@ -142,17 +142,17 @@ impl<'c> Node<'c> {
     }
 
     /// Logs that `file` is about to get a name.
-    pub(crate) fn note_link(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, file: &Handle) {
-        self.note(turn, change, Before::Unlinked(FileBytes { handle: file.as_bytes() }));
+    pub(crate) fn note_link(&self, lock: &mut NameLock<'c>, change: &NameOp<'_>, file: &Handle) {
+        self.note(lock, change, Before::Unlinked(FileBytes { handle: file.as_bytes() }));
     }
 
     /// Logs that `file` is about to lose a name or have it moved.
-    pub(crate) fn note_unlink(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, file: &Handle) {
-        self.note(turn, change, Before::Named(FileBytes { handle: file.as_bytes() }));
+    pub(crate) fn note_unlink(&self, lock: &mut NameLock<'c>, change: &NameOp<'_>, file: &Handle) {
+        self.note(lock, change, Before::Named(FileBytes { handle: file.as_bytes() }));
     }
 }
 
-impl NameTurn<'_> {
+impl NameLock<'_> {
     /// Whether the change is logged, with the state before it.
     pub(crate) fn is_noted(&self) -> bool {
         self.noting.is_some()
@@ -164,11 +164,11 @@ impl NameTurn<'_> {
     }
 }
 
-impl<'p> Change<'p> {
+impl<'p> NameOp<'p> {
     fn places(&self) -> [Option<Place<'p>>; 2] {
         match *self {
-            Change::Make(place) | Change::Link(place) | Change::Remove(place) => [Some(place), None],
-            Change::Move(from, to) => [Some(from), Some(to)],
+            NameOp::Make(place) | NameOp::Link(place) | NameOp::Remove(place) => [Some(place), None],
+            NameOp::Move(from, to) => [Some(from), Some(to)],
         }
     }
 
@@ -182,18 +182,18 @@ impl<'p> Change<'p> {
             name: place.name.as_bytes(),
         };
         run(match *self {
-            Change::Make(place) => Step::Make(named(0, place)),
-            Change::Link(place) => Step::Link(named(0, place)),
-            Change::Remove(place) => Step::Remove(named(0, place)),
-            Change::Move(from, to) => Step::Move(named(0, from), named(1, to)),
+            NameOp::Make(place) => Step::Make(named(0, place)),
+            NameOp::Link(place) => Step::Link(named(0, place)),
+            NameOp::Remove(place) => Step::Remove(named(0, place)),
+            NameOp::Move(from, to) => Step::Move(named(0, from), named(1, to)),
         })
     }
 }
 
-impl<'c> Held<'c> {
+impl<'c> HeldSlots<'c> {
     /// Takes the slots, or `None` if another call holds one. Slots that this call already holds are skipped.
-    fn take(names: &'c Names, begun: Option<&Begun<'_>>, slots: [Option<NameSlot>; 2]) -> Option<Held<'c>> {
-        let mut held = Held { names, slots: [None; 2] };
+    fn take(names: &'c NameSlots, begun: Option<&Begun<'_>>, slots: [Option<NameSlot>; 2]) -> Option<HeldSlots<'c>> {
+        let mut held = HeldSlots { names, slots: [None; 2] };
         for (index, slot) in slots.into_iter().enumerate() {
             let is_needed =
                 |slot: &NameSlot| !held.slots.contains(&Some(*slot)) && !begun.is_some_and(|begun| begun.has(*slot));
@@ -212,7 +212,7 @@ impl<'c> Held<'c> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldSlots<'_> {
     fn drop(&mut self) {
         self.slots.iter().flatten().for_each(|slot| self.names.release(*slot));
     }
