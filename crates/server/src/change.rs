@@ -18,31 +18,31 @@ const FINISHED: u64 = 1 << 32;
 
 /// The changes under way, by file.
 #[derive(Debug)]
-pub(crate) struct Changes {
+pub(crate) struct FileChanges {
     slots: Box<[AtomicU64]>,
     hasher: RandomState,
 }
 
 /// One change under way; it ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Change<'c> {
+pub(crate) struct FileChange<'c> {
     slot: &'c AtomicU64,
     at_begin: u64,
 }
 
-impl Changes {
-    pub(crate) fn new() -> Changes {
-        Changes { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::new() }
+impl FileChanges {
+    pub(crate) fn new() -> FileChanges {
+        FileChanges { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::new() }
     }
 
     /// Announces a change of `node`. Take the attributes before after this call.
-    pub(crate) fn begin(&self, node: &Handle) -> Change<'_> {
+    pub(crate) fn begin(&self, node: &Handle) -> FileChange<'_> {
         let slot = &self.slots[self.hasher.hash_one(node) as usize % SLOTS];
-        Change { slot, at_begin: slot.fetch_add(1, Ordering::AcqRel) }
+        FileChange { slot, at_begin: slot.fetch_add(1, Ordering::AcqRel) }
     }
 }
 
-impl Change<'_> {
+impl FileChange<'_> {
     /// Whether no other change has overlapped this one so far. Call it after taking the attributes after.
     pub(crate) fn was_alone(&self) -> bool {
         let nobody_before = self.at_begin & (FINISHED - 1) == 0;
@@ -50,7 +50,7 @@ impl Change<'_> {
     }
 }
 
-impl Drop for Change<'_> {
+impl Drop for FileChange<'_> {
     fn drop(&mut self) {
         self.slot.fetch_add(FINISHED - 1, Ordering::AcqRel);
     }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn changes_one_after_the_other_are_alone() {
-        let changes = Changes::new();
+        let changes = FileChanges::new();
         for _ in 0..3 {
             assert!(changes.begin(&Handle::from_u64(1)).was_alone());
         }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn overlapping_changes_of_one_file_are_not_alone() {
-        let changes = Changes::new();
+        let changes = FileChanges::new();
         let first = changes.begin(&Handle::from_u64(1));
         let second = changes.begin(&Handle::from_u64(1));
         assert!(!first.was_alone() && !second.was_alone());

@@ -1,4 +1,4 @@
-//! The lock of a call on the names that it changes, which prevents a change from being repeated after the server was killed
+//! The lock of a call on the names that it changes. It prevents that a change is repeated after the server was killed
 //! ([`crate::replay`]).
 //!
 //! Every change of names locks them, even one that is not logged: it must not happen between the log record and the

@@ -2,12 +2,12 @@
 
 use proto::nfs4::ChangeInfo;
 
-use crate::change::Change;
+use crate::change::FileChange;
 use crate::node::Node;
 
 /// A change of a directory under way.
 pub(super) struct DirChange<'c> {
-    change: Change<'c>,
+    change: FileChange<'c>,
     before: u64,
 }
 
