@@ -10,12 +10,12 @@ use rpc::Procedure;
 use state::Origin;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience, Then};
+use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Then, Timeouts};
 use crate::request::{Peer, Transport};
 use crate::server::Server;
 
 /// The timeouts of one query or call.
-const PATIENCE: Patience = Patience { timeout: Duration::from_secs(8), resend: Some(Duration::from_secs(2)) };
+const TIMEOUTS: Timeouts = Timeouts { timeout: Duration::from_secs(8), resend: Some(Duration::from_secs(2)) };
 
 /// The rpcbind version to query when the port mapper's protocol does not suffice.
 const RPCBIND_VERSION: u32 = 4;
@@ -33,7 +33,7 @@ pub(crate) struct Remote {
 
 /// A call to a program on a remote host.
 #[derive(Debug)]
-pub(crate) struct RemoteCall {
+pub(crate) struct RemoteCallout {
     pub(crate) remote: Remote,
     pub(crate) procedure: Procedure,
     /// The encoded arguments.
@@ -55,10 +55,10 @@ impl Remote {
     }
 }
 
-impl RemoteCall {
+impl RemoteCallout {
     /// A call of `O`.
-    pub(crate) fn new<O: Operation>(remote: Remote, arguments: &O::Arguments<'_>) -> RemoteCall {
-        RemoteCall { remote, procedure: procedure::<O>(), arguments: encoded(arguments) }
+    pub(crate) fn new<O: Operation>(remote: Remote, arguments: &O::Arguments<'_>) -> RemoteCallout {
+        RemoteCallout { remote, procedure: procedure::<O>(), arguments: encoded(arguments) }
     }
 
     /// The query for the program's port; the port mapper's protocol only knows IPv4.
@@ -77,10 +77,10 @@ impl RemoteCall {
 
     fn callout(&self, port: u16, procedure: Procedure, arguments: Vec<u8>) -> Callout {
         let destination = self.remote.port(port);
-        let resend = PATIENCE.resend.filter(|_| self.remote.transport == Transport::Udp);
-        let patience = Patience { resend, ..PATIENCE };
+        let resend = TIMEOUTS.resend.filter(|_| self.remote.transport == Transport::Udp);
+        let timeouts = Timeouts { resend, ..TIMEOUTS };
         let origin = Origin::of(self.remote.address);
-        Callout { destination, origin, procedure, credential: OwnCredential::None, arguments, patience }
+        Callout { destination, origin, procedure, credential: OwnCredential::None, arguments, timeouts }
     }
 
     fn answered_port(&self, answer: CalloutResult<'_>) -> Result<u16, CalloutError> {
@@ -100,7 +100,7 @@ impl RemoteCall {
 impl Server {
     /// Queries a program's port and calls it; `then` runs with the result. When too many calls are under way, `then`
     /// never runs: callers need a timeout of their own.
-    pub(crate) fn call_remote(&self, call: RemoteCall, now: Duration, then: Then) {
+    pub(crate) fn call_remote(&self, call: RemoteCallout, now: Duration, then: Then) {
         let question = call.question();
         let found: Then = Box::new(move |server, answer, now| match call.answered_port(answer) {
             Ok(port) => {

@@ -46,7 +46,7 @@ pub struct Transmit {
 
 /// The timeouts of a call that the server makes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     /// The longest wait for the reply.
     pub(crate) timeout: Duration,
     /// The interval of retransmission; only for datagrams, since TCP retransmits by itself.
@@ -63,7 +63,7 @@ pub(crate) struct Callout {
     pub(crate) credential: OwnCredential,
     /// The encoded arguments.
     pub(crate) arguments: Vec<u8>,
-    pub(crate) patience: Patience,
+    pub(crate) timeouts: Timeouts,
 }
 
 /// The credential of the server's own calls.

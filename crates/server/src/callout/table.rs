@@ -22,19 +22,19 @@ const MAX_CALLOUTS: usize = 4096;
 const MAX_PER_CLIENT: usize = 256;
 
 pub(crate) struct Callouts {
-    inner: Mutex<Inner>,
+    inner: Mutex<CalloutTable>,
     /// The number of messages that wait to be sent.
     unsent: AtomicUsize,
 }
 
-struct Inner {
+struct CalloutTable {
     queue: VecDeque<Transmit>,
-    waiting: HashMap<Xid, Waiting>,
+    waiting: HashMap<Xid, PendingCall>,
     tally: Tally,
     last_xid: u32,
 }
 
-struct Waiting {
+struct PendingCall {
     destination: Destination,
     origin: Origin,
     /// The message to retransmit; empty when the call is never retransmitted.
@@ -48,7 +48,7 @@ impl Default for Callouts {
     fn default() -> Callouts {
         // Starts at random: XIDs must neither repeat those of an earlier process nor be guessable.
         let last_xid = RandomState::new().hash_one(0) as u32;
-        let inner = Inner { queue: VecDeque::new(), waiting: HashMap::new(), tally: Tally::default(), last_xid };
+        let inner = CalloutTable { queue: VecDeque::new(), waiting: HashMap::new(), tally: Tally::default(), last_xid };
         Callouts { inner: Mutex::new(inner), unsent: AtomicUsize::new(0) }
     }
 }
@@ -62,12 +62,12 @@ impl Callouts {
         }
         let xid = inner.next_xid();
         let message = callout.message(xid);
-        let resend = callout.patience.resend.map(|interval| (now + interval, interval));
+        let resend = callout.timeouts.resend.map(|interval| (now + interval, interval));
         let kept = if resend.is_some() { message.clone() } else { Vec::new() };
-        let deadline = now + callout.patience.timeout;
+        let deadline = now + callout.timeouts.timeout;
         let Callout { destination, origin, .. } = callout;
         inner.tally.add(origin);
-        inner.waiting.insert(xid, Waiting { destination, origin, message: kept, resend, deadline, then });
+        inner.waiting.insert(xid, PendingCall { destination, origin, message: kept, resend, deadline, then });
         inner.queue.push_back(Transmit { destination, message });
         self.publish(&inner);
         Ok(())
@@ -106,7 +106,7 @@ impl Callouts {
     /// Queues retransmissions that are due, and ends the calls that timed out.
     pub(super) fn tick(&self, now: Duration) -> Vec<Then> {
         let mut inner = self.lock();
-        let Inner { queue, waiting, .. } = &mut *inner;
+        let CalloutTable { queue, waiting, .. } = &mut *inner;
         for one in waiting.values_mut() {
             if let Some((at, interval)) = one.resend.filter(|(at, _)| *at <= now && now < one.deadline) {
                 one.resend = Some((at + interval, interval));
@@ -117,16 +117,16 @@ impl Callouts {
         inner.end_those(|waiting| waiting.deadline <= now)
     }
 
-    fn publish(&self, inner: &Inner) {
+    fn publish(&self, inner: &CalloutTable) {
         self.unsent.store(inner.queue.len(), Ordering::Release);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, CalloutTable> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl CalloutTable {
     fn next_xid(&mut self) -> Xid {
         loop {
             self.last_xid = self.last_xid.wrapping_add(1);
@@ -136,7 +136,7 @@ impl Inner {
         }
     }
 
-    fn end_those(&mut self, ends: impl Fn(&Waiting) -> bool) -> Vec<Then> {
+    fn end_those(&mut self, ends: impl Fn(&PendingCall) -> bool) -> Vec<Then> {
         let ended = self.waiting.extract_if(|_, waiting| ends(waiting));
         ended
             .map(|(_, waiting)| {
@@ -165,7 +165,7 @@ impl Destination {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::callout::{OwnCredential, Patience};
+    use crate::callout::{OwnCredential, Timeouts};
 
     const PEER: &str = "192.0.2.1:700";
 
@@ -180,7 +180,7 @@ mod tests {
             procedure: rpc::Procedure { program: 9, version: 1, number: 1 },
             credential: OwnCredential::superuser("box"),
             arguments: b"args".to_vec(),
-            patience: Patience { timeout: secs(10), resend: resend_s.map(secs) },
+            timeouts: Timeouts { timeout: secs(10), resend: resend_s.map(secs) },
         }
     }
 

@@ -13,7 +13,7 @@ use super::waits::{Due, Wait, WaitId};
 use super::wanted::owner_parts;
 use crate::callout::CalloutResult;
 use crate::node::CallContext;
-use crate::remote::RemoteCall;
+use crate::remote::RemoteCallout;
 use crate::server::Server;
 
 /// Tells a client that it holds its lock.
@@ -62,11 +62,11 @@ fn call_version<V: Version>(server: &Server, id: WaitId, wait: &Wait, now: Durat
     let cookie = id.to_bytes();
     let args = TestArgs { cookie: NetObj(&cookie), exclusive: wait.exclusive, lock: range::<V>(wait) };
     if wait.by_message {
-        let call = RemoteCall::new::<GrantedMsg<V>>(wait.remote, &args);
+        let call = RemoteCallout::new::<GrantedMsg<V>>(wait.remote, &args);
         // The answer arrives as a separate message.
         server.call_remote(call, now, Box::new(|_, _, _| ()));
     } else {
-        let call = RemoteCall::new::<nlm::Granted<V>>(wait.remote, &args);
+        let call = RemoteCallout::new::<nlm::Granted<V>>(wait.remote, &args);
         server.call_remote(call, now, Box::new(move |server, answer, now| answered(server, id, answer, now)));
     }
 }
@@ -89,7 +89,7 @@ fn answered(server: &Server, id: WaitId, answer: CalloutResult<'_>, now: Duratio
 /// Handles the client's answer about its lock.
 fn settle(server: &Server, id: WaitId, status: Status, now: Duration) {
     match status {
-        Status::DeniedGracePeriod => server.waits.put_off(id, now),
+        Status::DeniedGracePeriod => server.waits.defer(id, now),
         Status::Granted => drop(server.waits.end(id)),
         _ => {
             if let Some(wait) = server.waits.end(id) {

@@ -18,7 +18,7 @@ use crate::tally::Tally;
 /// The most waits in all files. One address may have as many as remain free; then its clients get DENIED_NOLOCKS.
 const MAX_WAITS: usize = 16_384;
 /// The time for a client to confirm its lock; then the lock is released. Linux's client retries by itself after 30 s.
-const GRANT_PATIENCE: Duration = Duration::from_secs(90);
+const GRANT_TIMEOUT: Duration = Duration::from_secs(90);
 /// The interval between calls to a client that does not answer.
 const GRANT_INTERVAL: Duration = Duration::from_secs(10);
 /// The interval between calls to a client that is in its own grace period.
@@ -47,14 +47,14 @@ pub(super) struct Wait {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct WaitEntry {
     wait: Wait,
-    granted: Option<Granted>,
+    granted: Option<UnconfirmedGrant>,
 }
 
 /// A lock that was granted and is not confirmed.
 #[derive(Debug, Clone, Copy)]
-struct Granted {
+struct UnconfirmedGrant {
     next_call: Duration,
     until: Duration,
 }
@@ -70,29 +70,29 @@ pub(super) enum Due {
 
 /// All waits.
 #[derive(Debug, Default)]
-pub(crate) struct Waits(Mutex<Table>);
+pub(crate) struct Waits(Mutex<WaitTable>);
 
 #[derive(Debug, Default)]
-struct Table {
-    entries: BTreeMap<WaitId, Entry>,
+struct WaitTable {
+    entries: BTreeMap<WaitId, WaitEntry>,
     /// The waits of each file, so that calls about one file need not scan all waits.
     by_file: BTreeSet<(FileKey, WaitId)>,
     tally: Tally,
     last: u64,
 }
 
-impl Table {
+impl WaitTable {
     fn insert(&mut self, wait: Wait) -> WaitId {
         self.last += 1;
         let id = WaitId(self.last);
         self.by_file.insert((wait.file, id));
         self.tally.add(wait.host.origin());
-        self.entries.insert(id, Entry { wait, granted: None });
+        self.entries.insert(id, WaitEntry { wait, granted: None });
         id
     }
 
     fn remove(&mut self, id: WaitId) -> Option<Wait> {
-        let Entry { wait, .. } = self.entries.remove(&id)?;
+        let WaitEntry { wait, .. } = self.entries.remove(&id)?;
         self.by_file.remove(&(wait.file, id));
         self.tally.remove(wait.host.origin());
         Some(wait)
@@ -165,12 +165,12 @@ impl Waits {
     pub(super) fn grant(&self, id: WaitId, now: Duration) -> Option<Wait> {
         let mut table = self.lock();
         let entry = table.entries.get_mut(&id)?;
-        entry.granted = Some(Granted { next_call: now + GRANT_INTERVAL, until: now + GRANT_PATIENCE });
+        entry.granted = Some(UnconfirmedGrant { next_call: now + GRANT_INTERVAL, until: now + GRANT_TIMEOUT });
         Some(entry.wait.clone())
     }
 
     /// Records that the client is in its grace period, and must be called again soon.
-    pub(super) fn put_off(&self, id: WaitId, now: Duration) {
+    pub(super) fn defer(&self, id: WaitId, now: Duration) {
         let mut table = self.lock();
         if let Some(granted) = table.entries.get_mut(&id).and_then(|entry| entry.granted.as_mut()) {
             granted.next_call = now + GRACE_INTERVAL;
@@ -196,7 +196,7 @@ impl Waits {
         due
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, WaitTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

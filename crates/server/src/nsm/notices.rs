@@ -12,7 +12,7 @@ use proto::nsm::{Notify, NotifyArgs};
 
 use crate::callout::CalloutResult;
 use crate::nlm::HostKey;
-use crate::remote::{Remote, RemoteCall};
+use crate::remote::{Remote, RemoteCallout};
 use crate::request::Transport;
 use crate::rpcbind::Service;
 use crate::server::Server;
@@ -89,7 +89,7 @@ fn tell(server: &Server, host: Box<[u8]>, now: Duration) {
         Ok(_) => server.notices.end(&host),
         Err(error) => tracing::debug!(address = %key.address(), %error, "a host was not told of the restart"),
     };
-    server.call_remote(RemoteCall::new::<Notify>(remote, &args), now, Box::new(then));
+    server.call_remote(RemoteCallout::new::<Notify>(remote, &args), now, Box::new(then));
 }
 
 /// The server address that a host knows, with the port of a datagram socket there; `None` if it is no longer served.

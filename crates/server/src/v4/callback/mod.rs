@@ -25,7 +25,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 pub(super) use offload::Told;
 pub(super) use path40::callback40;
 
-use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience};
+use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Timeouts};
 use crate::server::Server;
 
 /// The longest timeout of a callback. It is less with short leases, so that a client learns within its lease that its
@@ -67,7 +67,7 @@ pub(crate) enum CallbackFailure {
 }
 
 /// Handles the result of a callback's operation. It must not block.
-pub(crate) type Heard = Box<dyn FnOnce(&Server, Result<CallbackResOp<'_>, CallbackFailure>, Duration) + Send>;
+pub(crate) type OnCallbackReply = Box<dyn FnOnce(&Server, Result<CallbackResOp<'_>, CallbackFailure>, Duration) + Send>;
 
 /// The destination and header of a callback.
 struct Route {
@@ -93,13 +93,13 @@ struct BackSlot {
 }
 
 impl Server {
-    /// Sends one operation to a client; `heard` runs with its result unless this returns an error.
+    /// Sends one operation to a client; `on_reply` runs with its result unless this returns an error.
     pub(crate) fn call_back(
         &self,
         client: ClientId,
         operation: CallbackArgOp<'_>,
         now: Duration,
-        heard: Heard,
+        on_reply: OnCallbackReply,
     ) -> Result<(), CallbackFailure> {
         let route = self.route(client)?;
         let slot = route.slot;
@@ -107,8 +107,8 @@ impl Server {
         let then = move |server: &Server, result: CalloutResult<'_>, now: Duration| {
             let outcome = conclude(server, client, slot, result);
             match outcome {
-                Ok(bytes) => heard(server, last_result(&bytes, slot.is_some()), now),
-                Err(failure) => heard(server, Err(failure), now),
+                Ok(bytes) => on_reply(server, last_result(&bytes, slot.is_some()), now),
+                Err(failure) => on_reply(server, Err(failure), now),
             }
         };
         self.call_out(callout, now, Box::new(then)).map_err(|_| {
@@ -192,7 +192,7 @@ impl Route {
             procedure: Procedure { program: self.program, version: CALLBACK_VERSION, number },
             credential: self.credential,
             arguments,
-            patience: Patience { timeout: self.timeout, resend: None },
+            timeouts: Timeouts { timeout: self.timeout, resend: None },
         }
     }
 }
