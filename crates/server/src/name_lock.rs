@@ -63,7 +63,7 @@ impl<'c> Node<'c> {
             return Ok(NameLockResult::Locked(NameLock { held: None, noting: None, ticket: None }));
         };
         // A call that will be deferred is not logged.
-        if self.changes_wait() {
+        if self.must_defer_changes() {
             return Err(Fault::Defer);
         }
         let noting = self.begun.filter(|begun| begun.outlives_process());

@@ -124,7 +124,7 @@ impl<'c> Node<'c> {
     }
 
     /// Whether changes must be deferred to a thread that may block.
-    pub(crate) fn changes_wait(&self) -> bool {
+    pub(crate) fn must_defer_changes(&self) -> bool {
         !self.context.may_block && self.fs().changes_wait()
     }
 

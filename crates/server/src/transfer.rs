@@ -74,7 +74,7 @@ fn require_readable(node: &Node<'_>, attributes: &Attributes) -> vfs::Result<()>
 }
 
 /// The result of a read to the place behind the reply's header.
-pub(crate) struct InPlace {
+pub(crate) struct ReadResult {
     /// The number of bytes read.
     pub(crate) count: usize,
     /// The file's attributes, consistent with the count.
@@ -91,13 +91,13 @@ pub(crate) fn read_in_place(
     (offset_bytes, wanted): (u64, usize),
     head_bytes: usize,
     output: &mut Output,
-) -> vfs::Result<InPlace> {
+) -> vfs::Result<ReadResult> {
     let space = output.bytes.space(head_bytes + xdr::padded(wanted));
     let into = &mut space[head_bytes..head_bytes + wanted];
     let count = read_at(node, &*open.file, offset_bytes, into)?;
     let attributes = attributes_after_read(node, open, offset_bytes, (count, wanted))?;
     let is_last = count < wanted || offset_bytes.saturating_add(count as u64) >= attributes.size_bytes;
-    Ok(InPlace { count, attributes, is_last })
+    Ok(ReadResult { count, attributes, is_last })
 }
 
 /// Completes a reply whose header was just written, with `count` bytes that were already read behind it.
@@ -110,7 +110,7 @@ pub(crate) fn put_in_place(count: usize, output: &mut Output) {
 }
 
 /// Completes a reply with bytes that are sent directly from the file.
-pub(crate) fn put_piece(piece: Piece, output: &mut Output) {
+pub(crate) fn put_file_part(piece: FilePart, output: &mut Output) {
     Encoder::new(&mut output.bytes).count(piece.count);
     output.put_file(piece.file, piece.offset_bytes, piece.count);
     Encoder::new(&mut output.bytes).pad(piece.count);
@@ -131,7 +131,7 @@ pub(crate) fn read_at(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, i
 }
 
 /// A part of a file that is sent without copying it.
-pub(crate) struct Piece {
+pub(crate) struct FilePart {
     pub(crate) file: HostFile,
     pub(crate) offset_bytes: u64,
     /// The number of bytes, at least 1.
@@ -147,7 +147,7 @@ pub(crate) fn piece(
     open: &Readable,
     (offset_bytes, wanted): (u64, usize),
     output: &Output,
-) -> Option<Piece> {
+) -> Option<FilePart> {
     let min_bytes = min_piece_bytes(node.server.settings.sendfile_bytes?, output);
     let left = open.attributes.size_bytes.checked_sub(offset_bytes)?;
     let count = left.min(wanted as u64) as usize;
@@ -155,7 +155,7 @@ pub(crate) fn piece(
         return None;
     }
     let file = open.file.host_file()?;
-    Some(Piece { file, offset_bytes, count, is_last: count as u64 == left })
+    Some(FilePart { file, offset_bytes, count, is_last: count as u64 == left })
 }
 
 /// The smallest part to send directly. Among other replies, it costs an extra system call; as the first one it costs
@@ -181,8 +181,8 @@ fn attributes_after_read(
 }
 
 /// Defers a stable write to a thread that may block, before this thread opens the file in vain.
-pub(crate) fn put_off_where_it_waits(node: &Node<'_>, stability: Stability) -> vfs::Result<()> {
-    if stability != Stability::Unstable && node.changes_wait() { Err(Error::WouldBlock) } else { Ok(()) }
+pub(crate) fn defer_if_blocking(node: &Node<'_>, stability: Stability) -> vfs::Result<()> {
+    if stability != Stability::Unstable && node.must_defer_changes() { Err(Error::WouldBlock) } else { Ok(()) }
 }
 
 /// Opens a file for writing. The caller's permission is checked anew, even if the file is already open.
@@ -207,7 +207,7 @@ pub(crate) fn write_at(
 ) -> vfs::Result<Written> {
     check_end(offset_bytes, data.len())?;
     let result = file.write_at(&node.context, offset_bytes, data, stability);
-    note_loss(node, stability, result)
+    renew_verifier_on_loss(node, stability, result)
 }
 
 /// Fails if a write would exceed the largest file size.
@@ -216,7 +216,7 @@ fn check_end(offset_bytes: u64, length: usize) -> vfs::Result<()> {
     if end.is_none_or(|end| end > MAX_FILE_BYTES) { Err(Error::FileTooBig) } else { Ok(()) }
 }
 
-fn note_loss(node: &Node<'_>, stability: Stability, result: vfs::Result<Written>) -> vfs::Result<Written> {
+fn renew_verifier_on_loss(node: &Node<'_>, stability: Stability, result: vfs::Result<Written>) -> vfs::Result<Written> {
     if let Err(error) = &result
         && stability != Stability::Unstable
         && is_lost(error)
@@ -236,7 +236,7 @@ pub(crate) fn write_parts_at(
     let length: usize = parts.iter().map(|part| part.len()).sum();
     check_end(offset_bytes, length)?;
     let result = file.write_parts_at(&node.context, offset_bytes, parts, stability);
-    note_loss(node, stability, result)
+    renew_verifier_on_loss(node, stability, result)
 }
 
 /// Writes all of `data` to stable storage, repeats short writes, and returns the attributes afterwards. A deferred call

@@ -16,7 +16,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Nfs2Result<Fa
         return Err(vfs::Error::FileTooBig.into());
     }
     node.require_unreserved(AccessKind::Write)?;
-    transfer::put_off_where_it_waits(&node, Stability::File)?;
+    transfer::defer_if_blocking(&node, Stability::File)?;
     let file = transfer::open_for_write(&node, &node.attributes()?)?;
     let after = transfer::write_stable(&node, &*file, u64::from(args.offset), args.data)?;
     Ok(convert::fattr(&node, &after))

@@ -30,7 +30,7 @@ fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Nfs3Resul
 fn read_open(node: &Node<'_>, open: &transfer::Readable, part: (u64, usize), output: &mut Output) -> Result<(), Fault> {
     if let Some(piece) = transfer::piece(node, open, part, output) {
         put_head(node, &open.attributes, (piece.count, piece.is_last), output);
-        transfer::put_piece(piece, output);
+        transfer::put_file_part(piece, output);
         return Ok(());
     }
     let read = transfer::read_in_place(node, open, part, HEAD_BYTES, output)?;

@@ -20,12 +20,12 @@ impl<'c> Wcc<'c> {
     /// Announces a change and takes the attributes before it. A change that will be deferred is deferred first, which
     /// saves this thread the lookup.
     pub(super) fn begin(node: &Node<'c>) -> Result<Wcc<'c>, Fault> {
-        if node.changes_wait() { Err(Fault::Defer) } else { Ok(Wcc::begin_here(node)) }
+        if node.must_defer_changes() { Err(Fault::Defer) } else { Ok(Wcc::begin_here(node)) }
     }
 
     /// [`Wcc::begin`] for a write.
     pub(super) fn begin_write(node: &Node<'c>, stability: Stability) -> Result<Wcc<'c>, Fault> {
-        transfer::put_off_where_it_waits(node, stability)?;
+        transfer::defer_if_blocking(node, stability)?;
         Ok(Wcc::begin_here(node))
     }
 

@@ -30,7 +30,7 @@ pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, ou
         && let Some(piece) = transfer::piece(node, &open, part, output)
     {
         ReadHead { eof: piece.is_last }.encode(&mut Encoder::new(&mut output.bytes));
-        transfer::put_piece(piece, output);
+        transfer::put_file_part(piece, output);
         return Ok(());
     }
     let read = transfer::read_in_place(node, &open, part, HEAD_BYTES, output)?;

@@ -11,7 +11,7 @@ use crate::transfer;
 pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> OpResult<WriteOk> {
     let node = compound.current()?;
     compound.check_io(&node, &args.stateid, IoKind::Write)?;
-    transfer::put_off_where_it_waits(&node, stability(args.stable))?;
+    transfer::defer_if_blocking(&node, stability(args.stable))?;
     let verifier = compound.cx.server.write_verifier();
     let file = transfer::open_for_write(&node, &node.attributes()?)?;
     let written = transfer::write_at(&node, &*file, args.offset, (args.data, stability(args.stable)))?;
