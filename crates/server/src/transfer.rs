@@ -110,10 +110,10 @@ pub(crate) fn put_in_place(count: usize, output: &mut Output) {
 }
 
 /// Completes a reply with bytes that are sent directly from the file.
-pub(crate) fn put_file_part(piece: FilePart, output: &mut Output) {
-    Encoder::new(&mut output.bytes).count(piece.count);
-    output.put_file(piece.file, piece.offset_bytes, piece.count);
-    Encoder::new(&mut output.bytes).pad(piece.count);
+pub(crate) fn put_file_part(file_part: FilePart, output: &mut Output) {
+    Encoder::new(&mut output.bytes).count(file_part.count);
+    output.put_file(file_part.file, file_part.offset_bytes, file_part.count);
+    Encoder::new(&mut output.bytes).pad(file_part.count);
 }
 
 /// The largest size of a file; there is no data from this offset on.
@@ -142,7 +142,7 @@ pub(crate) struct FilePart {
 
 /// The part of a file to send directly for a READ over TCP, if it is long enough and sending it never waits for
 /// storage. If the file is truncated before the reply is sent, zeros replace the missing bytes.
-pub(crate) fn piece(
+pub(crate) fn file_part(
     node: &Node<'_>,
     open: &Readable,
     (offset_bytes, wanted): (u64, usize),

@@ -28,9 +28,9 @@ fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Nfs3Resul
 }
 
 fn read_open(node: &Node<'_>, open: &transfer::Readable, part: (u64, usize), output: &mut Output) -> Result<(), Fault> {
-    if let Some(piece) = transfer::piece(node, open, part, output) {
-        put_head(node, &open.attributes, (piece.count, piece.is_last), output);
-        transfer::put_file_part(piece, output);
+    if let Some(file_part) = transfer::file_part(node, open, part, output) {
+        put_head(node, &open.attributes, (file_part.count, file_part.is_last), output);
+        transfer::put_file_part(file_part, output);
         return Ok(());
     }
     let read = transfer::read_in_place(node, open, part, HEAD_BYTES, output)?;

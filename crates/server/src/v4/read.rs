@@ -27,10 +27,10 @@ pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, ou
     let open = transfer::open_for_read(node)?;
     let part = (args.offset, args.count.min(transfer::max_reply_bytes(compound.cx)) as usize);
     if compound.may_send_from_file()
-        && let Some(piece) = transfer::piece(node, &open, part, output)
+        && let Some(file_part) = transfer::file_part(node, &open, part, output)
     {
-        ReadHead { eof: piece.is_last }.encode(&mut Encoder::new(&mut output.bytes));
-        transfer::put_file_part(piece, output);
+        ReadHead { eof: file_part.is_last }.encode(&mut Encoder::new(&mut output.bytes));
+        transfer::put_file_part(file_part, output);
         return Ok(());
     }
     let read = transfer::read_in_place(node, &open, part, HEAD_BYTES, output)?;

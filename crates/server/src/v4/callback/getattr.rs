@@ -22,16 +22,16 @@ const MAX_KEPT: usize = 4096;
 
 /// The recent answers of holders of write delegations.
 #[derive(Debug, Default)]
-pub(crate) struct DelegatedAttributes(Mutex<HashMap<Stateid, Asked>>);
+pub(crate) struct DelegatedAttributes(Mutex<HashMap<Stateid, AttributeQuery>>);
 
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct AttributeQuery {
     at: Duration,
-    answer: Answer,
+    answer: HolderAnswer,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum HolderAnswer {
     /// The answer is pending.
     Missing,
     /// The client has not changed the file.
@@ -44,35 +44,35 @@ enum Answer {
 
 /// The source of a file's attributes for others while a client holds a write delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Truth {
+enum CurrentAttributes {
     /// The file system.
     AsStored,
     /// The holder of the delegation.
-    Told(Attributes),
+    FromHolder(Attributes),
     /// The answer is pending: retry later.
     Later,
 }
 
 impl DelegatedAttributes {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Stateid, Asked>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Stateid, AttributeQuery>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The recent answer; if there is none, records that the query begins now.
-    fn find_or_ask(&self, stateid: Stateid, now: Duration) -> Option<Answer> {
+    fn find_or_ask(&self, stateid: Stateid, now: Duration) -> Option<HolderAnswer> {
         let mut asked = self.lock();
         if let Some(found) = asked.get(&stateid).filter(|found| found.is_good(now)) {
             return Some(found.answer);
         }
         if asked.len() >= MAX_KEPT {
-            return Some(Answer::None);
+            return Some(HolderAnswer::None);
         }
-        asked.insert(stateid, Asked { at: now, answer: Answer::Missing });
+        asked.insert(stateid, AttributeQuery { at: now, answer: HolderAnswer::Missing });
         None
     }
 
-    fn note(&self, stateid: Stateid, answer: Answer, now: Duration) {
-        self.lock().insert(stateid, Asked { at: now, answer });
+    fn note(&self, stateid: Stateid, answer: HolderAnswer, now: Duration) {
+        self.lock().insert(stateid, AttributeQuery { at: now, answer });
     }
 
     /// Drops expired answers.
@@ -81,10 +81,10 @@ impl DelegatedAttributes {
     }
 }
 
-impl Asked {
+impl AttributeQuery {
     /// A pending answer does not expire, since its call ends by itself.
     fn is_good(&self, now: Duration) -> bool {
-        self.answer == Answer::Missing || now < self.at + GOOD_FOR
+        self.answer == HolderAnswer::Missing || now < self.at + GOOD_FOR
     }
 }
 
@@ -99,10 +99,10 @@ impl Node<'_> {
         self.until_returned(|| {
             match self.server.true_attributes(&self.file_key(), attributes, self.requester, self.now) {
                 // A holder that returned its delegation meanwhile has written its data back first.
-                Truth::AsStored if has_waited => Ok(self.attributes()?),
-                Truth::AsStored => Ok(*attributes),
-                Truth::Told(told) => Ok(told),
-                Truth::Later => {
+                CurrentAttributes::AsStored if has_waited => Ok(self.attributes()?),
+                CurrentAttributes::AsStored => Ok(*attributes),
+                CurrentAttributes::FromHolder(attributes) => Ok(attributes),
+                CurrentAttributes::Later => {
                     has_waited = true;
                     Err(Fault::Recalling)
                 }
@@ -114,21 +114,31 @@ impl Node<'_> {
 impl Server {
     /// Corrects `attributes` of a file for `who`, given that another client may hold a write delegation. Without write
     /// delegations it only reads a shared counter.
-    fn true_attributes(&self, file: &FileKey, attributes: &Attributes, who: Requester, now: Duration) -> Truth {
-        let Some(delegation) = self.state.write_delegation(file, who) else { return Truth::AsStored };
+    fn true_attributes(
+        &self,
+        file: &FileKey,
+        attributes: &Attributes,
+        who: Requester,
+        now: Duration,
+    ) -> CurrentAttributes {
+        let Some(delegation) = self.state.write_delegation(file, who) else { return CurrentAttributes::AsStored };
         let answer = match self.callbacks.attributes.find_or_ask(delegation.stateid, now) {
             Some(answer) => answer,
             None => self.ask_holder(&delegation, now),
         };
         match answer {
-            Answer::Unchanged if !delegation.modified => Truth::AsStored,
-            Answer::Unchanged => Truth::Told(self.changed(attributes, attributes.size_bytes, now)),
-            Answer::Changed { size_bytes } => Truth::Told(self.changed(attributes, size_bytes, now)),
-            Answer::Missing => Truth::Later,
+            HolderAnswer::Unchanged if !delegation.modified => CurrentAttributes::AsStored,
+            HolderAnswer::Unchanged => {
+                CurrentAttributes::FromHolder(self.changed(attributes, attributes.size_bytes, now))
+            }
+            HolderAnswer::Changed { size_bytes } => {
+                CurrentAttributes::FromHolder(self.changed(attributes, size_bytes, now))
+            }
+            HolderAnswer::Missing => CurrentAttributes::Later,
             // The next attempt finds out whether the delegation is gone or being recalled.
-            Answer::None => match self.state.conflict_check(now, file, AccessKind::Look, who) {
-                Ok(state::Verdict::Proceed) => Truth::AsStored,
-                _ => Truth::Later,
+            HolderAnswer::None => match self.state.conflict_check(now, file, AccessKind::Look, who) {
+                Ok(state::Verdict::Proceed) => CurrentAttributes::AsStored,
+                _ => CurrentAttributes::Later,
             },
         }
     }
@@ -142,25 +152,25 @@ impl Server {
         Attributes { size_bytes, change, modified, changed: modified, ..*stored }
     }
 
-    fn ask_holder(&self, delegation: &WriteDelegation, now: Duration) -> Answer {
-        let Some(file) = FileHandle::new(&delegation.handle) else { return Answer::None };
+    fn ask_holder(&self, delegation: &WriteDelegation, now: Duration) -> HolderAnswer {
+        let Some(file) = FileHandle::new(&delegation.handle) else { return HolderAnswer::None };
         let request = Attribute::set(&[Attribute::Change, Attribute::Size]);
         let operation = CallbackArgOp::CbGetattr(CbGetattrArgs { file, request });
         let (client, stateid, change) = (delegation.client, delegation.stateid, delegation.change);
-        let heard = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, now: Duration| {
+        let on_reply = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, now: Duration| {
             let answer = answer(&result, change);
             tracing::debug!(?client, ?answer, "a client was asked for the attributes of a file that it holds");
-            if matches!(answer, Answer::Changed { .. }) {
+            if matches!(answer, HolderAnswer::Changed { .. }) {
                 server.state.delegation_modified(&stateid);
             }
             server.callbacks.attributes.note(stateid, answer, now);
         };
-        match self.call_back(client, operation, now, Box::new(heard)) {
-            Ok(()) => Answer::Missing,
+        match self.call_back(client, operation, now, Box::new(on_reply)) {
+            Ok(()) => HolderAnswer::Missing,
             Err(error) => {
                 tracing::debug!(?client, %error, "a client cannot be asked for the attributes of a file that it holds");
-                self.callbacks.attributes.note(stateid, Answer::None, now);
-                Answer::None
+                self.callbacks.attributes.note(stateid, HolderAnswer::None, now);
+                HolderAnswer::None
             }
         }
     }
@@ -168,19 +178,19 @@ impl Server {
 
 /// The holder has changed the file if its change attribute differs from the one granted with the delegation (RFC 8881
 /// §10.4.3).
-fn answer(result: &Result<CallbackResOp<'_>, CallbackFailure>, granted_change: u64) -> Answer {
-    let Ok(CallbackResOp::CbGetattr(Res::Ok(fattr))) = result else { return Answer::None };
+fn answer(result: &Result<CallbackResOp<'_>, CallbackFailure>, granted_change: u64) -> HolderAnswer {
+    let Ok(CallbackResOp::CbGetattr(Res::Ok(fattr))) = result else { return HolderAnswer::None };
     let (mut change, mut size_bytes) = (None, None);
     for value in fattr.values() {
         match value {
             Ok(AttributeValue::Change(value)) => change = Some(value),
             Ok(AttributeValue::Size(value)) => size_bytes = Some(value),
-            _ => return Answer::None,
+            _ => return HolderAnswer::None,
         }
     }
     match (change, size_bytes) {
-        (Some(change), _) if change == granted_change => Answer::Unchanged,
-        (Some(_), Some(size_bytes)) => Answer::Changed { size_bytes },
-        _ => Answer::None,
+        (Some(change), _) if change == granted_change => HolderAnswer::Unchanged,
+        (Some(_), Some(size_bytes)) => HolderAnswer::Changed { size_bytes },
+        _ => HolderAnswer::None,
     }
 }

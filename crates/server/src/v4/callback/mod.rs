@@ -22,7 +22,7 @@ use rpc::Procedure;
 use state::{Callback40, CallbackOutcome, CallbackRoute, CallbackSecurity, ClientId, Origin, StateError};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-pub(super) use offload::Told;
+pub(super) use offload::OffloadDelivery;
 pub(super) use path40::callback40;
 
 use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Timeouts};

@@ -19,10 +19,10 @@ impl Server {
         let owner = StateOwner { client: ClientId(notice.client.0), owner: &notice.owner };
         let operation = CallbackArgOp::CbNotifyLock(CbNotifyLockArgs { file, owner });
         let client = notice.client;
-        let heard = move |_: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, _: Duration| {
+        let on_reply = move |_: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, _: Duration| {
             tracing::debug!(?client, ?result, "a client was told of a lock");
         };
-        if let Err(error) = self.call_back(client, operation, now, Box::new(heard)) {
+        if let Err(error) = self.call_back(client, operation, now, Box::new(on_reply)) {
             tracing::debug!(?client, %error, "a client cannot be told of a lock");
         }
     }

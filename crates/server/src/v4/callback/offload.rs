@@ -10,33 +10,33 @@ use crate::server::Server;
 
 /// Whether a CB_OFFLOAD reached the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::v4) enum Told {
+pub(in crate::v4) enum OffloadDelivery {
     /// The client answered, with success or an error.
-    Yes,
+    Delivered,
     /// The call must be repeated.
-    NotYet,
+    Retry,
 }
 
 impl Server {
     /// Tells a client the result of a copy; `then` learns whether the call reached it.
-    pub(in crate::v4) fn tell_of_copy(
+    pub(in crate::v4) fn send_offload(
         &self,
         client: ClientId,
         args: CbOffloadArgs,
         now: Duration,
-        then: impl FnOnce(&Server, Told) + Send + 'static,
+        then: impl FnOnce(&Server, OffloadDelivery) + Send + 'static,
     ) -> Result<(), CallbackFailure> {
-        let heard = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, _: Duration| {
+        let on_reply = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, _: Duration| {
             tracing::debug!(?client, ?result, "a client was told of the end of a copy");
-            then(server, told(&result));
+            then(server, delivery(&result));
         };
-        self.call_back(client, CallbackArgOp::CbOffload(args), now, Box::new(heard))
+        self.call_back(client, CallbackArgOp::CbOffload(args), now, Box::new(on_reply))
     }
 }
 
-fn told(result: &Result<CallbackResOp<'_>, CallbackFailure>) -> Told {
+fn delivery(result: &Result<CallbackResOp<'_>, CallbackFailure>) -> OffloadDelivery {
     match result {
-        Ok(CallbackResOp::CbOffload(Res::Fail(Status::Delay))) | Err(_) => Told::NotYet,
-        Ok(_) => Told::Yes,
+        Ok(CallbackResOp::CbOffload(Res::Fail(Status::Delay))) | Err(_) => OffloadDelivery::Retry,
+        Ok(_) => OffloadDelivery::Delivered,
     }
 }

@@ -32,11 +32,11 @@ impl Server {
         let Ok(CallbackRoute::V40(callback)) = self.state.callback_route(client) else { return };
         let Some(origin) = self.state.origin(client) else { return };
         let Some(route) = Route::to_address(&callback, origin, self.callback_timeout()) else { return };
-        let heard = move |server: &Server, result: CalloutResult<'_>, _: Duration| {
+        let on_reply = move |server: &Server, result: CalloutResult<'_>, _: Duration| {
             tracing::debug!(?client, ?callback, ?result, "a callback path was tried");
             server.state.callback_path_40(client, result.is_ok());
         };
-        if let Err(error) = self.call_out(route.call(CB_NULL, Vec::new()), now, Box::new(heard)) {
+        if let Err(error) = self.call_out(route.call(CB_NULL, Vec::new()), now, Box::new(on_reply)) {
             tracing::debug!(?client, %error, "a callback path cannot be tried");
         }
     }

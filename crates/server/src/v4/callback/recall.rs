@@ -64,10 +64,10 @@ impl Server {
         let stateid = outer(&recall.stateid);
         let operation = CallbackArgOp::CbRecall(CbRecallArgs { stateid, truncate: false, file });
         let again = recall.clone();
-        let heard = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, now: Duration| {
-            server.recall_heard(again, &result, now);
+        let on_reply = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, now: Duration| {
+            server.on_recall_reply(again, &result, now);
         };
-        match self.call_back(recall.client, operation, now, Box::new(heard)) {
+        match self.call_back(recall.client, operation, now, Box::new(on_reply)) {
             Ok(()) => {}
             // The state manager repeats the recall when there is a path.
             Err(CallbackFailure::NoPath | CallbackFailure::NoClient) => {
@@ -80,7 +80,7 @@ impl Server {
     /// A client that does not find the delegation may not have received the reply that granted it yet (RFC 8881
     /// §2.10.6.3). So, like a busy client, it is asked again until it returns the delegation or the delegation is
     /// revoked.
-    fn recall_heard(&self, recall: Recall, result: &Result<CallbackResOp<'_>, CallbackFailure>, now: Duration) {
+    fn on_recall_reply(&self, recall: Recall, result: &Result<CallbackResOp<'_>, CallbackFailure>, now: Duration) {
         tracing::debug!(client = ?recall.client, ?result, "a delegation was recalled");
         match result {
             Ok(CallbackResOp::CbRecall(Res::Ok(()))) => {}

@@ -7,7 +7,7 @@ use proto::nfs4::{CbOffloadArgs, OffloadOutcome, StableHow, Status, WriteRespons
 
 use super::CopyJob;
 use crate::server::Server;
-use crate::v4::callback::Told;
+use crate::v4::callback::OffloadDelivery;
 
 impl Server {
     /// Removes copies and notices that are no longer needed, and repeats CB_OFFLOAD for copies that have ended.
@@ -22,19 +22,19 @@ impl Server {
     /// (RFC 7862 §4.8).
     pub(super) fn tell_end(&self, job: Arc<CopyJob>, now: Duration) {
         let Some(args) = ending(&job) else { return };
-        if job.set_being_told(true) {
+        if job.set_notifying(true) {
             return;
         }
         let (client, again) = (job.what.asker.client, job.clone());
-        let heard = move |server: &Server, told| match told {
-            Told::Yes => server.copies.remove(&job),
-            Told::NotYet => {
-                job.set_being_told(false);
+        let on_reply = move |server: &Server, delivery| match delivery {
+            OffloadDelivery::Delivered => server.copies.remove(&job),
+            OffloadDelivery::Retry => {
+                job.set_notifying(false);
             }
         };
-        if let Err(error) = self.tell_of_copy(client, args, now, heard) {
+        if let Err(error) = self.send_offload(client, args, now, on_reply) {
             tracing::debug!(?client, %error, "a client cannot be told of the end of a copy");
-            again.set_being_told(false);
+            again.set_notifying(false);
         }
     }
 }

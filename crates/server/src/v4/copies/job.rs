@@ -91,7 +91,7 @@ pub(in crate::v4) struct CopyJob {
     /// Whether the client learned the end by OFFLOAD_STATUS.
     is_seen: AtomicBool,
     /// Whether a CB_OFFLOAD is under way.
-    is_being_told: AtomicBool,
+    is_notifying: AtomicBool,
     /// Held during a turn.
     turn: Mutex<()>,
     /// The source on another server, once it is open.
@@ -113,7 +113,7 @@ impl CopyJob {
             is_cancelled: AtomicBool::new(false),
             end: OnceLock::new(),
             is_seen: AtomicBool::new(false),
-            is_being_told: AtomicBool::new(false),
+            is_notifying: AtomicBool::new(false),
             turn: Mutex::new(()),
             remote: Mutex::new(None),
         }
@@ -149,8 +149,8 @@ impl CopyJob {
     }
 
     /// Sets whether a CB_OFFLOAD is under way, and returns the previous value.
-    pub(super) fn set_being_told(&self, is_being_told: bool) -> bool {
-        self.is_being_told.swap(is_being_told, Ordering::AcqRel)
+    pub(super) fn set_notifying(&self, is_notifying: bool) -> bool {
+        self.is_notifying.swap(is_notifying, Ordering::AcqRel)
     }
 
     /// Prevents further turns.
