@@ -1,14 +1,14 @@
 //! Maps NFSv4 ACLs to those of POSIX (RFC 8881 §6; draft-ietf-nfsv4-acl-mapping). Each POSIX ACL has an exact NFSv4
 //! equivalent. An NFSv4 ACL becomes a POSIX ACL that grants nobody more, or is refused.
 
-mod draft;
-mod taken;
-mod told;
+mod posix_builder;
+mod to_nfs4;
+mod to_posix;
 
 use proto::nfs4::{ACE_FLAG_DIRECTORY_INHERIT, ACE_FLAG_FILE_INHERIT};
 
-pub(super) use taken::{taken, taken41};
-pub(super) use told::ToldAcl;
+pub(super) use to_nfs4::Nfs4Acl;
+pub(super) use to_posix::{to_posix, to_posix41};
 
 /// The subject of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ enum Who {
 
 /// An ALLOW or DENY entry with a numeric subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Entry {
+struct NumericAce {
     allows: bool,
     flags: u32,
     mask: u32,

@@ -7,7 +7,7 @@ use proto::nfs4::{
 use vfs::{Attributes, FileKind, Properties, Space, Timestamp};
 use xdr::Encoder;
 
-use super::acl::ToldAcl;
+use super::acl::Nfs4Acl;
 use super::compound::Compound;
 use super::failure::OpResult;
 use super::getfh::file_handle;
@@ -134,7 +134,7 @@ pub(super) fn write(
         true => Space::default(),
         false => node.fs().space(&node.context, &node.handle)?,
     };
-    let told = Told {
+    let source = AttributeSource {
         subject,
         properties,
         space,
@@ -142,12 +142,12 @@ pub(super) fn write(
         lease_s: compound.cx.server.settings.lease.as_secs() as u32,
         minor,
     };
-    let names = Names::look(compound, subject, mask)?;
+    let names = OwnerNames::look(compound, subject, mask)?;
     let mut writer = FattrWriter::begin(to, mask);
     while let Some(attribute) = writer.wanted() {
-        let is_put = told.put_of_file(attribute, &mut writer)
+        let is_put = source.put_of_file(attribute, &mut writer)
             || names.put(attribute, &mut writer)
-            || told.put_of_server(attribute, &mut writer);
+            || source.put_of_server(attribute, &mut writer);
         if !is_put {
             return Err(Status::ServerFault.into());
         }
@@ -157,17 +157,17 @@ pub(super) fn write(
 }
 
 /// The attribute values that contain names of users and groups.
-struct Names {
+struct OwnerNames {
     owner: Vec<u8>,
     group: Vec<u8>,
-    acl: Option<ToldAcl>,
+    acl: Option<Nfs4Acl>,
 }
 
-impl Names {
+impl OwnerNames {
     /// Resolves the values in `mask`.
-    fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> OpResult<Names> {
+    fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> OpResult<OwnerNames> {
         let Subject { node, attributes, .. } = subject;
-        let mut names = Names { owner: Vec::new(), group: Vec::new(), acl: None };
+        let mut names = OwnerNames { owner: Vec::new(), group: Vec::new(), acl: None };
         if mask.contains(Attribute::Owner.number()) {
             names.owner = owner::user_name(compound, attributes.uid)?;
         }
@@ -176,7 +176,7 @@ impl Names {
         }
         if !mask.intersection(OF_ACLS).is_empty() {
             let acls = node.fs().acls(&node.context, &node.handle)?;
-            names.acl = Some(ToldAcl::new(compound, &acls, attributes.kind == FileKind::Directory)?);
+            names.acl = Some(Nfs4Acl::new(compound, &acls, attributes.kind == FileKind::Directory)?);
         }
         Ok(names)
     }
@@ -214,7 +214,7 @@ pub(super) fn require_readable(request: Bitmap) -> OpResult<()> {
 const NEVER_READ: Bitmap = Attribute::set(&[Attribute::TimeAccessSet, Attribute::TimeModifySet, Attribute::ModeUmask]);
 
 /// The sources of all values.
-struct Told<'t> {
+struct AttributeSource<'t> {
     subject: &'t Subject<'t>,
     properties: Properties,
     space: Space,
@@ -223,7 +223,7 @@ struct Told<'t> {
     minor: MinorVersion,
 }
 
-impl Told<'_> {
+impl AttributeSource<'_> {
     /// Appends an attribute if it is one of the server or the file system; returns whether it is.
     fn put_of_server(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
         use AttributeValue as V;

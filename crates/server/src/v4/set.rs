@@ -61,8 +61,8 @@ impl NewAttributes {
             AttributeValue::OwnerGroup(group) => set.gid = Some(owner::group_id(compound, group)?),
             // Both are the same ACL (RFC 8881 §6.2.2).
             AttributeValue::Acl(_) | AttributeValue::Dacl(_) if self.acls.is_some() => return Err(Status::Inval.into()),
-            AttributeValue::Acl(acl) => self.acls = Some(acl::taken(compound, acl, is_directory)?),
-            AttributeValue::Dacl(dacl) => self.acls = Some(acl::taken41(compound, dacl, is_directory)?),
+            AttributeValue::Acl(acl) => self.acls = Some(acl::to_posix(compound, acl, is_directory)?),
+            AttributeValue::Dacl(dacl) => self.acls = Some(acl::to_posix41(compound, dacl, is_directory)?),
             AttributeValue::TimeAccessSet(time) => set.accessed = Some(time_of(time)?),
             AttributeValue::TimeModifySet(time) => set.modified = Some(time_of(time)?),
             _ => return Err(Status::Inval.into()),

@@ -1,8 +1,8 @@
 use proto::nfs4::*;
 use vfs::{Access, AclEntry, AclTag, Acls, Attributes, Caller, FileKind, PosixAcl};
 
-use super::told::entries;
-use super::{Entry, Who, taken};
+use super::to_nfs4::entries;
+use super::{NumericAce, Who, to_posix};
 
 /// The number of random ACLs in each test.
 const ROUNDS: u64 = 4_000;
@@ -30,7 +30,7 @@ impl Numbers {
         PosixAcl::new(all.map(|tag| AclEntry { tag, allowed: self.access() }).collect()).unwrap()
     }
 
-    fn entry(&mut self) -> Entry {
+    fn entry(&mut self) -> NumericAce {
         let who = match self.below(7) {
             0 => Who::Owner,
             1 => Who::OwningGroup,
@@ -41,7 +41,7 @@ impl Numbers {
             _ => Who::Group(2),
         };
         let mask = self.below(64) as u32 & ALL_DATA;
-        Entry { allows: self.below(2) == 0, flags: 0, mask, who }
+        NumericAce { allows: self.below(2) == 0, flags: 0, mask, who }
     }
 }
 
@@ -59,8 +59,8 @@ fn file(uid: u32, gid: u32) -> Attributes {
 
 /// The permissions by NFSv4 rules (RFC 8881 §6.2.1): each bit by the first entry that matches the caller and contains
 /// it.
-fn judged(entries: &[Entry], file: &Attributes, caller: &Caller<'_>) -> Access {
-    let is_about = |entry: &&Entry| match entry.who {
+fn judged(entries: &[NumericAce], file: &Attributes, caller: &Caller<'_>) -> Access {
+    let is_about = |entry: &&NumericAce| match entry.who {
         Who::Owner => caller.uid == file.uid,
         Who::OwningGroup => caller.is_in_group(file.gid),
         Who::Everyone => true,
@@ -75,7 +75,7 @@ fn judged(entries: &[Entry], file: &Attributes, caller: &Caller<'_>) -> Access {
 }
 
 /// Compares each caller's permissions by `entries` with those by `acl`.
-fn compare(entries: &[Entry], acl: &PosixAcl, agree: impl Fn(Access, Access) -> bool) {
+fn compare(entries: &[NumericAce], acl: &PosixAcl, agree: impl Fn(Access, Access) -> bool) {
     for file in [file(3, 9), file(1, 1)] {
         for (uid, groups) in callers() {
             let caller = Caller { uid, gid: 77, groups: &groups };
@@ -86,37 +86,38 @@ fn compare(entries: &[Entry], acl: &PosixAcl, agree: impl Fn(Access, Access) -> 
 }
 
 #[test]
-fn told_list_gives_everybody_what_the_list_of_posix_gives() {
+fn nfs4_acl_grants_everybody_what_the_posix_acl_grants() {
     let mut numbers = Numbers(1);
     for _ in 0..ROUNDS {
         let access = numbers.posix();
-        let told = entries(&Acls { access: access.clone(), default: None }, false);
-        compare(&told, &access, |by_entries, by_acl| by_entries == by_acl);
+        let mapped = entries(&Acls { access: access.clone(), default: None }, false);
+        compare(&mapped, &access, |by_entries, by_acl| by_entries == by_acl);
     }
 }
 
 #[test]
-fn list_that_is_taken_gives_nobody_more_than_it_says() {
+fn posix_acl_grants_nobody_more_than_the_nfs4_acl() {
     let mut numbers = Numbers(2);
     for _ in 0..ROUNDS {
         let count = numbers.below(7);
-        let entries: Vec<Entry> = (0..count).map(|_| numbers.entry()).collect();
-        let acls = taken::lists(&entries, false).unwrap();
+        let entries: Vec<NumericAce> = (0..count).map(|_| numbers.entry()).collect();
+        let acls = to_posix::lists(&entries, false).unwrap();
         compare(&entries, &acls.access, |by_entries, by_acl| by_entries.contains(by_acl));
     }
 }
 
 #[test]
-fn list_that_was_told_is_taken_as_the_same() {
+fn nfs4_acl_of_a_posix_acl_converts_back_to_it() {
     let mut numbers = Numbers(3);
     for _ in 0..ROUNDS {
         let acls = Acls { access: numbers.posix(), default: Some(numbers.posix()) };
-        let told = entries(&acls, true);
-        let told: Vec<Entry> =
-            told.into_iter().map(|entry| Entry { flags: entry.flags & !ACE_FLAG_IDENTIFIER_GROUP, ..entry }).collect();
-        let taken = taken::lists(&told, true).unwrap();
-        for (before, after) in
-            [(&acls.access, &taken.access), (acls.default.as_ref().unwrap(), &taken.default.unwrap())]
+        let mapped = entries(&acls, true);
+        let mapped: Vec<NumericAce> = mapped
+            .into_iter()
+            .map(|entry| NumericAce { flags: entry.flags & !ACE_FLAG_IDENTIFIER_GROUP, ..entry })
+            .collect();
+        let back = to_posix::lists(&mapped, true).unwrap();
+        for (before, after) in [(&acls.access, &back.access), (acls.default.as_ref().unwrap(), &back.default.unwrap())]
         {
             for (uid, groups) in callers() {
                 let caller = Caller { uid, gid: 77, groups: &groups };
@@ -127,13 +128,13 @@ fn list_that_was_told_is_taken_as_the_same() {
     }
 }
 
-fn entry(allows: bool, flags: u32, mask: u32, who: Who) -> Entry {
-    Entry { allows, flags, mask, who }
+fn entry(allows: bool, flags: u32, mask: u32, who: Who) -> NumericAce {
+    NumericAce { allows, flags, mask, who }
 }
 
 #[test]
 fn list_that_posix_cannot_hold_is_refused() {
-    let refused = |entry, is_directory| taken::lists(&[entry], is_directory) == Err(Status::AttrNotSupp);
+    let refused = |entry, is_directory| to_posix::lists(&[entry], is_directory) == Err(Status::AttrNotSupp);
     let inherited = |flags| entry(true, flags, ACE_READ_DATA, Who::Everyone);
     let both = ACE_FLAG_FILE_INHERIT | ACE_FLAG_DIRECTORY_INHERIT;
     assert!(!refused(inherited(both), true) && refused(inherited(both), false));
@@ -161,7 +162,7 @@ fn inherited_entries_become_the_default_list_and_leave_the_directory_alone_when_
         entry(true, both, ACE_EXECUTE, Who::User(1)),
         entry(true, both | ACE_FLAG_INHERIT_ONLY, ACE_READ_DATA, Who::Group(2)),
     ];
-    let acls = taken::lists(&list, true).unwrap();
+    let acls = to_posix::lists(&list, true).unwrap();
     let default = acls.default.unwrap();
     assert_eq!(acls.access.get(AclTag::User(1)), Some(Access::READ | Access::EXECUTE));
     assert_eq!(acls.access.get(AclTag::Group(2)), None);

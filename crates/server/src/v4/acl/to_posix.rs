@@ -9,26 +9,26 @@ use vfs::Acls;
 use super::super::compound::Compound;
 use super::super::failure::{Failure, OpResult};
 use super::super::owner;
-use super::draft::Draft;
-use super::{EVERYONE, Entry, GROUP, INHERIT, OWNER, Who};
+use super::posix_builder::PosixAclBuilder;
+use super::{EVERYONE, GROUP, INHERIT, NumericAce, OWNER, Who};
 
 /// The POSIX ACLs for the attribute `acl` of a file.
 ///
 /// An ACL that POSIX cannot represent fails with ATTRNOTSUPP (RFC 8881 §6.2.1).
-pub(in super::super) fn taken(compound: &Compound<'_>, acl: &Acl<'_>, is_directory: bool) -> OpResult<Acls> {
-    let entries: OpResult<Vec<Entry>> = acl.aces.iter().map(|ace| entry(compound, ace)).collect();
+pub(in super::super) fn to_posix(compound: &Compound<'_>, acl: &Acl<'_>, is_directory: bool) -> OpResult<Acls> {
+    let entries: OpResult<Vec<NumericAce>> = acl.aces.iter().map(|ace| entry(compound, ace)).collect();
     Ok(lists(&entries?, is_directory)?)
 }
 
 /// The POSIX ACLs for the attribute `dacl` of a file. Automatic inheritance is not supported, so any flag is refused.
-pub(in super::super) fn taken41(compound: &Compound<'_>, dacl: &Acl41<'_>, is_directory: bool) -> OpResult<Acls> {
+pub(in super::super) fn to_posix41(compound: &Compound<'_>, dacl: &Acl41<'_>, is_directory: bool) -> OpResult<Acls> {
     if dacl.flags != 0 {
         return Err(Status::AttrNotSupp.into());
     }
-    taken(compound, &dacl.acl, is_directory)
+    to_posix(compound, &dacl.acl, is_directory)
 }
 
-fn entry(compound: &Compound<'_>, ace: &Ace<'_>) -> OpResult<Entry> {
+fn entry(compound: &Compound<'_>, ace: &Ace<'_>) -> OpResult<NumericAce> {
     let allows = match ace.ace_type {
         ACE_ALLOW => true,
         ACE_DENY => false,
@@ -45,11 +45,11 @@ fn entry(compound: &Compound<'_>, ace: &Ace<'_>) -> OpResult<Entry> {
         _ if is_group => Who::Group(owner::group_id(compound, &ace.who)?),
         _ => Who::User(owner::user_id(compound, &ace.who)?),
     };
-    Ok(Entry { allows, flags: ace.flags & !ACE_FLAG_IDENTIFIER_GROUP, mask: ace.access_mask, who })
+    Ok(NumericAce { allows, flags: ace.flags & !ACE_FLAG_IDENTIFIER_GROUP, mask: ace.access_mask, who })
 }
 
-pub(super) fn lists(entries: &[Entry], is_directory: bool) -> Result<Acls, Status> {
-    let (mut access, mut default) = (Draft::default(), Draft::default());
+pub(super) fn lists(entries: &[NumericAce], is_directory: bool) -> Result<Acls, Status> {
+    let (mut access, mut default) = (PosixAclBuilder::default(), PosixAclBuilder::default());
     for entry in entries {
         match entry.flags & !ACE_FLAG_INHERIT_ONLY {
             0 if entry.flags == 0 => access.apply(entry),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use proto::nfs4::{ACE_DELETE, ACE_READ_ACL, ACE_READ_ATTRIBUTES};
 use vfs::{Access, AclEntry, AclTag, PosixAcl};
 
-use super::{Entry, Who, permissions};
+use super::{NumericAce, Who, permissions};
 
 /// POSIX grants these to everybody or decides them elsewhere, so they cannot be denied here.
 const CANNOT_BE_DENIED: u32 = ACE_READ_ATTRIBUTES | ACE_READ_ACL | ACE_DELETE;
@@ -36,7 +36,7 @@ impl Bits {
 
 /// A POSIX ACL under construction.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Draft {
+pub(super) struct PosixAclBuilder {
     owner: Bits,
     owning_group: Bits,
     other: Bits,
@@ -47,10 +47,10 @@ pub(super) struct Draft {
     has_entries: bool,
 }
 
-impl Draft {
+impl PosixAclBuilder {
     /// Applies the next entry.
-    pub(super) fn apply(&mut self, entry: &Entry) {
-        let Entry { allows, mask, .. } = *entry;
+    pub(super) fn apply(&mut self, entry: &NumericAce) {
+        let NumericAce { allows, mask, .. } = *entry;
         self.has_entries = true;
         match entry.who {
             Who::Owner => self.owner.apply(allows, mask),
@@ -95,7 +95,7 @@ impl Draft {
 
     /// Takes from `other` the permissions of owner, owning group and everybody else that are not set yet; POSIX
     /// requires them.
-    pub(super) fn complete_from(&mut self, other: &Draft) {
+    pub(super) fn complete_from(&mut self, other: &PosixAclBuilder) {
         let own = [&mut self.owner, &mut self.owning_group, &mut self.other];
         for (bits, from) in own.into_iter().zip([other.owner, other.owning_group, other.other]) {
             if bits.are_unknown() {

@@ -9,19 +9,19 @@ use vfs::{Access, AclTag, Acls, PosixAcl};
 
 use super::super::compound::Compound;
 use super::super::failure::OpResult;
-use super::{EVERYONE, Entry, GROUP, INHERIT, OWNER, Who, permissions};
+use super::{EVERYONE, GROUP, INHERIT, NumericAce, OWNER, Who, permissions};
 
 /// An NFSv4 ACL with resolved names.
-pub(in super::super) struct ToldAcl {
-    entries: Vec<(Entry, Vec<u8>)>,
+pub(in super::super) struct Nfs4Acl {
+    entries: Vec<(NumericAce, Vec<u8>)>,
 }
 
-impl ToldAcl {
+impl Nfs4Acl {
     /// The NFSv4 ACL for a file's POSIX ACLs.
-    pub(in super::super) fn new(compound: &Compound<'_>, acls: &Acls, is_directory: bool) -> OpResult<ToldAcl> {
-        let named = |entry: Entry| Ok((entry, name(compound, entry.who)?));
+    pub(in super::super) fn new(compound: &Compound<'_>, acls: &Acls, is_directory: bool) -> OpResult<Nfs4Acl> {
+        let named = |entry: NumericAce| Ok((entry, name(compound, entry.who)?));
         let entries: OpResult<Vec<_>> = entries(acls, is_directory).into_iter().map(named).collect();
-        Ok(ToldAcl { entries: entries? })
+        Ok(Nfs4Acl { entries: entries? })
     }
 
     /// The attribute `acl`.
@@ -35,7 +35,7 @@ impl ToldAcl {
     }
 }
 
-fn ace<'a>(entry: &Entry, who: &'a [u8]) -> Ace<'a> {
+fn ace<'a>(entry: &NumericAce, who: &'a [u8]) -> Ace<'a> {
     let ace_type = if entry.allows { ACE_ALLOW } else { ACE_DENY };
     Ace { ace_type, flags: entry.flags, access_mask: entry.mask, who: Principal(who) }
 }
@@ -50,28 +50,28 @@ fn name(compound: &Compound<'_>, who: Who) -> OpResult<Vec<u8>> {
     }
 }
 
-pub(super) fn entries(acls: &Acls, is_directory: bool) -> Vec<Entry> {
-    let mut entries = Writer::of(&acls.access, 0, is_directory).write();
+pub(super) fn entries(acls: &Acls, is_directory: bool) -> Vec<NumericAce> {
+    let mut entries = AclWriter::of(&acls.access, 0, is_directory).write();
     if let Some(default) = &acls.default {
-        entries.extend(Writer::of(default, INHERIT | ACE_FLAG_INHERIT_ONLY, is_directory).write());
+        entries.extend(AclWriter::of(default, INHERIT | ACE_FLAG_INHERIT_ONLY, is_directory).write());
     }
     entries
 }
 
 /// Converts one POSIX ACL.
-struct Writer<'a> {
+struct AclWriter<'a> {
     acl: &'a PosixAcl,
     flags: u32,
     is_directory: bool,
-    entries: Vec<Entry>,
+    entries: Vec<NumericAce>,
 }
 
-impl<'a> Writer<'a> {
-    fn of(acl: &'a PosixAcl, flags: u32, is_directory: bool) -> Writer<'a> {
-        Writer { acl, flags, is_directory, entries: Vec::new() }
+impl<'a> AclWriter<'a> {
+    fn of(acl: &'a PosixAcl, flags: u32, is_directory: bool) -> AclWriter<'a> {
+        AclWriter { acl, flags, is_directory, entries: Vec::new() }
     }
 
-    fn write(mut self) -> Vec<Entry> {
+    fn write(mut self) -> Vec<NumericAce> {
         self.owner();
         self.users();
         self.groups();
@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
 
     fn push(&mut self, allows: bool, who: Who, mask: u32) {
         let group = if matches!(who, Who::Group(_)) { ACE_FLAG_IDENTIFIER_GROUP } else { 0 };
-        self.entries.push(Entry { allows, flags: self.flags | group, mask, who });
+        self.entries.push(NumericAce { allows, flags: self.flags | group, mask, who });
     }
 }
 
