@@ -128,9 +128,9 @@ mod tests {
     use super::*;
 
     /// Knows one user, and counts the queries.
-    struct Known(Arc<AtomicU32>);
+    struct CountingNames(Arc<AtomicU32>);
 
-    impl NameService for Known {
+    impl NameService for CountingNames {
         fn name(&self, principal: Principal, id: u32) -> io::Result<Option<String>> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok((principal == Principal::User && id == 7).then(|| "alice".to_owned()))
@@ -144,7 +144,7 @@ mod tests {
 
     fn owners() -> (Owners, Arc<AtomicU32>) {
         let asked = Arc::new(AtomicU32::new(0));
-        (Owners::new("example.org".to_owned(), Box::new(Known(Arc::clone(&asked)))), asked)
+        (Owners::new("example.org".to_owned(), Box::new(CountingNames(Arc::clone(&asked)))), asked)
     }
 
     fn at(seconds: u64) -> Asking {

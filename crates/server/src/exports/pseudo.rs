@@ -18,7 +18,7 @@ use vfs::{
 
 /// A directory of the tree.
 #[derive(Debug)]
-struct Directory {
+struct PseudoDirectory {
     parent: u64,
     /// The names in it, with the numbers of their directories.
     children: BTreeMap<Vec<u8>, u64>,
@@ -29,7 +29,7 @@ struct Directory {
 /// The tree. A directory's number is a hash of its path, so that its handle survives restarts and reloads.
 #[derive(Debug)]
 pub(crate) struct PseudoTree {
-    directories: HashMap<u64, Directory>,
+    directories: HashMap<u64, PseudoDirectory>,
     /// Changes with the set of exports; it is the change attribute of the directories.
     generation: u64,
 }
@@ -37,7 +37,7 @@ pub(crate) struct PseudoTree {
 impl PseudoTree {
     /// Builds the tree that leads to `names`, which are absolute paths in the order of the export table.
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>) -> PseudoTree {
-        let root = Directory { parent: number(b""), children: BTreeMap::new(), export: None };
+        let root = PseudoDirectory { parent: number(b""), children: BTreeMap::new(), export: None };
         let mut tree = PseudoTree { directories: HashMap::from([(number(b""), root)]), generation: 0 };
         for (index, name) in names.enumerate() {
             tree.generation = SipHasher24::new_with_keys(tree.generation, 1).hash(name.as_bytes());
@@ -56,7 +56,7 @@ impl PseudoTree {
             self.directories.entry(here).and_modify(|directory| {
                 directory.children.insert(name.to_vec(), below);
             });
-            let new = || Directory { parent: here, children: BTreeMap::new(), export: None };
+            let new = || PseudoDirectory { parent: here, children: BTreeMap::new(), export: None };
             self.directories.entry(below).or_insert_with(new);
             here = below;
         }
@@ -70,7 +70,7 @@ impl PseudoTree {
 
     /// Whether `is_one` holds for an export at a directory or below it; it gets indices into the export table.
     pub(crate) fn any_below(&self, node: &Handle, mut is_one: impl FnMut(usize) -> bool) -> bool {
-        let mut waiting: Vec<&Directory> = self.directory(node).into_iter().collect();
+        let mut waiting: Vec<&PseudoDirectory> = self.directory(node).into_iter().collect();
         while let Some(directory) = waiting.pop() {
             if directory.export.is_some_and(&mut is_one) {
                 return true;
@@ -90,7 +90,7 @@ impl PseudoTree {
         Handle::from_u64(number(&path))
     }
 
-    fn directory(&self, node: &Handle) -> Result<&Directory> {
+    fn directory(&self, node: &Handle) -> Result<&PseudoDirectory> {
         let number = node.to_u64().ok_or(Error::BadHandle)?;
         self.directories.get(&number).ok_or(Error::Stale)
     }

@@ -3,13 +3,13 @@
 use proto::mount::{DumpReply, Mount};
 use xdr::{Encode, Encoder};
 
-use super::{Room, string_bytes};
+use super::{ReplyRoom, string_bytes};
 use crate::node::CallContext;
 
 pub(super) fn dump(cx: &CallContext<'_>, to: &mut Encoder<'_>) {
     let mounts = cx.server.mounts.all();
     let mounts: Vec<_> = mounts.into_iter().map(|(client, path)| (client.to_string(), path)).collect();
-    let mut room = Room::of_reply(cx);
+    let mut room = ReplyRoom::of_reply(cx);
     let all = mounts.iter().map(|(client, directory)| Mount { host_name: client.as_bytes(), directory });
     DumpReply { mounts: all.take_while(|mount| room.take(mount_bytes(mount))).collect() }.encode(to);
 }

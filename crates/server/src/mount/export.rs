@@ -3,14 +3,14 @@
 use proto::mount::{ExportNode, ExportReply, Group, MAX_GROUPS, MAX_PATH_BYTES};
 use xdr::{Encode, Encoder};
 
-use super::{Room, string_bytes};
+use super::{ReplyRoom, string_bytes};
 use crate::exports::{AccessRule, ClientPattern, Export};
 use crate::node::CallContext;
 
 pub(super) fn export(cx: &CallContext<'_>, to: &mut Encoder<'_>) {
     let listed: Vec<(&Export, Vec<String>)> =
         cx.exports.iter().filter(|export| is_listed(export)).map(|export| (export, groups(export))).collect();
-    let mut room = Room::of_reply(cx);
+    let mut room = ReplyRoom::of_reply(cx);
     let exports = listed.iter().map(node).take_while(|node| room.take(node_bytes(node))).collect();
     ExportReply { exports }.encode(to);
 }

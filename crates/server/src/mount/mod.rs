@@ -47,13 +47,13 @@ fn answerable(fault: Fault) -> Result<Fault, NoResults> {
 }
 
 /// The room left in the longest reply that this transport should carry; lists stop where it ends.
-struct Room {
+struct ReplyRoom {
     left_bytes: usize,
 }
 
-impl Room {
-    fn of_reply(cx: &CallContext<'_>) -> Room {
-        Room { left_bytes: transfer::max_bytes(cx) as usize }
+impl ReplyRoom {
+    fn of_reply(cx: &CallContext<'_>) -> ReplyRoom {
+        ReplyRoom { left_bytes: transfer::max_bytes(cx) as usize }
     }
 
     /// Takes room for `bytes`; false if there is not enough.

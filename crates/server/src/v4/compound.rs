@@ -33,7 +33,7 @@ const MAX_SCARCE_REPLY_BYTES: usize = 12 << 10;
 
 /// A current or saved file.
 #[derive(Debug, Clone)]
-pub(super) struct File {
+pub(super) struct CompoundFile {
     pub(super) exported: Arc<Exported>,
     pub(super) handle: Handle,
 }
@@ -50,10 +50,10 @@ pub(super) struct Foreign {
 
 /// The progress of a COMPOUND: the state that one operation passes to the next.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct CompoundState {
     pub(super) minor: MinorVersion,
-    pub(super) current: Option<File>,
-    pub(super) saved: Option<File>,
+    pub(super) current: Option<CompoundFile>,
+    pub(super) saved: Option<CompoundFile>,
     /// A handle of another server in place of the current or saved file, which is then empty.
     pub(super) foreign: Option<Foreign>,
     pub(super) current_stateid: Option<Stateid>,
@@ -73,7 +73,7 @@ pub(super) struct Progress {
 /// A COMPOUND in progress.
 pub(super) struct Compound<'c> {
     pub(super) cx: &'c CallContext<'c>,
-    pub(super) progress: Progress,
+    pub(super) progress: CompoundState,
     /// The start of the reply in the output.
     reply_mark: Mark,
 }
@@ -154,12 +154,12 @@ fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_mark: Mark)
     if head.operations > MAX_OPERATIONS {
         return Err(in_minor(Status::TooManyOps, minor));
     }
-    Ok(Compound { cx, progress: Progress::new(minor, head.operations), reply_mark })
+    Ok(Compound { cx, progress: CompoundState::new(minor, head.operations), reply_mark })
 }
 
-impl Progress {
-    fn new(minor: MinorVersion, count: u32) -> Progress {
-        Progress {
+impl CompoundState {
+    fn new(minor: MinorVersion, count: u32) -> CompoundState {
+        CompoundState {
             minor,
             current: None,
             saved: None,
@@ -345,7 +345,7 @@ impl<'c> Compound<'c> {
         self.node(self.progress.saved.as_ref())
     }
 
-    fn node<'n>(&'n self, file: Option<&'n File>) -> OpResult<Node<'n>> {
+    fn node<'n>(&'n self, file: Option<&'n CompoundFile>) -> OpResult<Node<'n>> {
         let file = file.ok_or_else(|| self.progress.foreign.map_or(Status::NoFileHandle, |foreign| foreign.status))?;
         Ok(self.cx.node_of(&file.exported, file.handle)?.for_requester(self.requester()))
     }
@@ -365,7 +365,7 @@ impl<'c> Compound<'c> {
             Fault::NotExported => Failure::Status(Status::Access),
             fault => fault.into(),
         })?;
-        self.progress.current = Some(File { exported: exported.clone(), handle });
+        self.progress.current = Some(CompoundFile { exported: exported.clone(), handle });
         self.progress.current_stateid = None;
         Ok(())
     }

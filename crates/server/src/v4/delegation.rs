@@ -45,7 +45,11 @@ pub(super) fn kind(claimed: DelegationType) -> OpResult<Option<DelegationKind>> 
 }
 
 /// The delegation in the reply. A refusal has a reason only if an NFSv4.1 client stated a wish.
-pub(super) fn told(compound: &Compound<'_>, share_access: u32, answer: &DelegationAnswer) -> Delegation<'static> {
+pub(super) fn open_delegation(
+    compound: &Compound<'_>,
+    share_access: u32,
+    answer: &DelegationAnswer,
+) -> Delegation<'static> {
     let wish = share_access & nfs4::WANT_DELEG_MASK;
     match *answer {
         DelegationAnswer::Granted { stateid, kind } => granted(outer(&stateid), kind),

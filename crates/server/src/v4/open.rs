@@ -76,7 +76,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
         change: target.change,
         flags: RESULT_LOCKTYPE_POSIX | if opened.confirm { nfs4::RESULT_CONFIRM } else { 0 },
         attributes_set: target.attributes_set,
-        delegation: delegation::told(compound, args.share_access, &opened.delegation),
+        delegation: delegation::open_delegation(compound, args.share_access, &opened.delegation),
     };
     ok.encode(&mut Encoder::new(&mut output.bytes));
     Ok(())

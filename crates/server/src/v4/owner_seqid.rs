@@ -26,15 +26,15 @@ pub(super) fn carry_out(
 ) -> OpResult<()> {
     let mut behind = from.clone();
     // Malformed arguments have no seqid; the operation itself returns BADXDR.
-    let Ok(Some(numbers)) = Numbers::decode(number, &mut behind) else {
+    let Ok(Some(numbers)) = OwnerSeqids::decode(number, &mut behind) else {
         return operations::carry_out(compound, number, from, output);
     };
     match numbers.begin(compound)? {
-        Begun::Repeated(kept) => {
+        SeqidStart::Repeated(kept) => {
             *from = behind;
             repeat(compound, &kept, output)
         }
-        Begun::Turns(turns) => {
+        SeqidStart::OwnerTurns(turns) => {
             let start = output.bytes.len();
             let outcome = operations::carry_out(compound, number, from, output);
             turns.finish(compound, &outcome, &output.bytes.as_slice()[start..]);
@@ -44,14 +44,14 @@ pub(super) fn carry_out(
 }
 
 /// The seqid of a request with its owner; a LOCK with a new lock owner has two.
-struct Numbers<'a> {
+struct OwnerSeqids<'a> {
     first: (SeqidOwner<'a>, u32),
     second: Option<(SeqidOwner<'a>, u32)>,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> OwnerSeqids<'a> {
     /// Decodes the arguments of an operation; `None` for one without a seqid.
-    fn decode(number: OpNumber, from: &mut Decoder<'a>) -> xdr::Result<Option<Numbers<'a>>> {
+    fn decode(number: OpNumber, from: &mut Decoder<'a>) -> xdr::Result<Option<OwnerSeqids<'a>>> {
         let by_stateid = |stateid, seqid| (SeqidOwner::Stateid(inner(stateid)), seqid);
         let first = match number {
             OpNumber::Open => {
@@ -75,55 +75,57 @@ impl<'a> Numbers<'a> {
                 let args = LockuArgs::decode(from)?;
                 by_stateid(&args.stateid, args.seqid)
             }
-            OpNumber::Lock => return Ok(Some(Numbers::of_lock(&LockArgs::decode(from)?.locker))),
+            OpNumber::Lock => return Ok(Some(OwnerSeqids::of_lock(&LockArgs::decode(from)?.locker))),
             _ => return Ok(None),
         };
-        Ok(Some(Numbers { first, second: None }))
+        Ok(Some(OwnerSeqids { first, second: None }))
     }
 
     /// The first LOCK of a lock owner also counts for the open owner (RFC 7530 §16.10.4).
-    fn of_lock(locker: &Locker<'a>) -> Numbers<'a> {
+    fn of_lock(locker: &Locker<'a>) -> OwnerSeqids<'a> {
         match locker {
             Locker::Existing { lock_stateid, lock_seqid } => {
-                Numbers { first: (SeqidOwner::Stateid(inner(lock_stateid)), *lock_seqid), second: None }
+                OwnerSeqids { first: (SeqidOwner::Stateid(inner(lock_stateid)), *lock_seqid), second: None }
             }
             Locker::New { open_seqid, open_stateid, lock_seqid, owner } => {
                 let locker = SeqidOwner::LockOwner { client: ClientId(owner.client.0), name: owner.owner };
                 let first = (SeqidOwner::Stateid(inner(open_stateid)), *open_seqid);
-                Numbers { first, second: Some((locker, *lock_seqid)) }
+                OwnerSeqids { first, second: Some((locker, *lock_seqid)) }
             }
         }
     }
 
-    fn begin(&self, compound: &Compound<'_>) -> OpResult<Begun> {
+    fn begin(&self, compound: &Compound<'_>) -> OpResult<SeqidStart> {
         let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
         let first = match state.seqid_begin(now, self.first.0, self.first.1)? {
-            SeqidTurn::Replay(kept) => return Ok(Begun::Repeated(kept)),
+            SeqidTurn::Replay(kept) => return Ok(SeqidStart::Repeated(kept)),
             SeqidTurn::Execute(turn) => turn,
         };
-        let Some((owner, seqid)) = self.second else { return Ok(Begun::Turns(Turns { first, second: None })) };
+        let Some((owner, seqid)) = self.second else {
+            return Ok(SeqidStart::OwnerTurns(OwnerTurns { first, second: None }));
+        };
         match state.seqid_begin(now, owner, seqid)? {
-            SeqidTurn::Execute(second) => Ok(Begun::Turns(Turns { first, second: Some(second) })),
+            SeqidTurn::Execute(second) => Ok(SeqidStart::OwnerTurns(OwnerTurns { first, second: Some(second) })),
             // The open owner's request is new, so the lock owner's cannot be a retransmission.
             SeqidTurn::Replay(_) => Err(Status::BadSeqid.into()),
         }
     }
 }
 
-enum Begun {
+enum SeqidStart {
     /// The request ran before; this was kept of it.
     Repeated(Box<[u8]>),
     /// The request is next in order.
-    Turns(Turns),
+    OwnerTurns(OwnerTurns),
 }
 
 /// The turns of a request.
-struct Turns {
+struct OwnerTurns {
     first: OwnerTurn,
     second: Option<OwnerTurn>,
 }
 
-impl Turns {
+impl OwnerTurns {
     /// Ends the turns. A deferred request counts as not sent: it runs again with the same seqid.
     fn finish(self, compound: &Compound<'_>, outcome: &OpResult<()>, results: &[u8]) {
         let (status, body) = match outcome {

@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::compound::Progress;
+use super::compound::CompoundState;
 
 /// A paused COMPOUND.
 #[derive(Debug)]
 pub(super) struct Paused {
-    pub(super) progress: Progress,
+    pub(super) progress: CompoundState,
     /// The number of argument bytes already read.
     pub(super) read: usize,
     /// The results so far.

@@ -61,7 +61,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadPlusArgs, output: &mut
     let range = args.offset..args.offset.saturating_add(count).min(size_bytes).max(args.offset);
     let extents = if mode == ReadPlusMode::Data { vec![] } else { extents(&node, &open, &range)? };
     let mark = output.mark();
-    let mut reply = Reply { node, open, finds_zeros: mode == ReadPlusMode::Zeros, segments: 0, output };
+    let mut reply = SegmentWriter { node, open, finds_zeros: mode == ReadPlusMode::Zeros, segments: 0, output };
     let holds = match extents.is_empty() {
         true => reply.put(&[Extent::Data(range.clone())], range.start)?,
         false => reply.put(&extents, range.start)? && reply.holds(&extents)?,
@@ -115,7 +115,7 @@ fn push_data(extents: &mut Vec<Extent>, range: Range<u64>) {
 }
 
 /// A reply in progress.
-struct Reply<'r> {
+struct SegmentWriter<'r> {
     node: Node<'r>,
     open: Readable,
     finds_zeros: bool,
@@ -123,7 +123,7 @@ struct Reply<'r> {
     output: &'r mut Output,
 }
 
-impl Reply<'_> {
+impl SegmentWriter<'_> {
     /// Appends all extents from `start` on; returns whether each was complete.
     fn put(&mut self, extents: &[Extent], start: u64) -> OpResult<bool> {
         let head = self.output.bytes.len();
@@ -180,7 +180,7 @@ impl Reply<'_> {
         while at < bytes.len() {
             let run = match self.segments < MAX_SEGMENTS_WITH_ZEROS {
                 true => first_run(start + at as u64, &bytes[at..]),
-                false => Run { is_zeros: false, length: bytes.len() - at },
+                false => ByteRun { is_zeros: false, length: bytes.len() - at },
             };
             let (from, part) = (start + at as u64, &bytes[at..at + run.length]);
             if run.is_zeros {
@@ -210,20 +210,20 @@ impl Reply<'_> {
 }
 
 /// Blocks that are all zeros, or none of which is.
-struct Run {
+struct ByteRun {
     is_zeros: bool,
     length: usize,
 }
 
 /// The first run of `bytes`, which are not empty and begin at `offset` in the file. Blocks are aligned in the file;
 /// only whole ones count as zeros.
-fn first_run(offset: u64, bytes: &[u8]) -> Run {
+fn first_run(offset: u64, bytes: &[u8]) -> ByteRun {
     let block = ZERO_BLOCK_BYTES as usize;
     let first = (block - (offset % ZERO_BLOCK_BYTES) as usize).min(bytes.len());
     let is_zeros = |part: &[u8]| part.len() == block && part.iter().all(|&byte| byte == 0);
     let kind = is_zeros(&bytes[..first]);
     let rest = bytes[first..].chunks(block).take_while(|part| is_zeros(part) == kind);
-    Run { is_zeros: kind, length: first + rest.map(<[u8]>::len).sum::<usize>() }
+    ByteRun { is_zeros: kind, length: first + rest.map(<[u8]>::len).sum::<usize>() }
 }
 
 #[cfg(test)]

@@ -37,7 +37,8 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut 
     dir.require(&attributes, Access::READ)?;
     let after = check_cookie(&dir, args)?;
     let max_bytes = args.max_count.min(transfer::max_reply_bytes(compound.cx)) as usize;
-    Page { compound, dir: &dir, args, detail: detail(compound, &dir, args.request), max_bytes }.list(after, output)
+    ListingPage { compound, dir: &dir, args, detail: detail(compound, &dir, args.request), max_bytes }
+        .list(after, output)
 }
 
 /// Fetches files' attributes only if the client requests more than a listing has; Linux requests less while no program
@@ -63,7 +64,7 @@ fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> OpResult<u64> {
 const OF_LISTING: Bitmap = Attribute::set(&[Attribute::Type, Attribute::RdattrError, Attribute::MountedOnFileId]);
 
 /// The part of a listing in one reply.
-struct Page<'p> {
+struct ListingPage<'p> {
     compound: &'p Compound<'p>,
     dir: &'p Node<'p>,
     args: &'p ReaddirArgs,
@@ -71,7 +72,7 @@ struct Page<'p> {
     max_bytes: usize,
 }
 
-impl Page<'_> {
+impl ListingPage<'_> {
     fn list(&self, after: u64, output: &mut Output) -> OpResult<()> {
         let to = &mut Encoder::new(&mut output.bytes);
         let start = to.len();

@@ -17,7 +17,7 @@ use xdr::{Encode, Encoder};
 
 use buffer::Buffer;
 
-use super::compound::{Compound, File};
+use super::compound::{Compound, CompoundFile};
 use super::failure::{Failure, OpResult};
 use crate::exports::ExportTable;
 use crate::node::Node;
@@ -74,6 +74,6 @@ fn identity(compound: &Compound<'_>, number: OpNumber, args: &impl Encode) -> Op
     Some(bytes)
 }
 
-fn wire(file: &File) -> crate::handle::WireHandle {
+fn wire(file: &CompoundFile) -> crate::handle::WireHandle {
     ExportTable::wire_handle(&file.exported, &file.handle)
 }

@@ -20,14 +20,14 @@ impl Server {
         let file = to.open_for_write(Door::V41(job.what.asker.client))?;
         let mut remote = job.remote.lock().unwrap_or_else(PoisonError::into_inner);
         if remote.is_none() {
-            *remote = Some(self.copies.remote_files().ok_or(Status::OffloadDenied)?.open(name).map_err(told)?);
+            *remote = Some(self.copies.remote_files().ok_or(Status::OffloadDenied)?.open(name).map_err(status_of)?);
         }
         let remote = remote.as_mut().ok_or(Status::ServerFault)?;
         let end = job.copied_bytes().saturating_add(TURN_BYTES);
         for _ in 0..MAX_FETCHES {
             let rest = job.rest();
             let count = u32::try_from(rest.length_bytes).unwrap_or(FETCH_BYTES).min(FETCH_BYTES);
-            let bytes = if count == 0 { Vec::new() } else { remote.read(rest.from_bytes, count).map_err(told)? };
+            let bytes = if count == 0 { Vec::new() } else { remote.read(rest.from_bytes, count).map_err(status_of)? };
             if bytes.is_empty() {
                 return Ok(CopyTurn::Done);
             }
@@ -55,7 +55,7 @@ fn write(job: &CopyJob, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64,
 }
 
 /// The status for the client (RFC 7862 §11.1.2).
-fn told(error: RemoteError) -> Status {
+fn status_of(error: RemoteError) -> Status {
     match error {
         RemoteError::Unreachable => Status::PartnerNotSupp,
         RemoteError::Refused => Status::PartnerNoAuth,
