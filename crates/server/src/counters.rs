@@ -55,7 +55,7 @@ pub struct ProcedureCount {
 
 /// Counted events other than calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum CountedEvent {
     /// A call was rejected on the RPC level.
     Rejected,
     /// A message was not a call.
@@ -88,46 +88,46 @@ impl Counters {
         }
     }
 
-    pub(crate) fn count(&self, worker: usize, event: Event) {
+    pub(crate) fn count(&self, worker: usize, event: CountedEvent) {
         self.count_many(worker, event, 1);
     }
 
-    pub(crate) fn count_many(&self, worker: usize, event: Event, count: u64) {
+    pub(crate) fn count_many(&self, worker: usize, event: CountedEvent, count: u64) {
         self.worker(worker).event(event).fetch_add(count, Ordering::Relaxed);
     }
 
-    fn sum(&self, event: Event) -> u64 {
+    fn sum(&self, event: CountedEvent) -> u64 {
         self.workers.iter().map(|worker| worker.event(event).load(Ordering::Relaxed)).sum()
     }
 
     /// Calls rejected on the RPC level: unknown programs, versions and procedures, malformed arguments and credentials.
     pub fn rejected(&self) -> u64 {
-        self.sum(Event::Rejected)
+        self.sum(CountedEvent::Rejected)
     }
 
     /// Messages that were not calls.
     pub fn not_calls(&self) -> u64 {
-        self.sum(Event::NotACall)
+        self.sum(CountedEvent::NotACall)
     }
 
     /// Calls answered from the replay cache.
     pub fn replayed(&self) -> u64 {
-        self.sum(Event::Replayed)
+        self.sum(CountedEvent::Replayed)
     }
 
     /// Calls dropped because their original was being processed.
     pub fn dropped(&self) -> u64 {
-        self.sum(Event::Dropped)
+        self.sum(CountedEvent::Dropped)
     }
 
     /// Calls deferred to a thread that may block.
     pub fn deferred(&self) -> u64 {
-        self.sum(Event::Deferred)
+        self.sum(CountedEvent::Deferred)
     }
 
     /// WRITEs merged with the one before them, which cost no system call of their own.
     pub fn gathered(&self) -> u64 {
-        self.sum(Event::Gathered)
+        self.sum(CountedEvent::Gathered)
     }
 
     /// The procedures that were called, with their counts.
@@ -150,14 +150,14 @@ impl Counters {
 }
 
 impl WorkerCounters {
-    fn event(&self, event: Event) -> &AtomicU64 {
+    fn event(&self, event: CountedEvent) -> &AtomicU64 {
         match event {
-            Event::Rejected => &self.rejected,
-            Event::NotACall => &self.not_calls,
-            Event::Replayed => &self.replayed,
-            Event::Dropped => &self.dropped,
-            Event::Deferred => &self.deferred,
-            Event::Gathered => &self.gathered,
+            CountedEvent::Rejected => &self.rejected,
+            CountedEvent::NotACall => &self.not_calls,
+            CountedEvent::Replayed => &self.replayed,
+            CountedEvent::Dropped => &self.dropped,
+            CountedEvent::Deferred => &self.deferred,
+            CountedEvent::Gathered => &self.gathered,
         }
     }
 }

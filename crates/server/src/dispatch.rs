@@ -7,7 +7,7 @@ use proto::Operation;
 use rpc::{Call, CallError, Rejection, Reply, Xid};
 use xdr::Encoder;
 
-use crate::counters::Event;
+use crate::counters::CountedEvent;
 use crate::fault::NoResults;
 use crate::identity::Identity;
 use crate::node::CallContext;
@@ -80,20 +80,20 @@ pub(crate) fn answer(server: &Server, request: &Request<'_>, output: &mut Output
     match Call::parse(request.message) {
         Ok(call) => answer_call(server, request, &call, output),
         Err(CallError::WrongVersion { xid, .. }) => {
-            server.counters.count(request.worker, Event::Rejected);
+            server.counters.count(request.worker, CountedEvent::Rejected);
             Reply::encode_wrong_version(xid, &mut Encoder::new(&mut output.bytes));
             Answer::Reply
         }
         Err(CallError::Broken { xid, .. }) => reject(server, request, xid, Rejection::GarbageArguments, output),
         Err(error @ CallError::NotACall(_)) => {
-            server.counters.count(request.worker, Event::NotACall);
+            server.counters.count(request.worker, CountedEvent::NotACall);
             Answer::NotACall(error)
         }
     }
 }
 
 fn reject(server: &Server, request: &Request<'_>, xid: Xid, why: Rejection, output: &mut Output) -> Answer {
-    server.counters.count(request.worker, Event::Rejected);
+    server.counters.count(request.worker, CountedEvent::Rejected);
     tracing::debug!(client = %request.peer.address, %xid, %why, "call rejected");
     Reply::encode_rejection(xid, why, &mut Encoder::new(&mut output.bytes));
     Answer::Reply
@@ -125,17 +125,17 @@ fn answer_once(
 ) -> Answer {
     let (key, connection) = (replay.key(&request.peer, call.xid.0, request.message), connection(request));
     let Some(seen) = look_up((server, replay), &key, connection, request) else {
-        server.counters.count(request.worker, Event::Deferred);
+        server.counters.count(request.worker, CountedEvent::Deferred);
         return Answer::WouldBlock(0);
     };
     let happened = match seen {
         CallState::New(happened) => happened,
         CallState::InProgress | CallState::Elsewhere { .. } => {
-            server.counters.count(request.worker, Event::Dropped);
+            server.counters.count(request.worker, CountedEvent::Dropped);
             return Answer::Silent;
         }
         CallState::Answered(reply) => {
-            server.counters.count(request.worker, Event::Replayed);
+            server.counters.count(request.worker, CountedEvent::Replayed);
             output.bytes.put(&reply);
             return Answer::Reply;
         }
@@ -198,7 +198,7 @@ fn carry_out(
     output.rewind(&mark);
     match stop {
         NoResults::Defer => {
-            server.counters.count(request.worker, Event::Deferred);
+            server.counters.count(request.worker, CountedEvent::Deferred);
             Answer::WouldBlock(context.waits_for.get())
         }
         NoResults::Garbage(error) => {
@@ -207,7 +207,7 @@ fn carry_out(
         }
         NoResults::NoProcedure => reject(server, request, call.xid, Rejection::ProcedureUnavailable, output),
         NoResults::Silent => {
-            server.counters.count(request.worker, Event::Rejected);
+            server.counters.count(request.worker, CountedEvent::Rejected);
             Answer::Silent
         }
     }

@@ -52,7 +52,8 @@ pub use callout::{Destination, Transmit};
 pub use connections::{Connections, Delivery};
 pub use counters::{Counters, ProcedureCount};
 pub use exports::{
-    AccessRule, Claim, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,
+    AccessRule, ClientPattern, ClientPatternError, Export, ExportOptions, ExportRules, ExportTable, ExportTableError,
+    Squash,
 };
 pub use handle::HandleKey;
 pub use nlm::lock_host;

@@ -6,7 +6,7 @@ use buffer::Output;
 use rpc::{Call, Reply};
 use xdr::Encoder;
 
-use crate::counters::Event;
+use crate::counters::CountedEvent;
 use crate::fault::Fault;
 use crate::identity::Identity;
 use crate::node::CallContext;
@@ -76,11 +76,11 @@ impl Server {
                 for _ in 0..gathered.count {
                     self.counters.count_call(request.worker, &call.procedure);
                 }
-                self.counters.count_many(request.worker, Event::Gathered, gathered.count as u64 - 1);
+                self.counters.count_many(request.worker, CountedEvent::Gathered, gathered.count as u64 - 1);
                 RunAnswer::Written(Box::new(WrittenRun(gathered)))
             }
             Err(Fault::Defer) => {
-                self.counters.count_many(request.worker, Event::Deferred, run.len() as u64);
+                self.counters.count_many(request.worker, CountedEvent::Deferred, run.len() as u64);
                 RunAnswer::WouldBlock(context.waits_for.get())
             }
             Err(_) => RunAnswer::OneByOne,

@@ -8,7 +8,7 @@ use daemon::Options;
 use fs_fault::Rules;
 use fs_host::{Examined, HostFs};
 use rustix::fs::{Access, access};
-use server::Claim;
+use server::ExportRules;
 
 use super::backends::BackendOptions;
 use super::offer::{Offer, Offers};
@@ -85,10 +85,12 @@ fn look_at(spec: &ExportSpec, backends: &BackendOptions) -> Result<Look, ExportE
 /// Exports of one directory that contradict each other.
 fn conflicts(specs: &[ExportSpec], looks: &[Option<Look>]) -> Vec<Failure> {
     let claims = specs.iter().zip(looks).filter_map(|(spec, look)| match look {
-        Some(Look::Dir(examined)) => Some(Claim { name: &spec.name, rules: &spec.rules, origin: examined.origin }),
+        Some(Look::Dir(examined)) => {
+            Some(ExportRules { name: &spec.name, rules: &spec.rules, origin: examined.origin })
+        }
         _ => None,
     });
-    Claim::conflicts(claims).into_iter().map(|conflict| Failure::Reload(conflict.into())).collect()
+    ExportRules::conflicts(claims).into_iter().map(|conflict| Failure::Reload(conflict.into())).collect()
 }
 
 /// How handles identify files.

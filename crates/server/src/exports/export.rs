@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vfs::FileSystem;
 
-use super::{Claim, ClientPattern, ExportOptions};
+use super::{ClientPattern, ExportOptions, ExportRules};
 
 /// Some clients and their export options.
 #[derive(Debug, Clone)]
@@ -54,9 +54,9 @@ impl Export {
     }
 
     /// The claim of this export, if other exports may show the same directory.
-    pub(crate) fn claim(&self) -> Option<Claim<'_>> {
+    pub(crate) fn claim(&self) -> Option<ExportRules<'_>> {
         let origin = self.file_system.origin()?;
-        Some(Claim { name: &self.name, rules: &self.rules, origin })
+        Some(ExportRules { name: &self.name, rules: &self.rules, origin })
     }
 
     /// The bytes that identify this export, stable across restarts.

@@ -6,7 +6,7 @@ use state::FileKey;
 use vfs::{FileSystem, Handle, Origin};
 
 use super::pseudo::PseudoTree;
-use super::{AccessRule, Claim, ClientPattern, Export, ExportOptions, Squash};
+use super::{AccessRule, ClientPattern, Export, ExportOptions, ExportRules, Squash};
 use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 
 /// All exports at one time. A reload builds a new table; requests under way keep the one they began with.
@@ -92,7 +92,7 @@ impl ExportTable {
     /// # Errors
     /// When two exports cannot be distinguished, or conflict about one directory.
     pub fn new(exports: Vec<Export>, key: HandleKey) -> Result<ExportTable, ExportTableError> {
-        if let Some(conflict) = Claim::conflicts(exports.iter().filter_map(Export::claim)).into_iter().next() {
+        if let Some(conflict) = ExportRules::conflicts(exports.iter().filter_map(Export::claim)).into_iter().next() {
             return Err(conflict);
         }
         let tree = Arc::new(PseudoTree::new(exports.iter().map(|export| export.name.as_str())));

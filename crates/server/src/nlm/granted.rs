@@ -9,8 +9,8 @@ use proto::nlm::{self, GrantedMsg, NetObj, Range, Res, Status, TestArgs, V1, V3,
 use state::{NlmGranted, NlmLock};
 use xdr::{Decode, Decoder};
 
+use super::lock_request::owner_parts;
 use super::waits::{Due, Wait, WaitId};
-use super::wanted::owner_parts;
 use crate::callout::CalloutResult;
 use crate::node::CallContext;
 use crate::remote::RemoteCallout;
@@ -74,7 +74,7 @@ fn call_version<V: Version>(server: &Server, id: WaitId, wait: &Wait, now: Durat
 /// The lock as the client requested it.
 fn range<V: Version>(wait: &Wait) -> Range<'_, V::Offset> {
     let (svid, owner) = owner_parts(&wait.owner);
-    let (offset, length) = super::wanted::offset_and_length::<V>(wait.range);
+    let (offset, length) = super::lock_request::offset_and_length::<V>(wait.range);
     Range { caller_name: wait.host.name(), file: NetObj(&wait.handle), owner: NetObj(owner), svid, offset, length }
 }
 

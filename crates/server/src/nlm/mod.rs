@@ -12,6 +12,7 @@ mod free_all;
 mod granted;
 mod host;
 mod lock;
+mod lock_request;
 mod messages;
 mod refusal;
 mod share;
@@ -19,7 +20,6 @@ mod test;
 mod unlock;
 mod unshare;
 mod waits;
-mod wanted;
 
 use buffer::Output;
 use proto::nlm::{

@@ -4,8 +4,8 @@ use proto::nlm::{ShareAccess as Does, ShareArgs, ShareMode, Status, Version};
 use state::{NlmShareArgs, ShareAccess, ShareDeny};
 
 use super::file::{Purpose, lockable};
+use super::lock_request::{host, owner};
 use super::refusal::NlmResult;
-use super::wanted::{host, owner};
 use crate::node::CallContext;
 
 pub(super) fn share<V: Version>(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> NlmResult {

@@ -3,8 +3,8 @@
 use proto::nlm::{ShareArgs, Status, Version};
 
 use super::file::locked;
+use super::lock_request::{host, owner};
 use super::refusal::NlmResult;
-use super::wanted::{host, owner};
 use crate::node::CallContext;
 
 pub(super) fn unshare<V: Version>(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> NlmResult {

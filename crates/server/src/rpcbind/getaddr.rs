@@ -4,7 +4,7 @@ use proto::rpcbind::portmap::Mapping;
 use proto::rpcbind::{Rpcb, Uaddr, UniversalAddress};
 use xdr::{Encode, Encoder};
 
-use super::registry::{Wanted, transport_of};
+use super::registry::{ServiceQuery, transport_of};
 use super::set;
 use crate::node::CallContext;
 use crate::request::Transport;
@@ -13,7 +13,7 @@ use crate::request::Transport;
 pub(super) fn getport(cx: &CallContext<'_>, mapping: &Mapping) -> u32 {
     let Some(transport) = set::transport(mapping.protocol) else { return 0 };
     let (program, version) = (mapping.program, mapping.version);
-    let wanted = Wanted { program, version, any_version: true, transport, is_ipv6: false };
+    let wanted = ServiceQuery { program, version, any_version: true, transport, is_ipv6: false };
     let found = cx.server.registry.find(&wanted, &cx.request.peer);
     found.map_or(0, |service| u32::from(service.address.port()))
 }
@@ -31,7 +31,7 @@ pub(super) fn getversaddr(cx: &CallContext<'_>, args: &Rpcb<'_>, to: &mut Encode
 fn find(cx: &CallContext<'_>, args: &Rpcb<'_>, any_version: bool, to: &mut Encoder<'_>) {
     let peer = &cx.request.peer;
     let (transport, is_ipv6) = transport(cx, args);
-    let wanted = Wanted { program: args.program, version: args.version, any_version, transport, is_ipv6 };
+    let wanted = ServiceQuery { program: args.program, version: args.version, any_version, transport, is_ipv6 };
     let found = cx.server.registry.find(&wanted, peer);
     let text = found.map(|service| UniversalAddress(service.address_for(peer)).to_string()).unwrap_or_default();
     Uaddr { text: text.as_bytes() }.encode(to);

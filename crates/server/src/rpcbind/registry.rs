@@ -76,7 +76,7 @@ impl Registry {
     }
 
     /// The best match for `wanted`: its own version first, then the address that `peer` used.
-    pub(super) fn find(&self, wanted: &Wanted, peer: &Peer) -> Option<Service> {
+    pub(super) fn find(&self, wanted: &ServiceQuery, peer: &Peer) -> Option<Service> {
         let services = self.lock();
         let suitable = services.iter().filter(|service| wanted.admits(service));
         let best = suitable.max_by_key(|service| {
@@ -114,7 +114,7 @@ impl Registry {
 
 /// The service to look for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct ServiceQuery {
     pub(super) program: u32,
     pub(super) version: u32,
     /// Whether other versions are accepted.
@@ -123,7 +123,7 @@ pub(super) struct Wanted {
     pub(super) is_ipv6: bool,
 }
 
-impl Wanted {
+impl ServiceQuery {
     fn admits(&self, service: &Service) -> bool {
         service.program == self.program
             && (self.any_version || service.version == self.version)

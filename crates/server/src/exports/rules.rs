@@ -6,7 +6,7 @@ use super::{AccessRule, ExportTableError};
 
 /// The access rules of an export, which must agree with those of all other exports of the same directory.
 #[derive(Debug, Clone, Copy)]
-pub struct Claim<'e> {
+pub struct ExportRules<'e> {
     /// The export's name.
     pub name: &'e str,
     /// Its clients and their options.
@@ -15,11 +15,11 @@ pub struct Claim<'e> {
     pub origin: Origin,
 }
 
-impl Claim<'_> {
+impl ExportRules<'_> {
     /// Every claim that conflicts with an earlier one to the same directory, by whatever path. Otherwise a client could
     /// choose the export with the most generous rules.
-    pub fn conflicts<'e>(claims: impl IntoIterator<Item = Claim<'e>>) -> Vec<ExportTableError> {
-        let mut first: HashMap<(u64, u64), Claim<'e>> = HashMap::new();
+    pub fn conflicts<'e>(claims: impl IntoIterator<Item = ExportRules<'e>>) -> Vec<ExportTableError> {
+        let mut first: HashMap<(u64, u64), ExportRules<'e>> = HashMap::new();
         let mut conflicts = Vec::new();
         for claim in claims {
             let earlier = first.entry((claim.origin.device, claim.origin.fileid)).or_insert(claim);
