@@ -43,13 +43,13 @@ pub(crate) enum Kind {
 
 const KINDS: usize = Kind::NlmShare as usize + 1;
 
-type Counts = [AtomicUsize; KINDS];
+type Usage = [AtomicUsize; KINDS];
 
 /// The limits and current use of all resources.
 #[derive(Debug)]
 pub(crate) struct Pool {
     limits: [usize; KINDS],
-    held: Counts,
+    held: Usage,
     /// Whether only reclaims are granted.
     is_reclaiming: AtomicBool,
     accounts: Mutex<HashMap<Origin, Weak<Account>>>,
@@ -60,7 +60,7 @@ pub(crate) struct Pool {
 pub(crate) struct Account {
     pool: Arc<Pool>,
     pub origin: Origin,
-    held: Counts,
+    held: Usage,
 }
 
 /// One resource that an origin holds until this is dropped.
@@ -91,7 +91,7 @@ impl Pool {
         };
         Arc::new(Pool {
             limits: [Open, Owner, LockState, Lock, Delegation, Wait, NlmHost, NlmShare].map(limit_of),
-            held: Counts::default(),
+            held: Usage::default(),
             is_reclaiming: AtomicBool::new(is_reclaiming),
             accounts: Mutex::default(),
         })
@@ -103,7 +103,7 @@ impl Pool {
         if let Some(account) = accounts.get(&origin).and_then(Weak::upgrade) {
             return account;
         }
-        let account = Arc::new(Account { pool: Arc::clone(self), origin, held: Counts::default() });
+        let account = Arc::new(Account { pool: Arc::clone(self), origin, held: Usage::default() });
         accounts.insert(origin, Arc::downgrade(&account));
         account
     }

@@ -61,11 +61,11 @@ pub(crate) struct V40 {
     pub callback: Option<Callback40>,
     pub callback_up: bool,
     /// A change of the callback that is not yet confirmed (RFC 7530 §16.33.5).
-    pub pending: Option<Pending>,
+    pub pending: Option<UnconfirmedCallback>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub(crate) struct UnconfirmedCallback {
     pub confirm: [u8; 8],
     pub callback: Option<Callback40>,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::{Callback40, Client, Pending, Protocol, Revoked, V40};
+use crate::client::{Callback40, Client, Protocol, Revoked, UnconfirmedCallback, V40};
 use crate::core::Core;
 use crate::lease::Lease;
 use crate::limits::NAME_MAX_BYTES;
@@ -83,7 +83,7 @@ impl Core {
                 // The same client, perhaps with a new callback path: it keeps its ID and its state.
                 let confirm = self.new_confirm();
                 if let Protocol::V40(v40) = &mut self.client_mut(id)?.protocol {
-                    v40.pending = Some(Pending { confirm, callback: args.callback.clone() });
+                    v40.pending = Some(UnconfirmedCallback { confirm, callback: args.callback.clone() });
                 }
                 self.drop_unconfirmed40(names.unconfirmed);
                 return Ok((id, confirm));

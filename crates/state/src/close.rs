@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::core::Core;
-use crate::file::Held;
+use crate::file::HeldState;
 use crate::ids::StateKey;
 use crate::stateid_table::Standing;
 use crate::{Door, FileKey, ShareAccess, ShareDeny, State, StateError, Stateid};
@@ -15,7 +15,7 @@ impl State {
     /// [`StateError::BadStateid`] for an open that needs no confirmation, `OldStateid`, `StaleStateid`, `Expired`.
     pub fn open_confirm(&self, now: Duration, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (Door::V40, stateid), file, Held::check_unconfirmed)?;
+        let key = core.find(now, (Door::V40, stateid), file, HeldState::check_unconfirmed)?;
         let held = core.states.get_mut(&key).ok_or(StateError::BadStateid)?;
         held.standing = Standing::Valid;
         let owner = held.owner;
@@ -38,8 +38,8 @@ impl State {
     ) -> Result<Stateid, StateError> {
         let (door, stateid, file) = open;
         let mut core = self.core();
-        let key = core.find(now, (door, stateid), file, Held::check_open)?;
-        let open = core.states.get_mut(&key).and_then(Held::open_mut).ok_or(StateError::BadStateid)?;
+        let key = core.find(now, (door, stateid), file, HeldState::check_open)?;
+        let open = core.states.get_mut(&key).and_then(HeldState::open_mut).ok_or(StateError::BadStateid)?;
         if !open.seen.reaches(access, deny) {
             return Err(StateError::Inval);
         }
@@ -56,7 +56,7 @@ impl State {
     /// As [`State::close`].
     pub fn close_some(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<bool, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (door, stateid), file, Held::check_closable)?;
+        let key = core.find(now, (door, stateid), file, HeldState::check_closable)?;
         Ok(core.close_some(now, key))
     }
 
@@ -66,7 +66,7 @@ impl State {
     /// Errors of the stateid.
     pub fn close(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (door, stateid), file, Held::check_closable)?;
+        let key = core.find(now, (door, stateid), file, HeldState::check_closable)?;
         core.goes_on(now, key.client());
         match door {
             Door::V40 => Ok(core.close40(now, key)),
@@ -83,7 +83,7 @@ impl Core {
     /// are more.
     fn close_some(&mut self, now: Duration, key: StateKey) -> bool {
         let has_locks =
-            |core: &Core| core.states.get(&key).and_then(Held::open).is_some_and(|open| !open.locks.is_empty());
+            |core: &Core| core.states.get(&key).and_then(HeldState::open).is_some_and(|open| !open.locks.is_empty());
         let locks = self.states.get(&key).and_then(|held| self.locks_of(&held.file));
         let mut steps = self.limits().steps;
         if locks.is_none_or(|locks| locks.held.len().max(locks.states.len()) <= steps) {

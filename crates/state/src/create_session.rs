@@ -7,7 +7,7 @@ use crate::back_channel::BackSlots;
 use crate::client::Client;
 use crate::core::Core;
 use crate::limits::{MIN_OPERATIONS, MIN_REQUEST_BYTES, MIN_RESPONSE_BYTES};
-use crate::session::{ChannelAttributes, Direction, Inner, Session};
+use crate::session::{ChannelAttributes, Direction, Session, SessionState};
 use crate::sync::lock;
 use crate::{CallbackSecurity, ClientId, Limits, Origin, Principal, SessionId, State, StateError, StatusFlags};
 
@@ -164,7 +164,7 @@ impl Core {
         let (lease, owner) = (Arc::clone(&client.lease), (Arc::clone(&client.name), client.verifier));
         self.last_session += 1;
         let direction = if args.back_channel { Direction::Both } else { Direction::Fore };
-        let inner = Inner {
+        let inner = SessionState {
             slots: (0..fore.max_requests).map(|_| Default::default()).collect(),
             target: fore.max_requests,
             flags: if args.back_channel { 0 } else { StatusFlags::CB_PATH_DOWN_SESSION },

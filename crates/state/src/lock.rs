@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use crate::account::{Charge, Kind};
 use crate::core::Core;
-use crate::file::{Body, Held, LockState};
+use crate::file::{Body, HeldState, LockState};
 use crate::ids::StateKey;
 use crate::lock_set::{HeldLock, HostRange};
 use crate::owner::{OwnerId, OwnerKind};
 use crate::stateid_table::Standing;
-use crate::waiter::{WaitFor, Wanted};
+use crate::waiter::{RequestedLock, WaitFor};
 use crate::{ByteRange, ClientId, Conflict, Door, FileKey, State, StateError, Stateid};
 
 /// The lock owner of a LOCK (`locker4`).
@@ -71,7 +71,7 @@ impl State {
         let mut core = self.core();
         let key = match args.locker {
             Locker::New { open, owner } => core.new_locker(now, args, (open, owner))?,
-            Locker::Existing(stateid) => core.find(now, (args.door, stateid), &args.file, Held::check_lock)?,
+            Locker::Existing(stateid) => core.find(now, (args.door, stateid), &args.file, HeldState::check_lock)?,
         };
         let locked = core.lock(now, args, key);
         if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
@@ -91,7 +91,7 @@ impl State {
         core.check_grace(now, args.client, false)?;
         // An unknown owner conflicts with every lock.
         let owner = core.owners.find(OwnerKind::Lock, args.client.number(), args.owner).unwrap_or(OwnerId::NOBODY);
-        let wanted = Wanted { owner, range: args.range, exclusive: args.exclusive };
+        let wanted = RequestedLock { owner, range: args.range, exclusive: args.exclusive };
         core.test_lock(now, &args.file, wanted)
     }
 
@@ -107,7 +107,7 @@ impl State {
         range: ByteRange,
     ) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, lock, file, Held::check_lock)?;
+        let key = core.find(now, lock, file, HeldState::check_lock)?;
         core.goes_on(now, key.client());
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         core.check_room_without(file, (owner, range))?;
@@ -131,7 +131,7 @@ impl State {
         range: ByteRange,
     ) -> Result<bool, StateError> {
         let mut core = self.core();
-        let key = core.find(now, lock, file, Held::check_lock)?;
+        let key = core.find(now, lock, file, HeldState::check_lock)?;
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         Ok(core.release_some(now, file, (owner, range)))
     }
@@ -167,7 +167,7 @@ impl Core {
         args: &LockArgs<'_>,
         (open, name): (&Stateid, &[u8]),
     ) -> Result<StateKey, StateError> {
-        let open = self.find(now, (args.door, open), &args.file, Held::check_open)?;
+        let open = self.find(now, (args.door, open), &args.file, HeldState::check_open)?;
         let client = open.client();
         let owner = self.owner(now, OwnerKind::Lock, client, name)?;
         if let Some(key) = self.locks_of(&args.file).and_then(|locks| locks.states.get(&owner).copied()) {
@@ -185,11 +185,12 @@ impl Core {
         let file = self.file_entry(&args.file);
         let body = Body::Lock(LockState { open });
         let standing = Standing::Valid;
-        self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 0, standing, body, _charge: charge });
+        self.states
+            .insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 0, standing, body, _charge: charge });
         if let Some(locks) = self.locks_mut(&file) {
             locks.states.insert(owner, key);
         }
-        if let Some(open) = self.states.get_mut(&open).and_then(Held::open_mut) {
+        if let Some(open) = self.states.get_mut(&open).and_then(HeldState::open_mut) {
             open.locks.insert(key);
         }
         if let Some(owner) = self.owners.get_mut(owner) {
@@ -217,7 +218,7 @@ impl Core {
         self.check_grace(now, client, args.reclaim)?;
         self.check_lock_mode(key, args.exclusive)?;
         let owner = self.states.get(&key).ok_or(StateError::BadStateid)?.owner;
-        let wanted = Wanted { owner, range: args.range, exclusive: args.exclusive };
+        let wanted = RequestedLock { owner, range: args.range, exclusive: args.exclusive };
         let wait = args.blocking.then_some(WaitFor::Client(key.client()));
         match self.acquire(now, &args.file, wanted, (Some(key), wait)) {
             Err(StateError::Denied(_)) if args.reclaim => Err(StateError::ReclaimConflict),
@@ -229,7 +230,7 @@ impl Core {
     /// A lock requires an open with the same access, as RFC 8881 §18.10.4 permits.
     fn check_lock_mode(&self, key: StateKey, exclusive: bool) -> Result<(), StateError> {
         let open = match self.states.get(&key).map(|held| &held.body) {
-            Some(Body::Lock(lock)) => self.states.get(&lock.open).and_then(Held::open),
+            Some(Body::Lock(lock)) => self.states.get(&lock.open).and_then(HeldState::open),
             _ => None,
         };
         let access = open.ok_or(StateError::BadStateid)?.access;
@@ -242,7 +243,7 @@ impl Core {
         &mut self,
         now: Duration,
         file: &FileKey,
-        wanted: Wanted,
+        wanted: RequestedLock,
         (state, wait): (Option<StateKey>, Option<WaitFor>),
     ) -> Result<(), StateError> {
         let file = self.file_entry(file);
@@ -275,13 +276,18 @@ impl Core {
     }
 
     /// Tests whether a lock would be granted, including conflicts with local processes.
-    pub(crate) fn test_lock(&mut self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
+    pub(crate) fn test_lock(&mut self, now: Duration, file: &FileKey, wanted: RequestedLock) -> Result<(), StateError> {
         self.conflict_of(now, file, wanted)?;
         Ok(self.host.test(file, HostRange { range: wanted.range, exclusive: wanted.exclusive })?)
     }
 
     /// The first conflicting lock of another owner, after the locks of ended and overdue clients are removed.
-    pub(crate) fn conflict_of(&mut self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
+    pub(crate) fn conflict_of(
+        &mut self,
+        now: Duration,
+        file: &FileKey,
+        wanted: RequestedLock,
+    ) -> Result<(), StateError> {
         for _ in 0..self.limits().steps {
             let Some(locks) = self.locks_of(file) else { return Ok(()) };
             let found = locks.held.first_conflict(wanted.owner, wanted.range, wanted.exclusive);

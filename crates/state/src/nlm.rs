@@ -10,7 +10,7 @@ use crate::limits::NAME_MAX_BYTES;
 use crate::owner::{OwnerId, OwnerKind};
 use crate::recording::Recording;
 use crate::records::RecordKind;
-use crate::waiter::{WaitFor, Wanted};
+use crate::waiter::{RequestedLock, WaitFor};
 use crate::{ByteRange, FileKey, Origin, State, StateError};
 
 /// The hosts of the lock protocol, by the names that they are monitored by.
@@ -168,7 +168,7 @@ impl State {
             return Err(StateError::Grace);
         }
         let owner = core.nlm_owner(lock).unwrap_or(OwnerId::NOBODY);
-        let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
+        let wanted = RequestedLock { owner, range: lock.range, exclusive: lock.exclusive };
         core.test_lock(now, &lock.file, wanted)
     }
 
@@ -203,7 +203,7 @@ impl State {
     pub fn nlm_cancel(&self, lock: &NlmLock<'_>) -> bool {
         let mut core = self.core();
         let Some(owner) = core.nlm_owner(lock) else { return false };
-        let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
+        let wanted = RequestedLock { owner, range: lock.range, exclusive: lock.exclusive };
         let cancelled = core.drop_waiters(&lock.file, |waiter| waiter.wanted == wanted);
         core.settle_locks(&lock.file);
         cancelled
@@ -235,7 +235,7 @@ impl Core {
         }
         let owner = self.new_nlm_owner(now, (lock.host, lock.origin), lock.owner)?;
         self.record_nlm_host(lock.host, mode == NlmMode::Reclaim);
-        let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
+        let wanted = RequestedLock { owner, range: lock.range, exclusive: lock.exclusive };
         let wait = match mode {
             NlmMode::Wait(cookie) => Some(WaitFor::Nlm(cookie.into())),
             _ => None,

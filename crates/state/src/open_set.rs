@@ -9,7 +9,7 @@ use crate::owner::OwnerId;
 use crate::{ShareAccess, ShareDeny};
 
 /// The sort key of an open: its share modes, then its client.
-type Place = (ShareAccess, ShareDeny, StateKey);
+type ShareKey = (ShareAccess, ShareDeny, StateKey);
 
 const ALL: RangeInclusive<StateKey> = StateKey(0)..=StateKey(u64::MAX);
 
@@ -17,7 +17,7 @@ const ALL: RangeInclusive<StateKey> = StateKey(0)..=StateKey(u64::MAX);
 #[derive(Debug, Default)]
 pub(crate) struct OpenSet {
     by_owner: BTreeMap<OwnerId, StateKey>,
-    by_share: BTreeSet<Place>,
+    by_share: BTreeSet<ShareKey>,
 }
 
 impl OpenSet {
@@ -66,7 +66,7 @@ impl OpenSet {
     /// The distinct pairs of access and deny modes.
     fn shares(&self) -> impl Iterator<Item = (ShareAccess, ShareDeny)> {
         let first = self.by_share.first();
-        let next = |&(access, deny, _): &Place| self.by_share.range((access, deny, *ALL.end())..).next();
+        let next = |&(access, deny, _): &ShareKey| self.by_share.range((access, deny, *ALL.end())..).next();
         std::iter::successors(first, move |place| next(place)).map(|(access, deny, _)| (*access, *deny))
     }
 

@@ -10,8 +10,8 @@ use crate::ByteRange;
 use crate::owner::OwnerId;
 
 /// The sort key of a range: first byte, then owner.
-type Key = (u64, OwnerId);
-type Tree = Option<Box<Node>>;
+type RangeKey = (u64, OwnerId);
+type Tree = Option<Box<RangeNode>>;
 
 /// The largest last byte in a subtree with its owner, and the largest last byte of all other owners.
 #[derive(Debug, Clone, Copy)]
@@ -22,8 +22,8 @@ struct Reach {
 }
 
 #[derive(Debug)]
-struct Node {
-    key: Key,
+struct RangeNode {
+    key: RangeKey,
     last: u64,
     priority: u64,
     reach: Reach,
@@ -52,7 +52,7 @@ impl Reach {
     }
 }
 
-impl Node {
+impl RangeNode {
     fn of_another(&self, owner: OwnerId, range: ByteRange) -> bool {
         self.key.1 != owner && self.key.0 <= range.last() && self.last >= range.first()
     }
@@ -69,7 +69,7 @@ impl RangeTree {
         let (key, last) = ((range.first(), owner), range.last());
         let reach = Reach { last, owner, others: None };
         let priority = self.priorities.hash_one(key);
-        let node = Box::new(Node { key, last, priority, reach, left: None, right: None });
+        let node = Box::new(RangeNode { key, last, priority, reach, left: None, right: None });
         let (before, behind) = split(self.root.take(), key);
         self.root = merge(merge(before, Some(node)), behind);
     }
@@ -90,7 +90,7 @@ impl RangeTree {
 }
 
 /// The first matching range after `after`. Subtrees without a match are skipped.
-fn next(tree: &Tree, after: Option<Key>, (owner, range): (OwnerId, ByteRange)) -> Option<&Node> {
+fn next(tree: &Tree, after: Option<RangeKey>, (owner, range): (OwnerId, ByteRange)) -> Option<&RangeNode> {
     let node = tree.as_deref().filter(|node| node.reach.is_of_another(owner, range.first()))?;
     let is_behind = after.is_none_or(|after| node.key > after);
     if is_behind {
@@ -105,7 +105,7 @@ fn next(tree: &Tree, after: Option<Key>, (owner, range): (OwnerId, ByteRange)) -
 }
 
 /// Splits the tree into the ranges before `key` and the rest.
-fn split(tree: Tree, key: Key) -> (Tree, Tree) {
+fn split(tree: Tree, key: RangeKey) -> (Tree, Tree) {
     let Some(mut node) = tree else { return (None, None) };
     if node.key < key {
         let (before, behind) = split(node.right.take(), key);
@@ -138,7 +138,7 @@ fn merge(left: Tree, right: Tree) -> Tree {
     }
 }
 
-fn remove(tree: &mut Tree, key: Key) {
+fn remove(tree: &mut Tree, key: RangeKey) {
     let Some(node) = tree else { return };
     if node.key == key {
         *tree = merge(node.left.take(), node.right.take());

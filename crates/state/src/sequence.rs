@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::session::Inner;
+use crate::session::SessionState;
 use crate::slot::Arrival;
 use crate::sync::lock;
 use crate::{Direction, Session, SessionId, State, StateError, StatusFlags};
@@ -177,7 +177,7 @@ impl State {
 }
 
 /// Removes slots above the target once the client no longer uses them, and reports the channel's slots and flags.
-fn adapt_slots(inner: &mut Inner, args: &SequenceArgs, client_flags: u32) -> SequenceReply {
+fn adapt_slots(inner: &mut SessionState, args: &SequenceArgs, client_flags: u32) -> SequenceReply {
     let target = inner.target as usize;
     let in_use = args.highest_slot.max(args.slot) as usize;
     if in_use < target && inner.slots.len() > target && inner.slots[target..].iter().all(|slot| !slot.is_busy()) {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use crate::back_channel::BackSlots;
 use crate::lease::Lease;
 use crate::limits::CONNECTIONS_PER_SESSION;
-use crate::slot::Slot;
+use crate::slot::SessionSlot;
 use crate::sync::{lock, read, write};
 use crate::{ClientId, SessionId, StateError};
 
@@ -71,12 +71,12 @@ pub struct Session {
     /// The minor version of NFSv4.
     pub(crate) minor_version: u32,
     pub(crate) always_cached_bytes: u32,
-    pub(crate) inner: Mutex<Inner>,
+    pub(crate) inner: Mutex<SessionState>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Inner {
-    pub slots: Vec<Slot>,
+pub(crate) struct SessionState {
+    pub slots: Vec<SessionSlot>,
     /// The number of slots that the session should have.
     pub target: u32,
     /// The SEQUENCE flags of this session only.
@@ -121,7 +121,7 @@ impl Session {
     }
 }
 
-impl Inner {
+impl SessionState {
     /// Binds a connection, or adds a direction to a bound one.
     pub(crate) fn bind(&mut self, connection: u64, direction: Direction) -> Result<(), StateError> {
         if let Some((_, bound)) = self.connections.iter_mut().find(|(id, _)| *id == connection) {
@@ -140,12 +140,12 @@ impl Inner {
     }
 }
 
-type Shard = foldhash::HashMap<SessionId, Arc<Session>>;
+type SessionShard = foldhash::HashMap<SessionId, Arc<Session>>;
 
 /// All sessions, in shards.
 #[derive(Debug)]
 pub(crate) struct SessionTable {
-    shards: Vec<RwLock<Shard>>,
+    shards: Vec<RwLock<SessionShard>>,
 }
 
 impl SessionTable {
@@ -183,7 +183,7 @@ impl SessionTable {
         inner.connections.len() < before
     }
 
-    fn shard(&self, id: &SessionId) -> &RwLock<Shard> {
+    fn shard(&self, id: &SessionId) -> &RwLock<SessionShard> {
         &self.shards[id.number() as usize % SHARDS]
     }
 }

@@ -4,7 +4,7 @@ use crate::StateError;
 
 /// One slot: the last sequence number and its reply.
 #[derive(Debug, Default)]
-pub(crate) struct Slot {
+pub(crate) struct SessionSlot {
     sequence: u32,
     busy: bool,
     digest: u64,
@@ -19,8 +19,8 @@ pub(crate) enum Arrival<'a> {
     Retry(&'a [u8]),
 }
 
-impl Slot {
-    /// Begins a request. End a new one by [`Slot::finish`] or [`Slot::abandon`].
+impl SessionSlot {
+    /// Begins a request. End a new one by [`SessionSlot::finish`] or [`SessionSlot::abandon`].
     pub(crate) fn arrive(&mut self, sequence: u32, digest: u64) -> Result<Arrival<'_>, StateError> {
         if sequence == self.sequence.wrapping_add(1) && !self.busy {
             self.sequence = sequence;
@@ -40,9 +40,9 @@ impl Slot {
     fn retry(&self, digest: u64) -> Result<Arrival<'_>, StateError> {
         match self {
             _ if digest != self.digest => Err(StateError::SeqFalseRetry),
-            Slot { busy: true, .. } => Err(StateError::Delay),
-            Slot { cached: false, .. } => Err(StateError::RetryUncachedRep),
-            Slot { reply, .. } => Ok(Arrival::Retry(reply)),
+            SessionSlot { busy: true, .. } => Err(StateError::Delay),
+            SessionSlot { cached: false, .. } => Err(StateError::RetryUncachedRep),
+            SessionSlot { reply, .. } => Ok(Arrival::Retry(reply)),
         }
     }
 
@@ -71,8 +71,8 @@ impl Slot {
 mod tests {
     use super::*;
 
-    fn served(reply: Option<&[u8]>) -> Slot {
-        let mut slot = Slot::default();
+    fn served(reply: Option<&[u8]>) -> SessionSlot {
+        let mut slot = SessionSlot::default();
         assert_eq!(slot.arrive(1, 42), Ok(Arrival::New));
         slot.finish(reply);
         slot
@@ -97,13 +97,13 @@ mod tests {
 
     #[test]
     fn first_request_of_a_slot_is_number_one() {
-        assert_eq!(Slot::default().arrive(0, 42), Err(StateError::SeqMisordered));
-        assert_eq!(Slot::default().arrive(2, 42), Err(StateError::SeqMisordered));
+        assert_eq!(SessionSlot::default().arrive(0, 42), Err(StateError::SeqMisordered));
+        assert_eq!(SessionSlot::default().arrive(2, 42), Err(StateError::SeqMisordered));
     }
 
     #[test]
     fn request_in_progress_is_not_executed_again() {
-        let mut slot = Slot::default();
+        let mut slot = SessionSlot::default();
         assert_eq!(slot.arrive(1, 42), Ok(Arrival::New));
         assert_eq!(slot.arrive(1, 42), Err(StateError::Delay));
         assert_eq!(slot.arrive(2, 43), Err(StateError::SeqMisordered));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn numbers_wrap_to_zero() {
-        let mut slot = Slot { sequence: u32::MAX, digest: 1, ..Slot::default() };
+        let mut slot = SessionSlot { sequence: u32::MAX, digest: 1, ..SessionSlot::default() };
         assert_eq!(slot.arrive(0, 42), Ok(Arrival::New));
         slot.finish(Some(b"zero"));
         assert_eq!(slot.arrive(0, 42), Ok(Arrival::Retry(b"zero")));

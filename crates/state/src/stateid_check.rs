@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use crate::core::{Core, Shared};
-use crate::file::{Body, Held};
+use crate::file::{Body, HeldState};
 use crate::ids::StateKey;
 use crate::stateid_table::Published;
 use crate::{AccessKind, DelegationKind, Door, FileKey, Requester, State, StateError, StateKind, Stateid, Verdict};
@@ -203,7 +203,7 @@ impl Core {
         now: Duration,
         (door, stateid): (Door, &Stateid),
         file: &FileKey,
-        check: fn(&Held) -> Result<(), StateError>,
+        check: fn(&HeldState) -> Result<(), StateError>,
     ) -> Result<StateKey, StateError> {
         self.shared.locate(door, stateid)?;
         let key = self.locate(stateid)?;

@@ -73,11 +73,11 @@ pub(crate) struct Published {
     pub standing: Standing,
 }
 
-pub(crate) type Shard = foldhash::HashMap<StateKey, Published>;
+pub(crate) type StateidShard = foldhash::HashMap<StateKey, Published>;
 
 #[derive(Debug)]
 pub(crate) struct StateidTable {
-    shards: Vec<RwLock<Shard>>,
+    shards: Vec<RwLock<StateidShard>>,
 }
 
 impl StateidTable {
@@ -85,11 +85,11 @@ impl StateidTable {
         StateidTable { shards: (0..SHARDS).map(|_| RwLock::default()).collect() }
     }
 
-    pub(crate) fn read(&self, key: StateKey) -> RwLockReadGuard<'_, Shard> {
+    pub(crate) fn read(&self, key: StateKey) -> RwLockReadGuard<'_, StateidShard> {
         read(&self.shards[Self::shard(key)])
     }
 
-    pub(crate) fn write(&self, key: StateKey) -> RwLockWriteGuard<'_, Shard> {
+    pub(crate) fn write(&self, key: StateKey) -> RwLockWriteGuard<'_, StateidShard> {
         write(&self.shards[Self::shard(key)])
     }
 

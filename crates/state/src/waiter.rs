@@ -14,7 +14,7 @@ use crate::{ByteRange, ClientId, Conflict, Event, FileKey, LockNotice, NlmGrante
 
 /// A requested lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedLock {
     pub owner: OwnerId,
     pub range: ByteRange,
     pub exclusive: bool,
@@ -30,7 +30,7 @@ pub(crate) enum WaitFor {
 
 #[derive(Debug)]
 pub(crate) struct Waiter {
-    pub wanted: Wanted,
+    pub wanted: RequestedLock,
     pub wait: WaitFor,
     asked: Duration,
     /// The end of the reservation of a lock that became free.
@@ -44,7 +44,7 @@ impl Waiter {
         matches!(self.wait, WaitFor::Client(_)) && self.asked + memory < now
     }
 
-    fn blocks(&self, wanted: Wanted, now: Duration) -> bool {
+    fn blocks(&self, wanted: RequestedLock, now: Duration) -> bool {
         let reserved = self.reserved_until.is_some_and(|until| now < until);
         let as_lock = HeldLock {
             owner: self.wanted.owner,
@@ -71,7 +71,7 @@ pub(crate) type WaitingFiles = BTreeSet<Arc<FileKey>>;
 
 impl Core {
     /// Fails if a lock that became free is reserved for an earlier waiter.
-    pub(crate) fn check_turn(&self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
+    pub(crate) fn check_turn(&self, now: Duration, file: &FileKey, wanted: RequestedLock) -> Result<(), StateError> {
         let waiting = self.locks_of(file).map(|locks| locks.waiting.as_slice()).unwrap_or_default();
         let before = waiting.iter().take_while(|waiter| waiter.wanted.owner != wanted.owner);
         let Some(first) = before.into_iter().find(|waiter| waiter.blocks(wanted, now)) else { return Ok(()) };
@@ -80,7 +80,7 @@ impl Core {
             WaitFor::Nlm(_) => None,
         };
         let owner = self.owners.get(first.wanted.owner).map(|owner| owner.name.bytes.clone()).unwrap_or_default();
-        let Wanted { range, exclusive, .. } = first.wanted;
+        let RequestedLock { range, exclusive, .. } = first.wanted;
         Err(StateError::Denied(Box::new(Conflict { range, exclusive, client, owner })))
     }
 
@@ -89,7 +89,7 @@ impl Core {
         &mut self,
         now: Duration,
         file: &Arc<FileKey>,
-        wanted: Wanted,
+        wanted: RequestedLock,
         wait: WaitFor,
     ) -> Result<(), StateError> {
         if self.is_deadlock(now, file, wanted) {
@@ -197,7 +197,7 @@ impl Core {
 
     /// Whether only locks of ended or overdue clients conflict, within a bounded check. They are removed when the lock
     /// is requested.
-    fn is_free(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
+    fn is_free(&self, now: Duration, file: &FileKey, wanted: RequestedLock) -> bool {
         self.locks_of(file).is_none_or(|locks| {
             let conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
             conflicts.take(self.limits().steps).all(|lock| self.is_abandoned(now, &lock))
@@ -205,7 +205,7 @@ impl Core {
     }
 
     /// Grants a free lock to a host, or notifies a client; true when the waiter left the queue.
-    fn offer(&mut self, now: Duration, file: &FileKey, wanted: Wanted, wait: WaitFor) -> bool {
+    fn offer(&mut self, now: Duration, file: &FileKey, wanted: RequestedLock, wait: WaitFor) -> bool {
         match wait {
             WaitFor::Nlm(cookie) => self.grant_nlm(now, file, wanted, cookie),
             WaitFor::Client(number) => {
@@ -215,7 +215,7 @@ impl Core {
         }
     }
 
-    fn notify(&mut self, now: Duration, file: &FileKey, wanted: Wanted, number: u32) {
+    fn notify(&mut self, now: Duration, file: &FileKey, wanted: RequestedLock, number: u32) {
         let until = now + self.limits().reservation;
         let Some(locks) = self.locks_mut(file) else { return };
         let Some(waiter) = locks.waiting.iter_mut().find(|waiter| waiter.wanted == wanted) else { return };
@@ -231,11 +231,11 @@ impl Core {
         }
     }
 
-    fn grant_nlm(&mut self, now: Duration, file: &FileKey, wanted: Wanted, cookie: Box<[u8]>) -> bool {
+    fn grant_nlm(&mut self, now: Duration, file: &FileKey, wanted: RequestedLock, cookie: Box<[u8]>) -> bool {
         if self.conflict_of(now, file, wanted).is_err() {
             return false;
         }
-        let Wanted { owner, range, exclusive } = wanted;
+        let RequestedLock { owner, range, exclusive } = wanted;
         let Some(NlmNames { host, owner: name }) = self.nlm_names(owner) else {
             // The host has ended.
             return self.drop_waiters(file, |waiter| waiter.wanted == wanted);
@@ -264,7 +264,7 @@ impl Core {
 
     /// Whether waiting for a lock would be a deadlock: one of its holders waits, directly or indirectly, for
     /// `wanted.owner`. The search is bounded in owners and locks, and returns false at its limit.
-    fn is_deadlock(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
+    fn is_deadlock(&self, now: Duration, file: &FileKey, wanted: RequestedLock) -> bool {
         let memory = self.limits().waiter_memory;
         let mut seen = BTreeSet::new();
         let mut room = self.limits().locks_per_file;
@@ -288,7 +288,7 @@ impl Core {
     }
 
     /// The owners of conflicting locks, out of the first `room` of them, which is reduced.
-    fn holders_against(&self, file: &FileKey, wanted: Wanted, room: &mut usize) -> BTreeSet<OwnerId> {
+    fn holders_against(&self, file: &FileKey, wanted: RequestedLock, room: &mut usize) -> BTreeSet<OwnerId> {
         let Some(locks) = self.locks_of(file) else { return BTreeSet::new() };
         let conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive).take(*room);
         conflicts.inspect(|_| *room -= 1).map(|lock| lock.owner).collect()

@@ -10,14 +10,14 @@ const SEEDS: u64 = 60;
 const STEPS: u64 = 250;
 const OWNERS: u64 = 5;
 
-struct Pair {
+struct ModelPair {
     set: LockSet,
     naive: Locks,
     /// The number of restarts of each owner, which change its lock stateid.
     lives: [u32; OWNERS as usize + 1],
 }
 
-impl Pair {
+impl ModelPair {
     /// Owners 1 and 2 belong to the lock protocol, and have no state.
     fn state(&self, owner: u64) -> Option<StateKey> {
         (owner > 2).then(|| StateKey::new(owner as u32, self.lives[owner as usize]))
@@ -85,7 +85,7 @@ impl Pair {
 fn set_agrees_with_a_plain_list() {
     for seed in 0..SEEDS {
         println!("seed {seed}");
-        let mut pair = Pair { set: LockSet::default(), naive: Locks::default(), lives: [0; OWNERS as usize + 1] };
+        let mut pair = ModelPair { set: LockSet::default(), naive: Locks::default(), lives: [0; OWNERS as usize + 1] };
         let mut rng = Rng(seed);
         (0..STEPS).for_each(|_| pair.step(&mut rng));
     }
