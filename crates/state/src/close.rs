@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::core::Core;
 use crate::file::HeldState;
 use crate::ids::StateKey;
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::{Door, FileKey, ShareAccess, ShareDeny, State, StateError, Stateid};
 
 impl State {
@@ -17,7 +17,7 @@ impl State {
         let mut core = self.core();
         let key = core.find(now, (Door::V40, stateid), file, HeldState::check_unconfirmed)?;
         let held = core.states.get_mut(&key).ok_or(StateError::BadStateid)?;
-        held.standing = Standing::Valid;
+        held.status = StateidStatus::Valid;
         let owner = held.owner;
         if let Some(owner) = core.owners.get_mut(owner) {
             owner.confirmed = true;
@@ -100,7 +100,7 @@ impl Core {
         self.detach(now, key);
         let owner = match self.states.get_mut(&key) {
             Some(held) => {
-                held.standing = Standing::Closed;
+                held.status = StateidStatus::Closed;
                 held.owner
             }
             None => return Stateid::INVALID,

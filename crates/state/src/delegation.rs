@@ -19,7 +19,7 @@ use crate::account::Kind;
 use crate::core::Core;
 use crate::file::{Body, HeldState};
 use crate::owner::OwnerId;
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::{Claim, Door, FileKey, OpenArgs, Requester, ShareAccess, State, StateError, Stateid};
 
 /// The kind of a delegation.
@@ -143,7 +143,7 @@ impl State {
     /// Whether a delegation was recalled and is neither returned nor revoked yet.
     pub fn is_recalled(&self, stateid: &Stateid) -> bool {
         let core = self.core();
-        let held = core.states.get(&stateid.key()).filter(|held| held.standing.holds());
+        let held = core.states.get(&stateid.key()).filter(|held| held.status.holds());
         held.and_then(HeldState::delegation).is_some_and(|delegation| delegation.recalled.is_some())
     }
 
@@ -161,7 +161,7 @@ impl Core {
     pub(crate) fn check_delegate_current(&self, stateid: &Stateid, args: &OpenArgs<'_>) -> Result<(), StateError> {
         let key = self.shared.locate(Door::V41(args.client), stateid)?;
         let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
-        held.standing.check()?;
+        held.status.check()?;
         match held.delegation() {
             Some(delegation) if *held.file == args.file => match delegation.kind {
                 DelegationKind::Read if args.access.writes() => Err(StateError::BadStateid),
@@ -245,9 +245,8 @@ impl Core {
             change: args.change,
             modified: false,
         });
-        let (owner, standing) = (OwnerId::NOBODY, Standing::Valid);
-        self.states
-            .insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 1, standing, body, _charge: charge });
+        let (owner, status) = (OwnerId::NOBODY, StateidStatus::Valid);
+        self.states.insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 1, status, body, _charge: charge });
         if let Some(file) = self.files.get_mut(&file) {
             file.delegations.push(key);
         }

@@ -11,7 +11,7 @@ use crate::client::Protocol;
 use crate::core::Core;
 use crate::file::HeldState;
 use crate::ids::StateKey;
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::{ByteRange, ClientId, State, StateError, Stateid};
 
 impl State {
@@ -38,7 +38,7 @@ impl State {
         let mut core = self.core();
         let key = core.locate(stateid)?;
         match core.states.get(&key) {
-            Some(held) if held.standing.holds() => core.revoke(now, key, Standing::AdminRevoked),
+            Some(held) if held.status.holds() => core.revoke(now, key, StateidStatus::AdminRevoked),
             _ => Err(StateError::BadStateid),
         }
     }

@@ -14,7 +14,7 @@ use crate::nlm_share::NlmShare;
 use crate::open_set::OpenSet;
 use crate::owner::OwnerId;
 use crate::share::SharesSeen;
-use crate::stateid_table::{Published, Standing};
+use crate::stateid_table::{Published, StateidStatus};
 use crate::waiter::Waiter;
 use crate::{DelegationKind, FileKey, ShareAccess, ShareDeny, StateError, StateKind, Stateid};
 
@@ -24,7 +24,7 @@ pub(crate) struct HeldState {
     pub owner: OwnerId,
     pub file: Arc<FileKey>,
     pub seqid: u32,
-    pub standing: Standing,
+    pub status: StateidStatus,
     pub body: Body,
     /// The resource that it counts as.
     pub _charge: Charge,
@@ -79,7 +79,7 @@ pub(crate) struct FileLocks {
 impl HeldState {
     /// Fails unless it is a usable open.
     pub(crate) fn check_open(&self) -> Result<(), StateError> {
-        self.standing.check()?;
+        self.status.check()?;
         if self.open().is_some() { Ok(()) } else { Err(StateError::BadStateid) }
     }
 
@@ -89,16 +89,16 @@ impl HeldState {
     }
 
     pub(crate) fn check_unconfirmed(&self) -> Result<(), StateError> {
-        if self.standing == Standing::Unconfirmed { Ok(()) } else { Err(StateError::BadStateid) }
+        if self.status == StateidStatus::Unconfirmed { Ok(()) } else { Err(StateError::BadStateid) }
     }
 
     pub(crate) fn check_lock(&self) -> Result<(), StateError> {
-        self.standing.check()?;
+        self.status.check()?;
         if matches!(self.body, Body::Lock(_)) { Ok(()) } else { Err(StateError::BadStateid) }
     }
 
     pub(crate) fn check_delegation(&self) -> Result<(), StateError> {
-        self.standing.check()?;
+        self.status.check()?;
         if self.delegation().is_some() { Ok(()) } else { Err(StateError::BadStateid) }
     }
 
@@ -163,7 +163,7 @@ impl Core {
 
     /// Whether a state can conflict: it is valid and its client exists.
     pub(crate) fn holds(&self, key: StateKey) -> bool {
-        self.clients.contains_key(&key.client()) && self.states.get(&key).is_some_and(|held| held.standing.holds())
+        self.clients.contains_key(&key.client()) && self.states.get(&key).is_some_and(|held| held.status.holds())
     }
 
     /// Publishes a state for the hot path.
@@ -184,7 +184,7 @@ impl Core {
             seqid: held.seqid,
             access,
             kind,
-            standing: held.standing,
+            status: held.status,
         };
         self.shared.stateids.write(key).insert(key, published);
     }
@@ -236,8 +236,8 @@ impl Core {
         self.detach(now, key);
         let Some(held) = self.states.remove(&key) else { return };
         self.shared.stateids.write(key).remove(&key);
-        if held.standing.is_revoked() {
-            self.forget_revoked(key.client(), held.standing);
+        if held.status.is_revoked() {
+            self.forget_revoked(key.client(), held.status);
         }
         self.release_owner(held.owner);
     }
@@ -246,7 +246,7 @@ impl Core {
     ///
     /// # Errors
     /// When the client's record cannot be marked; nothing is revoked then.
-    pub(crate) fn revoke(&mut self, now: Duration, key: StateKey, why: Standing) -> Result<(), StateError> {
+    pub(crate) fn revoke(&mut self, now: Duration, key: StateKey, why: StateidStatus) -> Result<(), StateError> {
         self.mark_record(key.client())?;
         let locks = self.states.get(&key).and_then(HeldState::open).map(|open| open.locks.clone()).unwrap_or_default();
         for lock in locks {
@@ -256,10 +256,10 @@ impl Core {
         Ok(())
     }
 
-    fn revoke_marked(&mut self, now: Duration, key: StateKey, why: Standing) {
+    fn revoke_marked(&mut self, now: Duration, key: StateKey, why: StateidStatus) {
         self.detach(now, key);
         let Some(held) = self.states.get_mut(&key) else { return };
-        held.standing = why;
+        held.status = why;
         let owner = held.owner;
         self.publish(key);
         self.release_owner(owner);

@@ -24,7 +24,7 @@ pub(crate) struct GracePeriod {
 /// A client that was on record when the server started.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reclaimer {
-    standing: Standing,
+    progress: ReclaimProgress,
     /// The time of its last reclaim.
     reclaimed: Duration,
     /// The time of its first request for something new.
@@ -35,7 +35,7 @@ struct Reclaimer {
 
 /// The progress of a recorded client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Standing {
+enum ReclaimProgress {
     /// It may reclaim, and has not begun.
     #[default]
     Absent,
@@ -68,14 +68,14 @@ impl Reclaimer {
         let pauses = match kind {
             RecordKind::V40 => &limits.reclaim_pauses,
             RecordKind::Nlm => &limits.nlm_reclaim_pauses,
-            RecordKind::V41 => return matches!(self.standing, Standing::Done | Standing::Revoked),
+            RecordKind::V41 => return matches!(self.progress, ReclaimProgress::Done | ReclaimProgress::Revoked),
         };
         let is_past = |since: Duration| since.max(self.reclaimed) + pauses.going_on <= now;
         let has_gone_on = || self.wants_more.into_iter().chain(self.goes_on).any(is_past);
-        match self.standing {
-            Standing::Done | Standing::Revoked => true,
-            Standing::Reclaiming => has_gone_on() || self.reclaimed + pauses.silent <= now,
-            Standing::Absent => kind == RecordKind::V40 && has_gone_on(),
+        match self.progress {
+            ReclaimProgress::Done | ReclaimProgress::Revoked => true,
+            ReclaimProgress::Reclaiming => has_gone_on() || self.reclaimed + pauses.silent <= now,
+            ReclaimProgress::Absent => kind == RecordKind::V40 && has_gone_on(),
         }
     }
 }
@@ -83,8 +83,8 @@ impl Reclaimer {
 impl GracePeriod {
     pub(crate) fn new(records: Vec<ClientRecord>, now: Duration, length: Duration) -> GracePeriod {
         let of = |record: ClientRecord| {
-            let standing = if record.revoked { Standing::Revoked } else { Standing::Absent };
-            ((record.kind, record.name), Reclaimer { standing, ..Reclaimer::default() })
+            let progress = if record.revoked { ReclaimProgress::Revoked } else { ReclaimProgress::Absent };
+            ((record.kind, record.name), Reclaimer { progress, ..Reclaimer::default() })
         };
         let recorded: HashMap<_, _> = records.into_iter().map(of).collect();
         let until = (!recorded.is_empty()).then_some(now + length);
@@ -108,24 +108,24 @@ impl GracePeriod {
     /// The clients of a kind that may reclaim and have not begun.
     pub(crate) fn absent(&self, kind: RecordKind) -> impl Iterator<Item = &[u8]> {
         let is_absent = move |((of, _), one): &(&(RecordKind, Box<[u8]>), &Reclaimer)| {
-            *of == kind && one.standing == Standing::Absent
+            *of == kind && one.progress == ReclaimProgress::Absent
         };
         self.recorded.iter().filter(is_absent).map(|((_, name), _)| &**name)
     }
 
     /// Whether a client may reclaim and has not begun.
     pub(crate) fn is_absent(&self, kind: RecordKind, name: &[u8]) -> bool {
-        self.standing(kind, name) == Some(Standing::Absent)
+        self.progress(kind, name) == Some(ReclaimProgress::Absent)
     }
 
     /// Records that a client has nothing left to reclaim.
     pub(crate) fn forget(&mut self, kind: RecordKind, name: &[u8]) {
-        self.set(kind, name, Standing::Done);
+        self.set(kind, name, ReclaimProgress::Done);
     }
 
     /// Records that a client may no longer reclaim.
     pub(crate) fn revoke(&mut self, kind: RecordKind, name: &[u8]) {
-        self.set(kind, name, Standing::Revoked);
+        self.set(kind, name, ReclaimProgress::Revoked);
     }
 
     /// Records that a client requested something new.
@@ -138,19 +138,19 @@ impl GracePeriod {
     /// Records that a client that has begun to reclaim uses its state.
     fn goes_on(&mut self, now: Duration, kind: RecordKind, name: &[u8]) {
         if let Some(one) =
-            self.recorded.get_mut(&(kind, name.into())).filter(|one| one.standing == Standing::Reclaiming)
+            self.recorded.get_mut(&(kind, name.into())).filter(|one| one.progress == ReclaimProgress::Reclaiming)
         {
             one.goes_on.get_or_insert(now);
         }
     }
 
-    fn standing(&self, kind: RecordKind, name: &[u8]) -> Option<Standing> {
-        self.recorded.get(&(kind, name.into())).map(|one| one.standing)
+    fn progress(&self, kind: RecordKind, name: &[u8]) -> Option<ReclaimProgress> {
+        self.recorded.get(&(kind, name.into())).map(|one| one.progress)
     }
 
-    fn set(&mut self, kind: RecordKind, name: &[u8], standing: Standing) {
+    fn set(&mut self, kind: RecordKind, name: &[u8], progress: ReclaimProgress) {
         if let Some(one) = self.recorded.get_mut(&(kind, name.into())) {
-            one.standing = standing;
+            one.progress = progress;
         }
     }
 }
@@ -216,7 +216,7 @@ impl Core {
         let record = |((kind, name), one): (&(RecordKind, Box<[u8]>), &Reclaimer)| ClientRecord {
             kind: *kind,
             name: name.clone(),
-            revoked: one.standing == Standing::Revoked,
+            revoked: one.progress == ReclaimProgress::Revoked,
         };
         let gone: Vec<ClientRecord> = gone.map(record).collect();
         self.strike_off_record(&gone)?;
@@ -263,8 +263,8 @@ impl Core {
     /// Fails unless a recorded client may reclaim; records that it does.
     pub(crate) fn check_reclaim(&mut self, now: Duration, kind: RecordKind, name: &[u8]) -> Result<(), StateError> {
         match self.grace.recorded.get_mut(&(kind, name.into())) {
-            Some(one) if matches!(one.standing, Standing::Absent | Standing::Reclaiming) => {
-                *one = Reclaimer { standing: Standing::Reclaiming, reclaimed: now, goes_on: None, ..*one };
+            Some(one) if matches!(one.progress, ReclaimProgress::Absent | ReclaimProgress::Reclaiming) => {
+                *one = Reclaimer { progress: ReclaimProgress::Reclaiming, reclaimed: now, goes_on: None, ..*one };
             }
             _ => return Err(StateError::ReclaimBad),
         }
@@ -288,7 +288,7 @@ impl Core {
         client.reclaim_complete = true;
         client.lease.set_flag(StatusFlags::RESTART_RECLAIM_NEEDED, false);
         let name = client.name.clone();
-        self.grace.set(RecordKind::V41, &name, Standing::Done);
+        self.grace.set(RecordKind::V41, &name, ReclaimProgress::Done);
         self.in_grace(now);
         Ok(())
     }
@@ -310,8 +310,8 @@ impl Core {
     pub(crate) fn welcome(&mut self, now: Duration, id: ClientId) {
         let in_grace = self.in_grace(now);
         let Ok(client) = self.client(id) else { return };
-        let may = self.grace.standing(client.record_kind(), &client.name);
-        let needed = in_grace && matches!(may, Some(Standing::Absent | Standing::Reclaiming));
+        let may = self.grace.progress(client.record_kind(), &client.name);
+        let needed = in_grace && matches!(may, Some(ReclaimProgress::Absent | ReclaimProgress::Reclaiming));
         if let Protocol::V41(_) = client.protocol {
             client.lease.set_flag(StatusFlags::RESTART_RECLAIM_NEEDED, needed);
         }

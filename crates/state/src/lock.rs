@@ -9,7 +9,7 @@ use crate::file::{Body, HeldState, LockState};
 use crate::ids::StateKey;
 use crate::lock_set::{HeldLock, HostRange};
 use crate::owner::{OwnerId, OwnerKind};
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::waiter::{RequestedLock, WaitFor};
 use crate::{ByteRange, ClientId, Conflict, Door, FileKey, State, StateError, Stateid};
 
@@ -184,9 +184,8 @@ impl Core {
         let key = self.new_key(client)?;
         let file = self.file_entry(&args.file);
         let body = Body::Lock(LockState { open });
-        let standing = Standing::Valid;
-        self.states
-            .insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 0, standing, body, _charge: charge });
+        let status = StateidStatus::Valid;
+        self.states.insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 0, status, body, _charge: charge });
         if let Some(locks) = self.locks_mut(&file) {
             locks.states.insert(owner, key);
         }

@@ -10,7 +10,7 @@ use crate::file::{Body, HeldState, Open};
 use crate::ids::StateKey;
 use crate::owner::{OwnerId, OwnerKind};
 use crate::share::SharesSeen;
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::{
     ClientId, DelegationAnswer, DelegationKind, DelegationWant, FileKey, ShareAccess, ShareDeny, State, StateError,
     Stateid,
@@ -178,9 +178,8 @@ impl Core {
         let mut seen = SharesSeen::default();
         seen.add(args.access, args.deny);
         let body = Body::Open(Open { access: args.access, deny: args.deny, seen, locks: BTreeSet::new() });
-        let standing = if confirm { Standing::Unconfirmed } else { Standing::Valid };
-        self.states
-            .insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 1, standing, body, _charge: charge });
+        let status = if confirm { StateidStatus::Unconfirmed } else { StateidStatus::Valid };
+        self.states.insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 1, status, body, _charge: charge });
         if let Some(file) = self.files.get_mut(&file) {
             file.opens.insert(owner, (args.access, args.deny), key);
         }

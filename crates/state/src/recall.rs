@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::core::Core;
 use crate::file::HeldState;
 use crate::ids::StateKey;
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::{
     AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Recall, Requester, ShareAccess, StateError, Verdict,
 };
@@ -127,7 +127,7 @@ impl Core {
             if recalled + self.shared.limits.recall > now {
                 return Ok(false);
             }
-            self.revoke(now, key, Standing::DelegRevoked)?;
+            self.revoke(now, key, StateidStatus::DelegRevoked)?;
             return Ok(true);
         }
         delegation.recalled = Some(now);
@@ -153,7 +153,7 @@ impl Core {
         }
         let pending: Vec<_> = self
             .states_of(client)
-            .filter(|(_, held)| held.standing.holds())
+            .filter(|(_, held)| held.status.holds())
             .filter(|(_, held)| held.delegation().is_some_and(|delegation| delegation.recalled.is_some()))
             .map(|(key, _)| key)
             .collect();
@@ -165,7 +165,7 @@ impl Core {
     pub(crate) fn revoke_late(&mut self, now: Duration) {
         for _ in 0..self.limits().steps {
             let Some(key) = self.recalls.next_late(now) else { return };
-            if self.revoke(now, key, Standing::DelegRevoked).is_err() {
+            if self.revoke(now, key, StateidStatus::DelegRevoked).is_err() {
                 return;
             }
             self.recalls.forget(key);
@@ -174,7 +174,7 @@ impl Core {
 
     /// Whether the client holds a delegation.
     pub(crate) fn has_delegation(&self, client: u32) -> bool {
-        self.states_of(client).any(|(_, held)| held.standing.holds() && held.delegation().is_some())
+        self.states_of(client).any(|(_, held)| held.status.holds() && held.delegation().is_some())
     }
 
     /// Recalls conflicting delegations for the lock protocol, since a client with a delegation locks without the server

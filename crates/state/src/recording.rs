@@ -19,7 +19,7 @@ use std::time::Duration;
 use crate::client::Client;
 use crate::core::Core;
 use crate::records::{ClientRecord, RecordKind};
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::{ClientId, Limits, RecordsError, StateError};
 
 /// The most doublings of the time on record without state.
@@ -189,7 +189,7 @@ impl Core {
     /// Whether a client holds state, or has unacknowledged revoked state. A client with very many closed NFSv4.0 states
     /// counts as one that does.
     fn may_reclaim(&self, number: u32) -> bool {
-        let is_closed = |held: &crate::file::HeldState| held.standing == Standing::Closed;
+        let is_closed = |held: &crate::file::HeldState| held.status == StateidStatus::Closed;
         self.states_of(number).take(MOST_CLOSED).filter(|(_, held)| is_closed(held)).count()
             < self.states_of(number).take(MOST_CLOSED + 1).count()
     }
@@ -225,24 +225,24 @@ impl Core {
     }
 
     /// Counts a revoked state.
-    pub(crate) fn note_revoked(&mut self, number: u32, why: Standing) {
+    pub(crate) fn note_revoked(&mut self, number: u32, why: StateidStatus) {
         let Some(client) = self.clients.get_mut(&number) else { return };
         match why {
-            Standing::Expired => client.revoked.expired += 1,
-            Standing::AdminRevoked => client.revoked.admin += 1,
-            Standing::DelegRevoked => client.revoked.recallable += 1,
+            StateidStatus::Expired => client.revoked.expired += 1,
+            StateidStatus::AdminRevoked => client.revoked.admin += 1,
+            StateidStatus::DelegRevoked => client.revoked.recallable += 1,
             _ => return,
         }
         self.publish_revoked(number);
     }
 
     /// Uncounts a revoked state that the client acknowledged. Once it acknowledged all, it may reclaim the rest.
-    pub(crate) fn forget_revoked(&mut self, number: u32, why: Standing) {
+    pub(crate) fn forget_revoked(&mut self, number: u32, why: StateidStatus) {
         let Some(client) = self.clients.get_mut(&number) else { return };
         match why {
-            Standing::Expired => client.revoked.expired -= 1,
-            Standing::AdminRevoked => client.revoked.admin -= 1,
-            Standing::DelegRevoked => client.revoked.recallable -= 1,
+            StateidStatus::Expired => client.revoked.expired -= 1,
+            StateidStatus::AdminRevoked => client.revoked.admin -= 1,
+            StateidStatus::DelegRevoked => client.revoked.recallable -= 1,
             _ => return,
         }
         if client.revoked == Default::default() && client.record.is_kept() {
@@ -254,7 +254,7 @@ impl Core {
     }
 
     fn publish_revoked(&self, number: u32) {
-        let other_state = self.states_of(number).any(|(_, held)| held.standing.holds());
+        let other_state = self.states_of(number).any(|(_, held)| held.status.holds());
         if let Some(client) = self.clients.get(&number) {
             client.publish_revoked(other_state);
         }

@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::file::Body;
 use crate::ids::StateKey;
 use crate::owner::{OwnerId, OwnerKind};
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::{ClientId, State, StateError, Stateid};
 
 #[derive(Debug, Default)]
@@ -151,7 +151,7 @@ impl Core {
         }
         match self.states.get(&stateid.key()) {
             Some(held) if matches!(held.body, Body::Delegation(_)) => Err(StateError::BadStateid),
-            Some(held) if held.standing == Standing::Expired && self.owners.get(held.owner).is_none() => {
+            Some(held) if held.status == StateidStatus::Expired && self.owners.get(held.owner).is_none() => {
                 Err(StateError::Expired)
             }
             Some(held) => Ok(held.owner),

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::ids::StateKey;
 use crate::nlm_share::NlmShare;
 use crate::owner::OwnerId;
-use crate::stateid_table::Standing;
+use crate::stateid_table::StateidStatus;
 use crate::{DelegationKind, FileKey, OpenArgs, Requester, ShareAccess, ShareDeny, State, StateError};
 
 /// The kind of an access without an open.
@@ -158,7 +158,7 @@ impl Core {
     pub(crate) fn clear(&mut self, now: Duration, key: StateKey) -> Result<(), StateError> {
         match self.clients.get(&key.client()) {
             Some(client) if client.is_v40() => self.expire(now, key.client(), self.limits().lease)?,
-            Some(_) => return self.revoke(now, key, Standing::Expired),
+            Some(_) => return self.revoke(now, key, StateidStatus::Expired),
             None => {}
         }
         if self.clients.contains_key(&key.client()) {

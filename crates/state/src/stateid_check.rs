@@ -129,7 +129,7 @@ impl State {
         let key = core.shared.locate(door, stateid)?;
         let held = core.states.get(&key).ok_or(StateError::BadStateid)?;
         compare_seqid(door, stateid.seqid, held.seqid)?;
-        if !held.standing.is_revoked() {
+        if !held.status.is_revoked() {
             match &held.body {
                 Body::Lock(_)
                     if !core.locks_of(&held.file).is_some_and(|locks| locks.held.has_state(held.owner, key)) => {}
@@ -180,7 +180,7 @@ impl Published {
         if !alive {
             return Err(StateError::Expired);
         }
-        self.standing.check()?;
+        self.status.check()?;
         compare_seqid(door, stateid.seqid, self.seqid)
     }
 }

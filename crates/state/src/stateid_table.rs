@@ -27,7 +27,7 @@ pub enum StateKind {
 
 /// Whether a state is usable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum StateidStatus {
     Valid,
     /// An NFSv4.0 open whose owner has not been confirmed (RFC 7530 §16.18.5).
     Unconfirmed,
@@ -41,23 +41,23 @@ pub(crate) enum Standing {
     DelegRevoked,
 }
 
-impl Standing {
+impl StateidStatus {
     pub(crate) fn is_revoked(self) -> bool {
-        matches!(self, Standing::Expired | Standing::AdminRevoked | Standing::DelegRevoked)
+        matches!(self, StateidStatus::Expired | StateidStatus::AdminRevoked | StateidStatus::DelegRevoked)
     }
 
     /// Whether the state can conflict with others: it is valid or about to be.
     pub(crate) fn holds(self) -> bool {
-        matches!(self, Standing::Valid | Standing::Unconfirmed)
+        matches!(self, StateidStatus::Valid | StateidStatus::Unconfirmed)
     }
 
     pub(crate) fn check(self) -> Result<(), StateError> {
         match self {
-            Standing::Valid => Ok(()),
-            Standing::Unconfirmed | Standing::Closed => Err(StateError::BadStateid),
-            Standing::Expired => Err(StateError::Expired),
-            Standing::AdminRevoked => Err(StateError::AdminRevoked),
-            Standing::DelegRevoked => Err(StateError::DelegRevoked),
+            StateidStatus::Valid => Ok(()),
+            StateidStatus::Unconfirmed | StateidStatus::Closed => Err(StateError::BadStateid),
+            StateidStatus::Expired => Err(StateError::Expired),
+            StateidStatus::AdminRevoked => Err(StateError::AdminRevoked),
+            StateidStatus::DelegRevoked => Err(StateError::DelegRevoked),
         }
     }
 }
@@ -70,7 +70,7 @@ pub(crate) struct Published {
     pub seqid: u32,
     pub access: ShareAccess,
     pub kind: StateKind,
-    pub standing: Standing,
+    pub status: StateidStatus,
 }
 
 pub(crate) type StateidShard = foldhash::HashMap<StateKey, Published>;
