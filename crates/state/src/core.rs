@@ -56,9 +56,9 @@ pub(crate) struct Core {
     pub files: HashMap<Arc<FileKey>, File>,
     pub owners: Owners,
     /// Removed clients whose states still exist.
-    pub dying: VecDeque<u32>,
+    pub removing: VecDeque<u32>,
     /// Removed hosts of the lock protocol whose owners still exist.
-    pub dying_hosts: VecDeque<u32>,
+    pub removing_hosts: VecDeque<u32>,
     pub nlm: NlmHosts,
     pub recalls: Recalls,
     pub waking: Waking,

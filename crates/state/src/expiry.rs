@@ -27,7 +27,7 @@ impl State {
         core.sweep_nlm_records(now);
         core.sweep_nlm_hosts(now);
         core.catch_up_store();
-        core.bury(now)
+        core.remove_ended(now)
     }
 
     /// Revokes a state on behalf of an administrator (RFC 8881 §8.6.2).
@@ -63,40 +63,40 @@ impl Core {
                 names.remove(&client.name);
             }
         }
-        self.dying.push_back(id.number());
+        self.removing.push_back(id.number());
     }
 
     /// Removes some of the state of ended clients and hosts; true while there is more.
-    pub(crate) fn bury(&mut self, now: Duration) -> bool {
+    pub(crate) fn remove_ended(&mut self, now: Duration) -> bool {
         let mut steps = self.limits().steps;
         while steps > 0 {
-            let done = match (self.dying_hosts.front(), self.dying.front()) {
-                (Some(&host), _) => self.bury_some_of_host(now, host, steps),
-                (None, Some(&client)) => self.bury_some_of_client(now, client, steps),
+            let done = match (self.removing_hosts.front(), self.removing.front()) {
+                (Some(&host), _) => self.remove_some_of_host(now, host, steps),
+                (None, Some(&client)) => self.remove_some_of_client(now, client, steps),
                 (None, None) => return false,
             };
             steps = steps.saturating_sub(done);
         }
-        !self.dying.is_empty() || !self.dying_hosts.is_empty()
+        !self.removing.is_empty() || !self.removing_hosts.is_empty()
     }
 
-    fn bury_some_of_client(&mut self, now: Duration, client: u32, at_most: usize) -> usize {
+    fn remove_some_of_client(&mut self, now: Duration, client: u32, at_most: usize) -> usize {
         let state = self.states_of(client).next().map(|(key, _)| key);
         if let Some(key) = state {
             return self.remove_some(now, key, at_most);
         }
         match self.owners.first_of(false, client) {
             Some(owner) => drop(self.owners.remove(owner)),
-            None => drop(self.dying.pop_front()),
+            None => drop(self.removing.pop_front()),
         }
         1
     }
 
-    fn bury_some_of_host(&mut self, now: Duration, host: u32, at_most: usize) -> usize {
+    fn remove_some_of_host(&mut self, now: Duration, host: u32, at_most: usize) -> usize {
         if let Some(owner) = self.owners.first_of(true, host) {
             return self.remove_some_of_nlm_owner(now, owner, at_most);
         }
-        self.dying_hosts.pop_front();
+        self.removing_hosts.pop_front();
         1
     }
 

@@ -217,7 +217,7 @@ impl State {
         let mut names: BTreeSet<Box<[u8]>> = core.nlm.by_name.keys().filter(|name| is_gone(name)).cloned().collect();
         names.extend(core.grace.absent(RecordKind::Nlm).filter(|name| is_gone(name)).map(Box::from));
         names.iter().for_each(|name| core.drop_nlm_host(name));
-        core.bury(now);
+        core.remove_ended(now);
         names.len()
     }
 
@@ -317,7 +317,7 @@ impl Core {
         let recorded = self.nlm.is_recorded(host) || self.grace.is_absent(RecordKind::Nlm, host);
         if let Some(number) = self.nlm.number(host) {
             self.nlm.remove(host);
-            self.dying_hosts.push_back(number);
+            self.removing_hosts.push_back(number);
         }
         if recorded {
             self.take_off_record(&[(RecordKind::Nlm, host)]);

@@ -31,7 +31,7 @@ impl Origin {
 /// The clients of each origin.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
-    by_origin: HashMap<Origin, Crowd>,
+    by_origin: HashMap<Origin, OriginClients>,
     /// All origins by their number of clients.
     by_size: BTreeSet<(usize, Origin)>,
     all: Sessions,
@@ -39,7 +39,7 @@ pub(crate) struct Origins {
 
 /// The clients of one origin, by number and so by age.
 #[derive(Debug, Default)]
-struct Crowd {
+struct OriginClients {
     unconfirmed: BTreeSet<u32>,
     confirmed: BTreeSet<u32>,
     /// The position of the search for a client to evict.
@@ -87,7 +87,7 @@ fn reply_bytes(fore: &ChannelAttributes, limits: &Limits) -> usize {
     fore.max_response_cached_bytes.max(limits.always_cached_bytes).max(1) as usize
 }
 
-impl Crowd {
+impl OriginClients {
     fn len(&self) -> usize {
         self.unconfirmed.len() + self.confirmed.len()
     }
@@ -120,7 +120,7 @@ impl Origins {
         }
     }
 
-    fn change(&mut self, origin: Origin, change: impl FnOnce(&mut Crowd) -> bool) {
+    fn change(&mut self, origin: Origin, change: impl FnOnce(&mut OriginClients) -> bool) {
         let crowd = self.by_origin.entry(origin).or_default();
         self.by_size.remove(&(crowd.len(), origin));
         change(crowd);
@@ -131,7 +131,7 @@ impl Origins {
     }
 
     fn size(&self, origin: Origin) -> usize {
-        self.by_origin.get(&origin).map_or(0, Crowd::len)
+        self.by_origin.get(&origin).map_or(0, OriginClients::len)
     }
 
     fn unconfirmed(&self, origin: Origin) -> usize {

@@ -64,7 +64,7 @@ pub struct Census {
     /// Delegations.
     pub delegations: usize,
     /// Ended clients and hosts whose state is still being removed.
-    pub dying: usize,
+    pub removing: usize,
 }
 
 impl State {
@@ -110,8 +110,8 @@ impl State {
             states: BTreeMap::new(),
             files: HashMap::new(),
             owners: Owners::default(),
-            dying: VecDeque::new(),
-            dying_hosts: VecDeque::new(),
+            removing: VecDeque::new(),
+            removing_hosts: VecDeque::new(),
             nlm: NlmHosts::default(),
             recalls: Recalls::default(),
             waking: Waking::No,
@@ -151,7 +151,7 @@ impl State {
             lock_states: held(Kind::LockState),
             locks: held(Kind::Lock),
             delegations: held(Kind::Delegation),
-            dying: core.dying.len() + core.dying_hosts.len(),
+            removing: core.removing.len() + core.removing_hosts.len(),
         }
     }
 

@@ -150,7 +150,7 @@ fn locks_of_a_host_that_is_gone_are_removed_step_by_step_and_are_in_nobodys_way(
         before = locks;
     }
     let census = world.state.census();
-    assert_eq!((census.locks, census.dying, world.events().len()), (3, 0, 1), "who waited has its lock");
+    assert_eq!((census.locks, census.removing, world.events().len()), (3, 0, 1), "who waited has its lock");
 }
 
 #[test]
