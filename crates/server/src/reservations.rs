@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use state::{AccessKind, StateError, Verdict};
+use state::{AccessCheck, AccessKind, StateError};
 use vfs::SetAttributes;
 
 use crate::fault::Fault;
@@ -27,8 +27,8 @@ impl Node<'_> {
     pub(crate) fn require_unreserved(&self, kind: AccessKind) -> Result<(), Fault> {
         let file = self.file_key();
         self.until_returned(|| match self.server.state.conflict_check(self.now, &file, kind, self.requester) {
-            Ok(Verdict::Proceed) => Ok(()),
-            Ok(Verdict::Wait) | Err(StateError::Delay) => Err(Fault::Recalling),
+            Ok(AccessCheck::Proceed) => Ok(()),
+            Ok(AccessCheck::Wait) | Err(StateError::Delay) => Err(Fault::Recalling),
             Err(_) => Err(vfs::Error::AccessDenied.into()),
         })
     }

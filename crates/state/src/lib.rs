@@ -101,7 +101,7 @@ pub use seqid::{OwnerTurn, SeqidOwner, SeqidTurn};
 pub use sequence::{SequenceArgs, SequenceReply, Sequenced, SlotRequest, SlotTurn};
 pub use session::{CallbackSecurity, ChannelAttributes, Direction, Session};
 pub use share::{ShareAccess, ShareDeny};
-pub use share_conflict::{AccessKind, Verdict};
+pub use share_conflict::{AccessCheck, AccessKind};
 pub use state::{Census, State};
 pub use stateid_check::IoKind;
 pub use stateid_table::StateKind;

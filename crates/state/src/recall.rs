@@ -9,7 +9,8 @@ use crate::file::HeldState;
 use crate::ids::StateKey;
 use crate::stateid_table::StateidStatus;
 use crate::{
-    AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Recall, Requester, ShareAccess, StateError, Verdict,
+    AccessCheck, AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Recall, Requester, ShareAccess,
+    StateError,
 };
 
 /// The most files in one generation of [`Recent`].
@@ -83,8 +84,8 @@ impl Core {
         let exclusive = args.access.writes() || ShareAccess::READ.is_denied_by(args.deny);
         let kind = if exclusive { AccessKind::Write } else { AccessKind::Read };
         match self.recall_for_access(now, &args.file, kind, Requester::Client(args.client))? {
-            Verdict::Proceed => Ok(()),
-            Verdict::Wait => Err(StateError::Delay),
+            AccessCheck::Proceed => Ok(()),
+            AccessCheck::Wait => Err(StateError::Delay),
         }
     }
 
@@ -95,18 +96,18 @@ impl Core {
         file: &FileKey,
         kind: AccessKind,
         who: Requester,
-    ) -> Result<Verdict, StateError> {
-        let Some(entry) = self.files.get(file) else { return Ok(Verdict::Proceed) };
+    ) -> Result<AccessCheck, StateError> {
+        let Some(entry) = self.files.get(file) else { return Ok(AccessCheck::Proceed) };
         let conflicting = entry.delegations.iter().copied().filter(|key| {
             let foreign = who != Requester::Client(ClientId::new(self.shared.boot, key.client()));
             let delegation = self.states.get(key).and_then(HeldState::delegation);
             foreign && delegation.is_some_and(|delegation| kind.conflicts_with(delegation.kind))
         });
         let conflicting: Vec<StateKey> = conflicting.collect();
-        let mut verdict = Verdict::Proceed;
+        let mut verdict = AccessCheck::Proceed;
         for key in conflicting {
             if !self.recall(now, key)? {
-                verdict = Verdict::Wait;
+                verdict = AccessCheck::Wait;
             }
         }
         Ok(verdict)
@@ -182,8 +183,8 @@ impl Core {
     pub(crate) fn recall_for_lock(&mut self, now: Duration, file: &FileKey, exclusive: bool) -> Result<(), StateError> {
         let kind = if exclusive { AccessKind::Write } else { AccessKind::Read };
         match self.recall_for_access(now, file, kind, Requester::Other)? {
-            Verdict::Proceed => Ok(()),
-            Verdict::Wait => Err(StateError::Delay),
+            AccessCheck::Proceed => Ok(()),
+            AccessCheck::Wait => Err(StateError::Delay),
         }
     }
 }

@@ -24,7 +24,7 @@ pub enum AccessKind {
 
 /// Whether an access without an open may proceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AccessCheck {
     /// There is no conflict.
     Proceed,
     /// A delegation is being recalled: answer DELAY or JUKEBOX, or retry a little later.
@@ -44,11 +44,11 @@ impl State {
         file: &FileKey,
         kind: AccessKind,
         who: Requester,
-    ) -> Result<Verdict, StateError> {
+    ) -> Result<AccessCheck, StateError> {
         let guard = self.shared.guards.get(file);
         let denied = kind.access().is_some_and(|access| access.is_denied_by(guard.deny));
         if !denied && !guard.delegated.is_some_and(|delegation| kind.conflicts_with(delegation)) {
-            return Ok(Verdict::Proceed);
+            return Ok(AccessCheck::Proceed);
         }
         let mut core = self.core();
         if denied {

@@ -7,7 +7,7 @@ use crate::core::{Core, Shared};
 use crate::file::{Body, HeldState};
 use crate::ids::StateKey;
 use crate::stateid_table::Published;
-use crate::{AccessKind, DelegationKind, Door, FileKey, Requester, State, StateError, StateKind, Stateid, Verdict};
+use crate::{AccessCheck, AccessKind, DelegationKind, Door, FileKey, Requester, State, StateError, StateKind, Stateid};
 
 /// The kind of access under a stateid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +89,8 @@ impl State {
             return Err(StateError::Grace);
         }
         match self.conflict_check(now, file, kind, who)? {
-            Verdict::Proceed => Ok(()),
-            Verdict::Wait => Err(StateError::Delay),
+            AccessCheck::Proceed => Ok(()),
+            AccessCheck::Wait => Err(StateError::Delay),
         }
     }
 
@@ -100,8 +100,8 @@ impl State {
             return Ok(());
         }
         match self.core().recall_for_access(now, file, AccessKind::Read, who)? {
-            Verdict::Proceed => Ok(()),
-            Verdict::Wait => Err(StateError::Delay),
+            AccessCheck::Proceed => Ok(()),
+            AccessCheck::Wait => Err(StateError::Delay),
         }
     }
 

@@ -94,7 +94,7 @@ fn own_delegation_is_not_in_the_way() {
     granted(delegated(&world, a, 1, READ));
     assert!(world.open(a, "another", 1, BOTH).is_ok());
     let check = |who| world.state.conflict_check(world.now, &key(1), AccessKind::Write, who);
-    assert_eq!(check(Requester::Client(a)), Ok(Verdict::Proceed));
+    assert_eq!(check(Requester::Client(a)), Ok(AccessCheck::Proceed));
     assert_eq!(world.events(), []);
 }
 
@@ -104,10 +104,10 @@ fn changes_by_other_protocols_recall() {
     let a = world.client("a").id;
     let check = |file, kind| world.state.conflict_check(world.now, &key(file), kind, Requester::Other).unwrap();
     granted(delegated(&world, a, 1, READ));
-    assert_eq!(check(1, AccessKind::Read), Verdict::Proceed);
-    assert_eq!(check(1, AccessKind::Change), Verdict::Wait);
+    assert_eq!(check(1, AccessKind::Read), AccessCheck::Proceed);
+    assert_eq!(check(1, AccessKind::Change), AccessCheck::Wait);
     granted(delegated(&world, a, 2, BOTH));
-    assert_eq!(check(2, AccessKind::Read), Verdict::Wait);
+    assert_eq!(check(2, AccessKind::Read), AccessCheck::Wait);
     assert_eq!(world.events().len(), 2);
 }
 

@@ -218,7 +218,7 @@ fn reads_writes_and_getattrs_do_not_wait_for_the_host() {
         assert_eq!(world.io(client.id, &open, 1, IoKind::Write), Ok(()));
         for kind in [AccessKind::Look, AccessKind::Read, AccessKind::Write] {
             let check = world.state.conflict_check(world.now, &key(1), kind, Requester::Other);
-            assert_eq!(check, Ok(Verdict::Proceed));
+            assert_eq!(check, Ok(AccessCheck::Proceed));
         }
         assert!(world.state.poll_event().is_none());
         turn.finish(b"done");

@@ -100,11 +100,11 @@ fn access_without_an_open_respects_reservations() {
     let world = World::new();
     let (a, b) = (world.client("a"), world.client("b"));
     let check = |kind| world.state.conflict_check(world.now, &key(1), kind, Requester::Other);
-    assert_eq!(check(AccessKind::Read), Ok(Verdict::Proceed));
+    assert_eq!(check(AccessKind::Read), Ok(AccessCheck::Proceed));
     let open = world.open(a.id, "o", 1, (ShareAccess::READ, ShareDeny::WRITE)).unwrap().stateid;
-    assert_eq!(check(AccessKind::Read), Ok(Verdict::Proceed));
+    assert_eq!(check(AccessKind::Read), Ok(AccessCheck::Proceed));
     assert_eq!(check(AccessKind::Write), Err(StateError::Locked));
-    assert_eq!(check(AccessKind::Change), Ok(Verdict::Proceed));
+    assert_eq!(check(AccessKind::Change), Ok(AccessCheck::Proceed));
     assert_eq!(world.io(b.id, &Stateid::ANONYMOUS, 1, IoKind::Write), Err(StateError::Locked));
     assert_eq!(world.io(b.id, &Stateid::READ_BYPASS, 1, IoKind::Write), Err(StateError::Locked));
     world.state.close(world.now, Door::V41(a.id), &Stateid { seqid: 0, ..open }, &key(1)).unwrap();
@@ -112,7 +112,7 @@ fn access_without_an_open_respects_reservations() {
     assert_eq!(world.io(b.id, &Stateid::ANONYMOUS, 1, IoKind::Read), Err(StateError::Locked));
     assert_eq!(world.io(b.id, &Stateid::READ_BYPASS, 1, IoKind::Read), Ok(()));
     world.state.close(world.now, Door::V41(a.id), &Stateid { seqid: 0, ..open }, &key(1)).unwrap();
-    assert_eq!(check(AccessKind::Write), Ok(Verdict::Proceed));
+    assert_eq!(check(AccessKind::Write), Ok(AccessCheck::Proceed));
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn large_client_is_removed_in_steps_and_stands_in_nobodys_way_meanwhile() {
     assert!(world.open(b.id, "o", 99, BOTH).is_ok());
     assert_eq!(
         world.state.conflict_check(world.now, &key(98), AccessKind::Read, Requester::Other),
-        Ok(Verdict::Proceed)
+        Ok(AccessCheck::Proceed)
     );
     assert!(world.state.tick(world.now));
     assert!(world.state.census().opens > 80);

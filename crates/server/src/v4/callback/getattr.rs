@@ -137,7 +137,7 @@ impl Server {
             HolderAnswer::Missing => CurrentAttributes::Later,
             // The next attempt finds out whether the delegation is gone or being recalled.
             HolderAnswer::None => match self.state.conflict_check(now, file, AccessKind::Look, who) {
-                Ok(state::Verdict::Proceed) => CurrentAttributes::AsStored,
+                Ok(state::AccessCheck::Proceed) => CurrentAttributes::AsStored,
                 _ => CurrentAttributes::Later,
             },
         }

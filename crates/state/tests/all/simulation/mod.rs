@@ -115,7 +115,7 @@ impl Simulation {
         let now = self.world.now;
         let in_grace = self.world.state.in_grace(now);
         let check = self.world.state.conflict_check(now, &key(file as u64), AccessKind::Write, Requester::Other);
-        if check != Ok(Verdict::Proceed) || in_grace {
+        if check != Ok(AccessCheck::Proceed) || in_grace {
             return;
         }
         for actor in self.actors.iter().filter(|actor| actor.kind != Kind::Nlm && actor.boot == self.world.boot) {
