@@ -17,7 +17,7 @@ use crate::budget::{Charge, Client};
 use crate::hub::Engine;
 use crate::lanes::Lanes;
 use crate::mailbox::Letter;
-use crate::slots::Key;
+use crate::slab::SlabKey;
 use crate::sys::Source;
 use crate::{Call, Lane, Peer, Service};
 
@@ -33,7 +33,7 @@ pub(crate) enum Job {
 pub(crate) struct FetchJob {
     /// The loop that the connection belongs to.
     pub(crate) loop_index: usize,
-    pub(crate) key: Key,
+    pub(crate) key: SlabKey,
     pub(crate) peer: SocketAddr,
     pub(crate) file: SharedFile,
     pub(crate) offset_bytes: u64,
@@ -43,7 +43,7 @@ pub(crate) struct FetchJob {
 
 /// What a [`FetchJob`] read: fewer bytes than it was to read where the file ends.
 pub(crate) struct Fetched {
-    pub(crate) key: Key,
+    pub(crate) key: SlabKey,
     pub(crate) bytes: io::Result<Buffer>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct CallJob {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Origin {
     /// A connection of the loop.
-    Connection(Key),
+    Connection(SlabKey),
     /// One of the server's datagram sockets.
     Datagram {
         /// Which one.

@@ -28,7 +28,7 @@ mod outbox;
 mod send_path;
 mod server;
 mod service;
-mod slots;
+mod slab;
 mod spare;
 mod sys;
 

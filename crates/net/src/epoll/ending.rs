@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Loop;
 use crate::connection::{CloseReason, Connection, Interest};
-use crate::slots::Key;
+use crate::slab::SlabKey;
 use crate::sys;
 use crate::{Limits, Service};
 
@@ -100,7 +100,7 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Closes a connection of which everything was sent as soon as the peer has acknowledged it: closing a socket with
     /// unread input resets the connection, and a reset destroys what is still on its way.
-    pub(super) fn close_acknowledged(&mut self, key: Key) {
+    pub(super) fn close_acknowledged(&mut self, key: SlabKey) {
         let socket = self.connections.get_mut(key).and_then(|connection| connection.socket.as_ref());
         match socket.map(|socket| sys::unacknowledged_bytes(socket.as_fd())) {
             Some(Ok(1..)) => self.watch(key, Interest { readable: false, writable: false }),

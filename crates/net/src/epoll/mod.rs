@@ -32,7 +32,7 @@ use crate::complaints::{Complaint, Complaints};
 use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
 use crate::mailbox::{Accepted, Letter};
-use crate::slots::{Key, Slots};
+use crate::slab::{Slab, SlabKey};
 use crate::{Service, Verdict};
 
 /// The sockets that all loops serve.
@@ -70,7 +70,7 @@ pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, soc
         poller: prepared.poller,
         busy_poll: BusyPoll::new(engine.hub.policy.busy_poll),
         events: Events::new(),
-        connections: Slots::new(),
+        connections: Slab::new(),
         by_number: HashMap::new(),
         order: Order::new(prepared.busy_poller, engine.hub.policy.is_fair),
         letters: Vec::new(),
@@ -93,9 +93,9 @@ struct Loop<S: ?Sized> {
     poller: Poller,
     busy_poll: BusyPoll,
     events: Events,
-    connections: Slots<Connection>,
+    connections: Slab<Connection>,
     /// Where the open connections are, by their numbers.
-    by_number: HashMap<u64, Key>,
+    by_number: HashMap<u64, SlabKey>,
     order: Order,
     letters: Vec<Letter>,
     acceptor: Acceptor,
@@ -107,7 +107,7 @@ struct Loop<S: ?Sized> {
 
 impl<S: Service + ?Sized> Loop<S> {
     /// Sees to it that the connection has its next turn when it needs one, or closes it.
-    fn settle(&mut self, key: Key) {
+    fn settle(&mut self, key: SlabKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.has_room = connection.account.has_room();
         if !connection.has_room {
@@ -125,7 +125,7 @@ impl<S: Service + ?Sized> Loop<S> {
         }
     }
 
-    fn watch(&mut self, key: Key, interest: Interest) {
+    fn watch(&mut self, key: SlabKey, interest: Interest) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let is_busy = self.order.is_fair && connection.load.is_busy();
         if connection.interest == interest && connection.watched_as_busy == is_busy {
@@ -166,7 +166,7 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     /// Closes a connection; it is forgotten as soon as none of its calls is with a blocking thread.
-    fn close(&mut self, key: Key, reason: CloseReason) {
+    fn close(&mut self, key: SlabKey, reason: CloseReason) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.is_delivered |= connection.is_delivered_at(&reason);
         if connection.socket.take().is_none() {
@@ -184,7 +184,7 @@ impl<S: Service + ?Sized> Loop<S> {
         self.forget_if_done(key);
     }
 
-    fn forget_if_done(&mut self, key: Key) {
+    fn forget_if_done(&mut self, key: SlabKey) {
         let done = |connection: &mut Connection| connection.socket.is_none() && connection.calls.given() == 0;
         if self.connections.get_mut(key).is_some_and(done)
             && let Some(connection) = self.connections.remove(key)
@@ -259,7 +259,7 @@ impl<S: Service + ?Sized> Loop<S> {
         }
     }
 
-    fn take_back_call(&mut self, key: Key, done: Done) {
+    fn take_back_call(&mut self, key: SlabKey, done: Done) {
         // The connection's slot stays until all its calls are back.
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.calls.came_back(&done.messages, done.lane);

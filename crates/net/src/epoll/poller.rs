@@ -8,7 +8,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
 use crate::connection::{Interest, Ready};
-use crate::slots::Key;
+use crate::slab::SlabKey;
 
 /// How many events one wait brings at most.
 const MAX_EVENTS: usize = 256;
@@ -19,7 +19,7 @@ const MAX_WAIT_SECONDS: u64 = 60;
 /// What a watched descriptor is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
-    Connection(Key),
+    Connection(SlabKey),
     /// One of the listening sockets.
     Listener(usize),
     /// One of the UDP sockets.
@@ -46,7 +46,7 @@ impl Token {
     fn from_bits(bits: u64) -> Token {
         let rest = bits & ((1 << Self::KIND_SHIFT) - 1);
         match bits >> Self::KIND_SHIFT {
-            0 => Token::Connection(Key::from_bits(rest)),
+            0 => Token::Connection(SlabKey::from_bits(rest)),
             1 => Token::Listener(rest as usize),
             2 => Token::Datagrams(rest as usize),
             _ if rest == 0 => Token::Mailbox,
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn tokens_survive_the_kernel() {
-        let mut slots = crate::slots::Slots::new();
-        let (one, two) = (slots.insert(()), slots.insert(()));
+        let mut slab = crate::slab::Slab::new();
+        let (one, two) = (slab.insert(()), slab.insert(()));
         let tokens =
             [Token::Connection(one), Token::Connection(two), Token::Listener(7), Token::Datagrams(7), Token::Mailbox];
         for token in tokens.into_iter().chain([Token::Busy]) {

@@ -8,7 +8,7 @@ use crate::budget::{Client, Crowd};
 use crate::complaints::Complaint;
 use crate::connection::{CloseReason, Connection, Ready};
 use crate::mailbox::Letter;
-use crate::slots::Key;
+use crate::slab::SlabKey;
 
 /// How often it is looked whether there is room again. Other loops and blocking threads make room too, and do not say so.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
@@ -22,7 +22,7 @@ const EVICTION_SILENCE: Duration = Duration::from_millis(500);
 /// The connections that wait, and when they are looked after.
 #[derive(Default)]
 pub(super) struct Starving {
-    keys: Vec<Key>,
+    keys: Vec<SlabKey>,
     next_look: Option<Instant>,
 }
 
@@ -35,7 +35,7 @@ impl Starving {
 
 impl<S: Service + ?Sized> Loop<S> {
     /// Lets a connection that its client has no room for wait until there is some.
-    pub(super) fn starve(&mut self, key: Key) {
+    pub(super) fn starve(&mut self, key: SlabKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if connection.is_starving || !connection.is_held_up(&self.bench.engine.hub.limits) {
             return;
@@ -64,7 +64,7 @@ impl<S: Service + ?Sized> Loop<S> {
         self.starving.keys = keys;
     }
 
-    fn is_still_starving(&mut self, key: Key) -> bool {
+    fn is_still_starving(&mut self, key: SlabKey) -> bool {
         let Some(connection) = self.connections.get_mut(key) else { return false };
         if connection.socket.is_some() && !connection.account.has_room() {
             return true;

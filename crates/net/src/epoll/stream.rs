@@ -17,7 +17,7 @@ use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
 use crate::hub::{Engine, LoopDesk};
 use crate::order::Quantum;
 use crate::outbox::{self, FileWay, MAX_SLICES, Next};
-use crate::slots::Key;
+use crate::slab::SlabKey;
 use crate::spare::SpareBuffers;
 
 /// How many bytes one receive brings at most.
@@ -91,7 +91,7 @@ impl<S: Service + ?Sized> Bench<S> {
     }
 
     /// Does what the connection can do now. An error means that it has to be closed.
-    pub(super) fn turn(&mut self, connection: &mut Connection, key: Key, ready: Ready) -> Result<(), CloseReason> {
+    pub(super) fn turn(&mut self, connection: &mut Connection, key: SlabKey, ready: Ready) -> Result<(), CloseReason> {
         let result = self.take_in(connection, ready);
         // While an earlier send waits for room, another one would only be told so again.
         if ready.writable || !connection.interest.writable {
@@ -308,7 +308,7 @@ impl<S: Service + ?Sized> Bench<S> {
     }
 
     /// Gives waiting calls to the blocking threads, as long as the peer takes the answers.
-    fn give_calls(&mut self, connection: &mut Connection, key: Key) {
+    fn give_calls(&mut self, connection: &mut Connection, key: SlabKey) {
         let service = Arc::clone(&self.engine.service);
         let continues = |previous: &[u8], next: &[u8]| service.continues_run(previous, next);
         while connection.may_give(&self.engine.hub.limits)
@@ -329,7 +329,7 @@ impl<S: Service + ?Sized> Bench<S> {
     }
 
     /// Has a blocking thread read what has to be sent next, if that was evicted from memory.
-    fn fetch_evicted(&mut self, connection: &mut Connection, key: Key) {
+    fn fetch_evicted(&mut self, connection: &mut Connection, key: SlabKey) {
         let Some((file, offset_bytes, length)) = connection.outbox.begin_fetch(MAX_FETCH_BYTES) else { return };
         let (loop_index, peer) = (self.loop_index, connection.peer.address);
         blocking::submit(&self.engine, Job::Fetch(FetchJob { loop_index, key, peer, file, offset_bytes, length }));

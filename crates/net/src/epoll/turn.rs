@@ -13,7 +13,7 @@ use super::poller::{Events, Poller, Token};
 use crate::Service;
 use crate::connection::{CloseReason, Ready, Work};
 use crate::order::{ClientKey, Clients, Quantum, Turns};
-use crate::slots::Key;
+use crate::slab::SlabKey;
 
 /// For how long busy connections have turns before the loop looks for calm ones again; a turn that has begun goes on.
 const LOOK_INTERVAL: Duration = Duration::from_micros(50);
@@ -31,8 +31,8 @@ pub(super) struct Order {
     /// Whether calm connections go before busy ones and clients take turns, or all connections go in one line.
     pub(super) is_fair: bool,
     clients: Clients,
-    calm: Turns<Key>,
-    busy: Turns<Key>,
+    calm: Turns<SlabKey>,
+    busy: Turns<SlabKey>,
     /// Watches the busy connections.
     pub(super) busy_poller: Poller,
     busy_events: Events,
@@ -105,7 +105,7 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     /// Lets a connection wait for a turn, for what it is ready for.
-    pub(super) fn enqueue(&mut self, key: Key, ready: Ready) {
+    pub(super) fn enqueue(&mut self, key: SlabKey, ready: Ready) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.ready |= ready;
         if !connection.queued {
@@ -186,7 +186,7 @@ impl<S: Service + ?Sized> Loop<S> {
         Ok(())
     }
 
-    fn connection_turn(&mut self, key: Key) {
+    fn connection_turn(&mut self, key: SlabKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.queued = false;
         let ready = std::mem::take(&mut connection.ready);
