@@ -16,7 +16,7 @@ use crate::answer::{Asked, ask};
 use crate::budget::{Charge, Client};
 use crate::hub::Engine;
 use crate::lanes::Lanes;
-use crate::mailbox::Letter;
+use crate::mailbox::LoopMessage;
 use crate::slab::SlabKey;
 use crate::sys::Source;
 use crate::{Call, Lane, Peer, Service};
@@ -224,11 +224,11 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
                 try_to_start_thread(&engine, number);
             }
             finished = Some(job.lane());
-            let (loop_index, letter) = match job {
-                Job::Call(job) => (job.loop_index, Letter::Done(perform(&engine, worker, job))),
-                Job::Fetch(job) => (job.loop_index, Letter::Fetched(fetch(&job))),
+            let (loop_index, message) = match job {
+                Job::Call(job) => (job.loop_index, LoopMessage::Done(perform(&engine, worker, job))),
+                Job::Fetch(job) => (job.loop_index, LoopMessage::Fetched(fetch(&job))),
             };
-            engine.hub.loops[loop_index].mailbox.post(letter);
+            engine.hub.loops[loop_index].mailbox.post(message);
         }
         engine.hub.jobs.thread_ended();
     })?;

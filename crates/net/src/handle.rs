@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::dial;
 use crate::hub::{Admitted, Hub};
-use crate::mailbox::{Accepted, Letter, OwnDatagram};
+use crate::mailbox::{Accepted, LoopMessage, OwnDatagram};
 use crate::sys::{self, Source};
 use crate::{Bound, Counters, Delivery, NetError, Transport};
 
@@ -44,8 +44,8 @@ impl Handle {
     /// They are lost with the connection, of whose end the service hears by
     /// [`Service::disconnected`](crate::Service::disconnected).
     pub fn send(&self, connection: u64, bytes: Vec<u8>) {
-        if let Some(desk) = self.hub.loops.get(dial::loop_of(connection)) {
-            desk.mailbox.post(Letter::Send { connection, bytes });
+        if let Some(shared) = self.hub.loops.get(dial::loop_of(connection)) {
+            shared.mailbox.post(LoopMessage::Send { connection, bytes });
         }
     }
 
@@ -53,8 +53,8 @@ impl Handle {
     /// connection's loop says so: to be called from another thread that may wait.
     pub fn delivery(&self, connection: u64, since: Instant) -> Delivery {
         let (tell, told) = mpsc::sync_channel(1);
-        let Some(desk) = self.hub.loops.get(dial::loop_of(connection)) else { return Delivery::Lost };
-        desk.mailbox.post(Letter::AskDelivery { connection, since, tell });
+        let Some(shared) = self.hub.loops.get(dial::loop_of(connection)) else { return Delivery::Lost };
+        shared.mailbox.post(LoopMessage::AskDelivery { connection, since, tell });
         told.recv_timeout(DELIVERY_TIMEOUT).unwrap_or(Delivery::Pending)
     }
 
@@ -72,7 +72,7 @@ impl Handle {
             self.hub.leave(loop_index);
             return Err(NetError::Connect { address, source: io::ErrorKind::NotConnected.into() });
         };
-        self.hub.loops[loop_index].mailbox.post(Letter::Accepted(Accepted { socket, peer, account }));
+        self.hub.loops[loop_index].mailbox.post(LoopMessage::Accepted(Accepted { socket, peer, account }));
         Ok(peer.connection)
     }
 
@@ -91,7 +91,7 @@ impl Handle {
         let (socket, bound) =
             datagrams.enumerate().find(|(_, bound)| serves(bound)).ok_or(NetError::NoDatagramSocket { local })?;
         let from = bound.address.ip().is_unspecified().then(|| Source::of(local.ip()));
-        self.hub.loops[0].mailbox.post(Letter::SendDatagram(OwnDatagram { socket, from, to, bytes }));
+        self.hub.loops[0].mailbox.post(LoopMessage::SendDatagram(OwnDatagram { socket, from, to, bytes }));
         Ok(())
     }
 
@@ -110,8 +110,8 @@ impl Handle {
     /// only shorten the first one's grace.
     pub fn shutdown(&self, grace: Duration) {
         let deadline = Instant::now() + grace;
-        for desk in &self.hub.loops {
-            desk.mailbox.post(Letter::Shutdown { deadline });
+        for shared in &self.hub.loops {
+            shared.mailbox.post(LoopMessage::Shutdown { deadline });
         }
     }
 

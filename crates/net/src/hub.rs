@@ -19,7 +19,7 @@ pub(crate) struct Hub {
     pub(crate) limits: Limits,
     pub(crate) policy: Policy,
     pub(crate) bound: Vec<Bound>,
-    pub(crate) loops: Box<[LoopDesk]>,
+    pub(crate) loops: Box<[LoopShared]>,
     pub(crate) jobs: JobQueue,
     pub(crate) complaints: Complaints,
     pub(crate) budget: Arc<Budget>,
@@ -55,7 +55,7 @@ pub(crate) enum TooMany {
 
 /// What others see of one loop. The alignment keeps the loops' counters off each other's cache lines.
 #[repr(align(128))]
-pub(crate) struct LoopDesk {
+pub(crate) struct LoopShared {
     pub(crate) counters: LoopCounters,
     pub(crate) mailbox: Mailbox,
     open: AtomicUsize,
@@ -70,7 +70,7 @@ pub(crate) struct Engine<S: ?Sized> {
 impl Hub {
     /// Makes the hub of `loops` loops, which count as running from now on.
     pub(crate) fn new(limits: Limits, policy: Policy, bound: Vec<Bound>, loops: usize) -> io::Result<Hub> {
-        let desks: io::Result<Box<[LoopDesk]>> = (0..loops).map(|_| LoopDesk::new()).collect();
+        let shared: io::Result<Box<[LoopShared]>> = (0..loops).map(|_| LoopShared::new()).collect();
         Ok(Hub {
             jobs: JobQueue::new(limits.blocking_threads, limits.spare_blocking_threads),
             complaints: Complaints::default(),
@@ -78,7 +78,7 @@ impl Hub {
             limits,
             policy,
             bound,
-            loops: desks?,
+            loops: shared?,
             loop_threads: Mutex::new(Vec::new()),
             running_loops: AtomicUsize::new(loops),
             open: AtomicUsize::new(0),
@@ -98,9 +98,9 @@ impl Hub {
             self.open.fetch_sub(1, Ordering::Relaxed);
             return Err(TooMany::InAll);
         }
-        let fewest = self.loops.iter().enumerate().min_by_key(|(_, desk)| desk.open.load(Ordering::Relaxed));
-        let (loop_index, desk) = fewest.expect("a server has a loop");
-        desk.open.fetch_add(1, Ordering::Relaxed);
+        let fewest = self.loops.iter().enumerate().min_by_key(|(_, shared)| shared.open.load(Ordering::Relaxed));
+        let (loop_index, shared) = fewest.expect("a server has a loop");
+        shared.open.fetch_add(1, Ordering::Relaxed);
         Ok(Admitted { loop_index, account })
     }
 
@@ -120,15 +120,15 @@ impl Hub {
     /// The sum of all loops' counters.
     pub(crate) fn counters(&self) -> Counters {
         let mut sum = Counters::default();
-        for desk in &self.loops {
-            sum += &desk.counters;
+        for shared in &self.loops {
+            sum += &shared.counters;
         }
         sum
     }
 }
 
-impl LoopDesk {
-    fn new() -> io::Result<LoopDesk> {
-        Ok(LoopDesk { counters: LoopCounters::default(), mailbox: Mailbox::new()?, open: AtomicUsize::new(0) })
+impl LoopShared {
+    fn new() -> io::Result<LoopShared> {
+        Ok(LoopShared { counters: LoopCounters::default(), mailbox: Mailbox::new()?, open: AtomicUsize::new(0) })
     }
 }

@@ -16,7 +16,7 @@ use crate::sys::Source;
 use crate::{Delivery, Peer};
 
 /// One piece of news for a loop.
-pub(crate) enum Letter {
+pub(crate) enum LoopMessage {
     /// A connection was accepted and is now the loop's.
     Accepted(Accepted),
     /// A blocking thread has finished a job of the loop.
@@ -67,12 +67,12 @@ pub(crate) struct Accepted {
     pub(crate) account: Account,
 }
 
-/// A loop's letters, with a file descriptor that becomes readable when there are some.
+/// A loop's messages, with a file descriptor that becomes readable when there are some.
 ///
-/// Whoever puts the first letter into an empty box wakes the loop; the loop takes all letters at once after it has
-/// silenced the descriptor, so no letter is left behind without a wake-up to come.
+/// Whoever puts the first message into an empty box wakes the loop; the loop takes all messages at once after it has
+/// silenced the descriptor, so no message is left behind without a wake-up to come.
 pub(crate) struct Mailbox {
-    letters: Mutex<Vec<Letter>>,
+    messages: Mutex<Vec<LoopMessage>>,
     wake: OwnedFd,
 }
 
@@ -80,32 +80,32 @@ impl Mailbox {
     /// Makes an empty mailbox.
     pub(crate) fn new() -> io::Result<Mailbox> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Mailbox { letters: Mutex::new(Vec::new()), wake })
+        Ok(Mailbox { messages: Mutex::new(Vec::new()), wake })
     }
 
-    /// The descriptor that becomes readable when there are letters.
+    /// The descriptor that becomes readable when there are messages.
     pub(crate) fn wake_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 
-    /// Puts a letter in.
-    pub(crate) fn post(&self, letter: Letter) {
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        let was_empty = letters.is_empty();
-        letters.push(letter);
-        drop(letters);
+    /// Puts a message in.
+    pub(crate) fn post(&self, message: LoopMessage) {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_empty = messages.is_empty();
+        messages.push(message);
+        drop(messages);
         if was_empty {
             // The only failure of this write is a counter that is full, and then the loop is about to wake up anyway.
             let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
         }
     }
 
-    /// Takes all letters in exchange for an empty list, whose memory is used for the next ones.
-    pub(crate) fn take(&self, empty: &mut Vec<Letter>) {
+    /// Takes all messages in exchange for an empty list, whose memory is used for the next ones.
+    pub(crate) fn take(&self, empty: &mut Vec<LoopMessage>) {
         let mut count = [0; 8];
-        // Nothing to read only means that the letters were taken before their wake-up arrived.
+        // Nothing to read only means that the messages were taken before their wake-up arrived.
         let _ = rustix::io::read(&self.wake, &mut count);
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        mem::swap(&mut *letters, empty);
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        mem::swap(&mut *messages, empty);
     }
 }

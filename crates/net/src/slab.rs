@@ -98,13 +98,13 @@ mod tests {
 
     #[test]
     fn key_of_a_removed_value_does_not_find_its_successor() {
-        let mut entries = Slab::new();
-        let old = entries.insert("old");
-        assert_eq!(entries.remove(old), Some("old"));
-        let new = entries.insert("new");
-        assert_eq!(entries.get_mut(old), None);
-        assert_eq!((entries.remove(old), entries.len()), (None, 1));
-        assert_eq!(entries.get_mut(SlabKey::from_bits(new.to_bits())), Some(&mut "new"));
+        let mut slab = Slab::new();
+        let old = slab.insert("old");
+        assert_eq!(slab.remove(old), Some("old"));
+        let new = slab.insert("new");
+        assert_eq!(slab.get_mut(old), None);
+        assert_eq!((slab.remove(old), slab.len()), (None, 1));
+        assert_eq!(slab.get_mut(SlabKey::from_bits(new.to_bits())), Some(&mut "new"));
         assert!(new.to_bits() >> 62 == 0 && old.to_bits() != new.to_bits());
     }
 }

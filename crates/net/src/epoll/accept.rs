@@ -16,7 +16,7 @@ use crate::complaints::Complaint;
 use crate::connection::Interest;
 use crate::dial;
 use crate::hub::{Admitted, TooMany};
-use crate::mailbox::{Accepted, Letter};
+use crate::mailbox::{Accepted, LoopMessage};
 
 /// How many connections one turn accepts.
 const ACCEPT_BATCH: usize = 64;
@@ -66,20 +66,20 @@ impl<S: Service + ?Sized> Loop<S> {
             Ok(admitted) => admitted,
             Err(why) => return self.refuse(address.ip(), why),
         };
-        let hub = &self.bench.engine.hub;
+        let hub = &self.context.engine.hub;
         let Some(peer) = dial::set_up(&socket, address, loop_index) else { return hub.leave(loop_index) };
         let accepted = Accepted { socket, peer, account };
-        if loop_index == self.bench.loop_index {
+        if loop_index == self.context.loop_index {
             self.adopt(accepted);
         } else {
-            hub.loops[loop_index].mailbox.post(Letter::Accepted(accepted));
+            hub.loops[loop_index].mailbox.post(LoopMessage::Accepted(accepted));
         }
     }
 
     /// Finds a place for a connection; when too many are open, those of clients without exports make room, or else
     /// those of clients with very many.
     fn admit(&mut self, client: IpAddr) -> Result<Admitted, TooMany> {
-        let engine = Arc::clone(&self.bench.engine);
+        let engine = Arc::clone(&self.context.engine);
         let admit = || engine.hub.admit(client, false, || engine.service.trusts(client));
         let admitted = admit();
         if !matches!(admitted, Err(TooMany::InAll)) {
@@ -90,9 +90,9 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     fn refuse(&mut self, client: IpAddr, why: TooMany) {
-        self.bench.desk().counters.refused.add(1);
-        let hub = &self.bench.engine.hub;
-        if hub.complaints.is_new(client, Complaint::Refused, self.bench.now) {
+        self.context.shared().counters.refused.add(1);
+        let hub = &self.context.engine.hub;
+        if hub.complaints.is_new(client, Complaint::Refused, self.context.now) {
             let (open, of_one_client) = (hub.limits.max_connections, hub.limits.max_connections_per_client());
             match why {
                 TooMany::InAll => tracing::warn!(%client, open, "connection refused: as many are open as may be"),
@@ -104,7 +104,7 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     fn pause_accepting(&mut self, error: Errno) {
-        self.bench.desk().counters.accept_errors.add(1);
+        self.context.shared().counters.accept_errors.add(1);
         self.make_room_everywhere(None);
         tracing::warn!(%error, "cannot accept connections for now");
         self.acceptor.paused_until = Some(Instant::now() + ACCEPT_PAUSE);

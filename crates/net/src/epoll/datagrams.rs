@@ -15,7 +15,7 @@ use crate::answer::{Asked, ask};
 use crate::bind::DatagramSocket;
 use crate::blocking::{self, CallJob, Job, Origin};
 use crate::connection::{Interest, Ready};
-use crate::hub::{Engine, LoopDesk};
+use crate::hub::{Engine, LoopShared};
 use crate::mailbox::OwnDatagram;
 use crate::spare::SpareBuffers;
 use crate::sys::{DatagramCalls, Outgoing, Source};
@@ -101,7 +101,7 @@ impl Datagrams {
         let socket = &self.sockets[index];
         let count =
             calls.receive(socket.socket.as_fd()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        let counters = &asker.desk.counters;
+        let counters = &asker.shared.counters;
         counters.datagrams.add(count as u64);
         let batch = &mut self.views[index].batch;
         for datagram in (0..count).map(|number| calls.datagram(number)) {
@@ -117,7 +117,7 @@ impl Datagrams {
     }
 
     /// Takes an answer back from a blocking thread.
-    pub(super) fn take_back(&mut self, late: &Late<'_>, asked: &Asked, desk: &LoopDesk) {
+    pub(super) fn take_back(&mut self, late: &Late<'_>, asked: &Asked, shared: &LoopShared) {
         self.in_flight -= 1;
         let batch = &mut self.views[late.socket].batch;
         match asked {
@@ -125,12 +125,12 @@ impl Datagrams {
                 let start = Start { bytes: 0, files: 0 };
                 match assemble(late.output, &start, &mut batch.assembled) {
                     Some(range) => batch.add(late.to, late.source, Place::Assembled(range)),
-                    None => desk.counters.datagrams_dropped.add(1),
+                    None => shared.counters.datagrams_dropped.add(1),
                 }
             }
             Asked::Verdict(Verdict::Silent) => {}
             Asked::Verdict(Verdict::WouldBlock(_) | Verdict::Close(_)) | Asked::Panicked => {
-                desk.counters.datagrams_dropped.add(1);
+                shared.counters.datagrams_dropped.add(1);
             }
         }
     }
@@ -144,14 +144,14 @@ impl Datagrams {
     }
 
     /// Sends a batch as far as the socket takes it.
-    fn send(&mut self, index: usize, desk: &LoopDesk) {
+    fn send(&mut self, index: usize, shared: &LoopShared) {
         let Some(calls) = &mut self.calls else { return };
         let batch = &mut self.views[index].batch;
         while batch.sent < batch.replies.len() {
             let outgoing = batch.replies[batch.sent..].iter().map(|reply| batch.outgoing(reply));
             match calls.send(self.sockets[index].socket.as_fd(), outgoing) {
                 Ok(count) => {
-                    desk.counters.bytes_out.add(batch.bytes_of_next(count));
+                    shared.counters.bytes_out.add(batch.bytes_of_next(count));
                     batch.sent += count.max(1);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
@@ -159,7 +159,7 @@ impl Datagrams {
                 Err(error) => {
                     // Only the first of them is meant; the others may have better luck.
                     tracing::debug!(to = %batch.replies[batch.sent].to, %error, "a datagram cannot be sent");
-                    desk.counters.datagrams_dropped.add(1);
+                    shared.counters.datagrams_dropped.add(1);
                     batch.sent += 1;
                 }
             }
@@ -177,15 +177,15 @@ impl Datagrams {
 impl<S: Service + ?Sized> Loop<S> {
     /// Receives, answers and sends one batch of one socket.
     pub(super) fn datagram_turn(&mut self, index: usize, ready: Ready) {
-        let engine = &self.bench.engine;
-        let desk = &engine.hub.loops[self.bench.loop_index];
+        let engine = &self.context.engine;
+        let shared = &engine.hub.loops[self.context.loop_index];
         let unsent = !self.datagrams.views[index].batch.replies.is_empty();
         if ready.readable && !unsent && !self.datagrams.draining {
             let mut asker = Asker {
                 engine,
-                desk,
-                loop_index: self.bench.loop_index,
-                spare: &mut self.bench.spare,
+                shared,
+                loop_index: self.context.loop_index,
+                spare: &mut self.context.spare,
                 now: Instant::now(),
             };
             match self.datagrams.receive(index, &mut asker) {
@@ -194,7 +194,7 @@ impl<S: Service + ?Sized> Loop<S> {
                 Err(error) => tracing::debug!(%error, "cannot receive datagrams"),
             }
         }
-        self.datagrams.send(index, &self.bench.engine.hub.loops[self.bench.loop_index]);
+        self.datagrams.send(index, &self.context.engine.hub.loops[self.context.loop_index]);
         self.watch_datagrams(index);
     }
 
@@ -202,7 +202,7 @@ impl<S: Service + ?Sized> Loop<S> {
     pub(super) fn send_datagrams(&mut self) {
         for index in 0..self.datagrams.views.len() {
             if !self.datagrams.views[index].interest.writable {
-                self.datagrams.send(index, &self.bench.engine.hub.loops[self.bench.loop_index]);
+                self.datagrams.send(index, &self.context.engine.hub.loops[self.context.loop_index]);
             }
             self.watch_datagrams(index);
         }
@@ -217,7 +217,7 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     fn watch_datagrams(&mut self, index: usize) {
-        let wanted = self.datagrams.wanted(index, self.bench.engine.hub.limits.max_datagrams_in_flight);
+        let wanted = self.datagrams.wanted(index, self.context.engine.hub.limits.max_datagrams_in_flight);
         let view = &mut self.datagrams.views[index];
         if view.interest == wanted {
             return;
@@ -241,7 +241,7 @@ impl<S: Service + ?Sized> Loop<S> {
 /// Who asks the service about datagrams.
 struct Asker<'a, S: ?Sized> {
     engine: &'a Arc<Engine<S>>,
-    desk: &'a LoopDesk,
+    shared: &'a LoopShared,
     loop_index: usize,
     spare: &'a mut SpareBuffers,
     now: Instant,
@@ -274,7 +274,7 @@ impl<S: Service + ?Sized> Asker<'_, S> {
             Asked::Verdict(Verdict::Answered) => {
                 if !batch.add_answer(arrived, &start) {
                     batch.output.rewind(&mark);
-                    self.desk.counters.datagrams_dropped.add(1);
+                    self.shared.counters.datagrams_dropped.add(1);
                 }
             }
             Asked::Verdict(Verdict::Silent) => {}
@@ -284,9 +284,9 @@ impl<S: Service + ?Sized> Asker<'_, S> {
             }
             Asked::Verdict(Verdict::Close(why)) => {
                 tracing::debug!(peer = %peer.address, why, "datagram dropped");
-                self.desk.counters.datagrams_dropped.add(1);
+                self.shared.counters.datagrams_dropped.add(1);
             }
-            Asked::Panicked => self.desk.counters.datagrams_dropped.add(1),
+            Asked::Panicked => self.shared.counters.datagrams_dropped.add(1),
         }
         false
     }

@@ -35,7 +35,7 @@ impl Ending {
 impl<S: Service + ?Sized> Loop<S> {
     /// How long the loop may wait for events; `None` means without end.
     pub(super) fn timeout(&self) -> Option<Duration> {
-        let now = self.bench.now;
+        let now = self.context.now;
         let tick = self.ending.deadline.map(|deadline| deadline.min(now + ENDING_TICK));
         let times = [tick, Some(self.ending.next_sweep), self.acceptor.paused_until(), self.starving.next_look()];
         let next = times.into_iter().flatten().min()?;
@@ -44,24 +44,24 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Does what is due by the clock.
     pub(super) fn timers(&mut self) {
-        let now = self.bench.now;
+        let now = self.context.now;
         if self.ending.next_sweep <= now {
             self.close_silent(now);
             // What a burst has left there would be kept for ever; what is needed is there again at once.
-            self.bench.spare.clear();
-            self.bench.outputs.clear();
-            self.bench.engine.hub.complaints.log_old(now);
+            self.context.spare.clear();
+            self.context.outputs.clear();
+            self.context.engine.hub.complaints.log_old(now);
             self.ending.next_sweep = now + self.ending.sweep_interval;
         }
         self.feed(now);
         self.resume_accepting(now);
-        if self.bench.draining {
+        if self.context.draining {
             self.settle_all();
         }
     }
 
     fn close_silent(&mut self, now: Instant) {
-        let engine = Arc::clone(&self.bench.engine);
+        let engine = Arc::clone(&self.context.engine);
         for index in 0..self.connections.end() {
             let Some(key) = self.connections.key_at(index) else { continue };
             let Some(connection) = self.connections.get_mut(key) else { continue };
@@ -76,8 +76,8 @@ impl<S: Service + ?Sized> Loop<S> {
     /// Reads nothing more from now on, and ends by `deadline`.
     pub(super) fn begin_to_end(&mut self, deadline: Instant) {
         self.ending.deadline = Some(self.ending.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
-        if !self.bench.draining {
-            self.bench.draining = true;
+        if !self.context.draining {
+            self.context.draining = true;
             self.stop_accepting();
             self.stop_reading_datagrams();
             self.settle_all();
@@ -115,8 +115,8 @@ impl<S: Service + ?Sized> Loop<S> {
             self.close(key, CloseReason::Shutdown);
             if let Some(connection) = self.connections.remove(key) {
                 tracing::warn!(peer = %connection.peer.address, "calls were still being answered when the server ended");
-                self.bench.engine.service.disconnected(&connection.peer, connection.is_delivered);
-                self.bench.engine.hub.leave(self.bench.loop_index);
+                self.context.engine.service.disconnected(&connection.peer, connection.is_delivered);
+                self.context.engine.hub.leave(self.context.loop_index);
             }
         }
     }

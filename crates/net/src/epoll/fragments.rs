@@ -5,7 +5,7 @@ use std::io::IoSlice;
 
 use buffer::Buffer;
 
-use super::stream::{Bench, Sent, send, send_all};
+use super::stream::{LoopContext, Sent, send, send_all};
 use crate::Service;
 use crate::connection::{CloseReason, Connection};
 
@@ -16,7 +16,7 @@ const KERNEL_MAX_SEGMENTS: usize = 1024;
 /// them has the rest copied again, so that this bounds what is copied in vain.
 const FLAT_BYTES: usize = 256 << 10;
 
-impl<S: Service + ?Sized> Bench<S> {
+impl<S: Service + ?Sized> LoopContext<S> {
     /// Sends bytes of the outbox up to its next part of a file, in segments.
     pub(super) fn send_fragments(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
         let path = self.engine.hub.policy.send_path;
@@ -25,11 +25,11 @@ impl<S: Service + ?Sized> Bench<S> {
         let limit = path.max_segments.map_or(KERNEL_MAX_SEGMENTS, |max| max.get());
         let sent = if segments.len() > limit {
             let is_all = flatten(&segments, &mut self.receive);
-            self.desk().counters.count_send(1);
-            self.desk().counters.sends_flattened.add(1);
+            self.shared().counters.count_send(1);
+            self.shared().counters.sends_flattened.add(1);
             send(connection, self.receive.as_slice(), more || !is_all)?
         } else {
-            self.desk().counters.count_send(segments.len());
+            self.shared().counters.count_send(segments.len());
             send_all(connection, &segments, more)?
         };
         connection.outbox.sent_bytes(sent.bytes(), &mut self.outputs);

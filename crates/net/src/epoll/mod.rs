@@ -22,7 +22,7 @@ use datagrams::Datagrams;
 use ending::Ending;
 use poller::{Events, Poller, Token};
 use starving::Starving;
-use stream::Bench;
+use stream::LoopContext;
 use turn::Order;
 
 use crate::answer::Asked;
@@ -31,7 +31,7 @@ use crate::blocking::{Done, Fetched, Origin};
 use crate::complaints::{Complaint, Complaints};
 use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
-use crate::mailbox::{Accepted, Letter};
+use crate::mailbox::{Accepted, LoopMessage};
 use crate::slab::{Slab, SlabKey};
 use crate::{Service, Verdict};
 
@@ -73,12 +73,12 @@ pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, soc
         connections: Slab::new(),
         by_number: HashMap::new(),
         order: Order::new(prepared.busy_poller, engine.hub.policy.is_fair),
-        letters: Vec::new(),
+        messages: Vec::new(),
         acceptor: Acceptor::new(sockets.listeners),
         datagrams: Datagrams::new(sockets.datagrams),
         ending: Ending::new(&engine.hub.limits),
         starving: Starving::default(),
-        bench: Bench::new(engine, index),
+        context: LoopContext::new(engine, index),
     };
     while !the_loop.is_over() {
         if let Err(error) = the_loop.turn() {
@@ -97,12 +97,12 @@ struct Loop<S: ?Sized> {
     /// Where the open connections are, by their numbers.
     by_number: HashMap<u64, SlabKey>,
     order: Order,
-    letters: Vec<Letter>,
+    messages: Vec<LoopMessage>,
     acceptor: Acceptor,
     datagrams: Datagrams,
     ending: Ending,
     starving: Starving,
-    bench: Bench<S>,
+    context: LoopContext<S>,
 }
 
 impl<S: Service + ?Sized> Loop<S> {
@@ -114,7 +114,7 @@ impl<S: Service + ?Sized> Loop<S> {
             self.starve(key);
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
-        match connection.course(&self.bench.engine.hub.limits, self.bench.draining) {
+        match connection.course(&self.context.engine.hub.limits, self.context.draining) {
             Course::Wait(interest) => self.watch(key, interest),
             Course::TurnAgain(interest) => {
                 self.watch(key, interest);
@@ -148,14 +148,14 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Begins to serve an accepted connection.
     fn adopt(&mut self, accepted: Accepted) {
-        let interest = Interest { readable: !self.bench.draining, writable: false };
+        let interest = Interest { readable: !self.context.draining, writable: false };
         let client = self.order.join(accepted.peer.address.ip());
         let number = accepted.peer.connection;
-        let mut connection = Connection::new(accepted, client, self.bench.now);
+        let mut connection = Connection::new(accepted, client, self.context.now);
         connection.interest = interest;
         let key = self.connections.insert(connection);
         self.by_number.insert(number, key);
-        self.bench.desk().counters.accepted.add(1);
+        self.context.shared().counters.accepted.add(1);
         let Some(socket) = self.connections.get_mut(key).and_then(|connection| connection.socket.as_ref()) else {
             return;
         };
@@ -172,15 +172,15 @@ impl<S: Service + ?Sized> Loop<S> {
         if connection.socket.take().is_none() {
             return;
         }
-        log_close(connection, &reason, &self.bench.engine.hub.complaints, self.bench.now);
+        log_close(connection, &reason, &self.context.engine.hub.complaints, self.context.now);
         self.by_number.remove(&connection.peer.connection);
         self.order.leave(connection.peer.address.ip());
-        connection.unread.release(&mut self.bench.spare);
+        connection.unread.release(&mut self.context.spare);
         connection.unread.whole_left = false;
         connection.outbox.clear();
         connection.calls.forget_waiting();
-        connection.end_turn(self.bench.now);
-        self.bench.desk().counters.closed(&reason);
+        connection.end_turn(self.context.now);
+        self.context.shared().counters.closed(&reason);
         self.forget_if_done(key);
     }
 
@@ -189,31 +189,31 @@ impl<S: Service + ?Sized> Loop<S> {
         if self.connections.get_mut(key).is_some_and(done)
             && let Some(connection) = self.connections.remove(key)
         {
-            self.bench.engine.service.disconnected(&connection.peer, connection.is_delivered);
+            self.context.engine.service.disconnected(&connection.peer, connection.is_delivered);
             drop(connection);
-            self.bench.engine.hub.leave(self.bench.loop_index);
+            self.context.engine.hub.leave(self.context.loop_index);
         }
     }
 
-    fn read_letters(&mut self) {
-        let mut letters = std::mem::take(&mut self.letters);
-        self.bench.desk().mailbox.take(&mut letters);
-        for letter in letters.drain(..) {
-            match letter {
-                Letter::Accepted(accepted) => self.adopt(accepted),
-                Letter::Done(done) => self.take_back(done),
-                Letter::Fetched(fetched) => self.take_fetched(fetched),
-                Letter::Send { connection, bytes } => self.send_own(connection, &bytes),
-                Letter::SendDatagram(datagram) => self.datagrams.add_own(&datagram),
-                Letter::AskDelivery { connection, since, tell } => {
+    fn read_mailbox(&mut self) {
+        let mut messages = std::mem::take(&mut self.messages);
+        self.context.shared().mailbox.take(&mut messages);
+        for message in messages.drain(..) {
+            match message {
+                LoopMessage::Accepted(accepted) => self.adopt(accepted),
+                LoopMessage::Done(done) => self.take_back(done),
+                LoopMessage::Fetched(fetched) => self.take_fetched(fetched),
+                LoopMessage::Send { connection, bytes } => self.send_own(connection, &bytes),
+                LoopMessage::SendDatagram(datagram) => self.datagrams.add_own(&datagram),
+                LoopMessage::AskDelivery { connection, since, tell } => {
                     // Whoever asked may have given up by now.
                     let _ = tell.send(self.delivery(connection, since));
                 }
-                Letter::MakeRoom(crowd) => self.make_room(crowd),
-                Letter::Shutdown { deadline } => self.begin_to_end(deadline),
+                LoopMessage::MakeRoom(crowd) => self.make_room(crowd),
+                LoopMessage::Shutdown { deadline } => self.begin_to_end(deadline),
             }
         }
-        self.letters = letters;
+        self.messages = messages;
         self.send_datagrams();
     }
 
@@ -221,22 +221,22 @@ impl<S: Service + ?Sized> Loop<S> {
     fn send_own(&mut self, number: u64, bytes: &[u8]) {
         let Some(&key) = self.by_number.get(&number) else { return };
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let mut output = self.bench.outputs.take();
+        let mut output = self.context.outputs.take();
         output.bytes.put(bytes);
-        self.bench.queue(connection, output);
+        self.context.queue(connection, output);
         self.enqueue(key, Ready::default());
     }
 
     /// Takes a call back from a blocking thread.
     fn take_back(&mut self, done: Done) {
-        self.bench.desk().counters.deferred.add(done.messages.len() as u64);
+        self.context.shared().counters.deferred.add(done.messages.len() as u64);
         match done.origin {
             Origin::Connection(key) => self.take_back_call(key, done),
             Origin::Datagram { socket, source } => {
                 let reply = datagrams::Late { socket, source, to: done.peer.address, output: &done.output };
-                self.datagrams.take_back(&reply, &done.asked, &self.bench.engine.hub.loops[self.bench.loop_index]);
-                self.bench.spare.give_all(done.messages);
-                self.bench.outputs.give(done.output);
+                self.datagrams.take_back(&reply, &done.asked, &self.context.engine.hub.loops[self.context.loop_index]);
+                self.context.spare.give_all(done.messages);
+                self.context.outputs.give(done.output);
             }
         }
     }
@@ -250,9 +250,9 @@ impl<S: Service + ?Sized> Loop<S> {
         }
         match bytes {
             Ok(bytes) => {
-                self.bench.desk().counters.fetched_bytes.add(bytes.len() as u64);
+                self.context.shared().counters.fetched_bytes.add(bytes.len() as u64);
                 connection.outbox.put_fetched(bytes);
-                connection.end_turn(self.bench.now);
+                connection.end_turn(self.context.now);
                 self.enqueue(key, Ready::default());
             }
             Err(error) => self.close(key, CloseReason::File(error)),
@@ -260,19 +260,19 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     fn take_back_call(&mut self, key: SlabKey, done: Done) {
-        // The connection's slot stays until all its calls are back.
+        // The connection's entry stays until all its calls are back.
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.calls.came_back(&done.messages, done.lane);
-        self.bench.spare.give_all(done.messages);
+        self.context.spare.give_all(done.messages);
         // Until here the answer was charged by itself; from here on it is among what the connection has to send.
         drop(done.charge);
         if connection.socket.is_none() {
-            self.bench.outputs.give(done.output);
+            self.context.outputs.give(done.output);
             return self.forget_if_done(key);
         }
-        connection.last_active = self.bench.now;
-        self.bench.queue(connection, done.output);
-        connection.end_turn(self.bench.now);
+        connection.last_active = self.context.now;
+        self.context.queue(connection, done.output);
+        connection.end_turn(self.context.now);
         match done.asked {
             Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key, Ready::default()),
             Asked::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),

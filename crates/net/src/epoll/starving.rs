@@ -7,7 +7,7 @@ use crate::Service;
 use crate::budget::{Client, Crowd};
 use crate::complaints::Complaint;
 use crate::connection::{CloseReason, Connection, Ready};
-use crate::mailbox::Letter;
+use crate::mailbox::LoopMessage;
 use crate::slab::SlabKey;
 
 /// How often it is looked whether there is room again. Other loops and blocking threads make room too, and do not say so.
@@ -37,14 +37,14 @@ impl<S: Service + ?Sized> Loop<S> {
     /// Lets a connection that its client has no room for wait until there is some.
     pub(super) fn starve(&mut self, key: SlabKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if connection.is_starving || !connection.is_held_up(&self.bench.engine.hub.limits) {
+        if connection.is_starving || !connection.is_held_up(&self.context.engine.hub.limits) {
             return;
         }
         connection.is_starving = true;
         let client = connection.peer.address.ip();
         self.starving.keys.push(key);
-        self.starving.next_look.get_or_insert(self.bench.now + LOOK_INTERVAL);
-        if self.bench.engine.hub.complaints.is_new(client, Complaint::Memory, self.bench.now) {
+        self.starving.next_look.get_or_insert(self.context.now + LOOK_INTERVAL);
+        if self.context.engine.hub.complaints.is_new(client, Complaint::Memory, self.context.now) {
             tracing::warn!(
                 %client,
                 "the client takes up as much memory as it may: it is served in small steps until it takes its replies and finishes its calls"
@@ -78,9 +78,9 @@ impl<S: Service + ?Sized> Loop<S> {
     /// those of clients with more than `crowd`.
     pub(super) fn make_room_everywhere(&mut self, crowd: Crowd) {
         self.make_room(crowd);
-        let hub = &self.bench.engine.hub;
-        let others = hub.loops.iter().enumerate().filter(|(index, _)| *index != self.bench.loop_index);
-        others.for_each(|(_, desk)| desk.mailbox.post(Letter::MakeRoom(crowd)));
+        let hub = &self.context.engine.hub;
+        let others = hub.loops.iter().enumerate().filter(|(index, _)| *index != self.context.loop_index);
+        others.for_each(|(_, shared)| shared.mailbox.post(LoopMessage::MakeRoom(crowd)));
     }
 
     /// Closes the connections that have been silent for longest, of clients without exports or else of those with more
@@ -94,7 +94,7 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Closes some of the connections that have been silent for longest, of clients that may lose some; tells how many.
     fn evict(&mut self, may_lose: impl Fn(&Client) -> bool) -> usize {
-        let now = self.bench.now;
+        let now = self.context.now;
         let mut silent = Vec::new();
         for index in 0..self.connections.end() {
             let Some(key) = self.connections.key_at(index) else { continue };

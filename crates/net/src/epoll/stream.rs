@@ -14,7 +14,7 @@ use crate::Service;
 use crate::answer::{Deferring, Progress, Stop, Turn};
 use crate::blocking::{self, CallJob, FetchJob, Job, MAX_FETCH_BYTES, Origin};
 use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
-use crate::hub::{Engine, LoopDesk};
+use crate::hub::{Engine, LoopShared};
 use crate::order::Quantum;
 use crate::outbox::{self, FileWay, MAX_SLICES, Next};
 use crate::slab::SlabKey;
@@ -36,7 +36,7 @@ const POOLED_OUTPUT_BYTES: usize = 2 << 20;
 static ZEROS: [u8; FILE_READ_BYTES] = [0; FILE_READ_BYTES];
 
 /// The tools that a loop uses on one connection after the other.
-pub(super) struct Bench<S: ?Sized> {
+pub(super) struct LoopContext<S: ?Sized> {
     pub(super) engine: Arc<Engine<S>>,
     pub(super) loop_index: usize,
     /// Whether the server ends, so that no socket is to be read.
@@ -69,9 +69,9 @@ pub(super) enum Sent {
     Blocked(usize),
 }
 
-impl<S: Service + ?Sized> Bench<S> {
-    pub(super) fn new(engine: Arc<Engine<S>>, loop_index: usize) -> Bench<S> {
-        Bench {
+impl<S: Service + ?Sized> LoopContext<S> {
+    pub(super) fn new(engine: Arc<Engine<S>>, loop_index: usize) -> LoopContext<S> {
+        LoopContext {
             // Enough for no thread to run out of work while the loop is busy, few enough for other connections.
             max_given: engine.hub.limits.blocking_threads * 2,
             engine,
@@ -86,7 +86,7 @@ impl<S: Service + ?Sized> Bench<S> {
         }
     }
 
-    pub(super) fn desk(&self) -> &LoopDesk {
+    pub(super) fn shared(&self) -> &LoopShared {
         &self.engine.hub.loops[self.loop_index]
     }
 
@@ -211,7 +211,7 @@ impl<S: Service + ?Sized> Bench<S> {
                 connection.last_active = self.now;
                 connection.last_received = self.now;
                 connection.work.bytes += count;
-                self.desk().counters.bytes_in.add(count as u64);
+                self.shared().counters.bytes_in.add(count as u64);
                 Ok(true)
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(false),
@@ -268,7 +268,7 @@ impl<S: Service + ?Sized> Bench<S> {
         connection.work.messages += progress.messages;
         connection.work.bytes += output.len();
         self.queue(connection, output);
-        self.desk().counters.messages.add(progress.messages);
+        self.shared().counters.messages.add(progress.messages);
         connection.unread.whole_left = matches!(progress.stop, Stop::Limit) && !connection.unread.is_empty();
         match progress.stop {
             Stop::Close(reason) => Err(reason),
@@ -302,7 +302,7 @@ impl<S: Service + ?Sized> Bench<S> {
     fn copied(&mut self, output: Output) -> Output {
         let mut copy = self.outputs.take();
         outbox::copy(&output, &mut copy);
-        self.desk().counters.bytes_copied.add(output.bytes.len() as u64);
+        self.shared().counters.bytes_copied.add(output.bytes.len() as u64);
         self.outputs.give(output);
         copy
     }
@@ -351,7 +351,7 @@ impl<S: Service + ?Sized> Bench<S> {
         connection.note_sent(total, self.now);
         if total > 0 {
             connection.last_active = self.now;
-            self.desk().counters.bytes_out.add(total as u64);
+            self.shared().counters.bytes_out.add(total as u64);
         }
         Ok(())
     }
@@ -362,7 +362,7 @@ impl<S: Service + ?Sized> Bench<S> {
             Some(Next::Bytes) if self.engine.hub.policy.send_path.is_plain() => self.send_bytes(connection),
             Some(Next::Bytes) => self.send_fragments(connection),
             Some(Next::Fetched { bytes, more }) => {
-                self.desk().counters.count_send(1);
+                self.shared().counters.count_send(1);
                 let sent = send(connection, bytes, more)?;
                 Ok(self.note_file_sent(connection, sent))
             }
@@ -371,9 +371,9 @@ impl<S: Service + ?Sized> Bench<S> {
             Some(Next::File { way: FileWay::Fetch | FileWay::Fetching, .. }) => Ok(Sent::Blocked(0)),
             Some(Next::File { way: FileWay::Zeros, length, more, .. }) => {
                 let zeros = &ZEROS[..length.min(FILE_READ_BYTES)];
-                self.desk().counters.count_send(1);
+                self.shared().counters.count_send(1);
                 let sent = send(connection, zeros, more)?;
-                self.desk().counters.zero_bytes.add(sent.bytes() as u64);
+                self.shared().counters.zero_bytes.add(sent.bytes() as u64);
                 Ok(self.note_file_sent(connection, sent))
             }
         }
@@ -383,7 +383,7 @@ impl<S: Service + ?Sized> Bench<S> {
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let (filled, more) = connection.outbox.gather(&mut slices);
         let slices = &slices[..filled];
-        self.desk().counters.count_send(filled);
+        self.shared().counters.count_send(filled);
         let sent =
             if let [only] = slices { send(connection, only, more)? } else { send_all(connection, slices, more)? };
         connection.outbox.sent_bytes(sent.bytes(), &mut self.outputs);
@@ -400,12 +400,12 @@ impl<S: Service + ?Sized> Bench<S> {
             connection.outbox.set_file_way(FileWay::Fetch);
             return Ok(Sent::Blocked(0));
         }
-        self.desk().counters.sendfiles.add(1);
+        self.shared().counters.sendfiles.add(1);
         let mut offset = offset_bytes;
         match rustix::fs::sendfile(socket, file.as_fd(), Some(&mut offset), length) {
             Ok(0) => connection.outbox.set_file_way(FileWay::Zeros),
             Ok(count) => {
-                self.desk().counters.sendfile_bytes.add(count as u64);
+                self.shared().counters.sendfile_bytes.add(count as u64);
                 return Ok(self.note_file_sent(connection, Sent::Bytes(count)));
             }
             Err(Errno::INTR) => {}

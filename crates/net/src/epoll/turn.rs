@@ -118,17 +118,17 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Waits for events, no longer than `timeout`; lets connections wait for their turns and does everything else.
     fn look(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        let sleeps = &self.bench.engine.hub.loops[self.bench.loop_index].counters.sleeps;
+        let sleeps = &self.context.engine.hub.loops[self.context.loop_index].counters.sleeps;
         let count = self.busy_poll.wait(&self.poller, &mut self.events, timeout, sleeps)?;
-        self.bench.now = Instant::now();
-        self.order.last_look = self.bench.now;
+        self.context.now = Instant::now();
+        self.order.last_look = self.context.now;
         for index in 0..count {
             let (token, ready) = self.events.get(index);
             match token {
                 Token::Connection(key) => self.enqueue(key, ready),
                 Token::Datagrams(socket) => self.datagram_turn(socket, ready),
                 Token::Listener(listener) => self.accept(listener),
-                Token::Mailbox => self.read_letters(),
+                Token::Mailbox => self.read_mailbox(),
                 Token::Busy => self.order.more_are_busy = true,
             }
         }
@@ -139,7 +139,7 @@ impl<S: Service + ?Sized> Loop<S> {
     fn look_at_busy(&mut self) -> io::Result<()> {
         let count = self.order.busy_poller.wait(&mut self.order.busy_events, Some(Duration::ZERO))?;
         self.order.more_are_busy = false;
-        self.order.last_look_at_busy = self.bench.now;
+        self.order.last_look_at_busy = self.context.now;
         for index in 0..count {
             if let (Token::Connection(key), ready) = self.order.busy_events.get(index) {
                 self.enqueue(key, ready);
@@ -150,11 +150,11 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Gives each calm connection that waits now a turn.
     fn serve_calm(&mut self) -> io::Result<()> {
-        self.bench.quantum = Quantum::WHOLE;
+        self.context.quantum = Quantum::WHOLE;
         for _ in 0..self.order.calm.len() {
             let Some(key) = self.order.calm.pop() else { break };
             self.connection_turn(key);
-            let waited = self.bench.now.saturating_duration_since(self.order.last_look);
+            let waited = self.context.now.saturating_duration_since(self.order.last_look);
             if waited >= LOOK_AMONG_CLIENTS_INTERVAL && self.order.clients.are_several() {
                 self.look(Some(Duration::ZERO))?;
             }
@@ -166,10 +166,10 @@ impl<S: Service + ?Sized> Loop<S> {
     fn serve_busy(&mut self) -> io::Result<()> {
         for _ in 0..self.order.busy.len() {
             let Some(key) = self.order.busy.pop() else { break };
-            self.bench.quantum = self.order.next_busy_quantum();
+            self.context.quantum = self.order.next_busy_quantum();
             self.connection_turn(key);
-            self.bench.now = Instant::now();
-            if self.bench.now.saturating_duration_since(self.order.last_look) >= LOOK_INTERVAL {
+            self.context.now = Instant::now();
+            if self.context.now.saturating_duration_since(self.order.last_look) >= LOOK_INTERVAL {
                 self.look_between_busy()?;
             }
         }
@@ -179,7 +179,7 @@ impl<S: Service + ?Sized> Loop<S> {
     fn look_between_busy(&mut self) -> io::Result<()> {
         self.look(Some(Duration::ZERO))?;
         self.serve_calm()?;
-        let waited = self.bench.now.saturating_duration_since(self.order.last_look_at_busy);
+        let waited = self.context.now.saturating_duration_since(self.order.last_look_at_busy);
         if waited >= LOOK_AMONG_CLIENTS_INTERVAL && self.order.clients.are_several() {
             self.look_at_busy()?;
         }
@@ -195,9 +195,9 @@ impl<S: Service + ?Sized> Loop<S> {
         }
         connection.begin_turn();
         // A lack of memory for what comes over it costs a connection its end, and not the loop.
-        let turn = AssertUnwindSafe(|| self.bench.turn(connection, key, ready));
+        let turn = AssertUnwindSafe(|| self.context.turn(connection, key, ready));
         let done = catch_unwind(turn).unwrap_or(Err(CloseReason::Panic));
-        let work = connection.end_turn(self.bench.now);
+        let work = connection.end_turn(self.context.now);
         if work != Work::default() && self.order.is_fair && !connection.load.is_busy() {
             self.order.busy_turns = 0;
         }
