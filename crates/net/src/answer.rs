@@ -17,7 +17,7 @@ pub(crate) const MAX_RUN: usize = 64;
 
 /// What became of a message that the service was asked to answer.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum ServiceAnswer {
     /// The service came to a verdict.
     Verdict(Verdict),
     /// The service panicked; the output is as it was before.
@@ -25,14 +25,19 @@ pub(crate) enum Asked {
 }
 
 /// Asks the service to answer a message and those that continue it. A panic costs them their connection, not the server its loop.
-pub(crate) fn ask<S: Service + ?Sized>(service: &S, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Asked {
+pub(crate) fn ask<S: Service + ?Sized>(
+    service: &S,
+    call: &Call<'_>,
+    rest: &[&[u8]],
+    output: &mut Output,
+) -> ServiceAnswer {
     let mark = output.mark();
     match catch_unwind(AssertUnwindSafe(|| call_all(service, call, rest, output))) {
-        Ok(verdict) => Asked::Verdict(verdict),
+        Ok(verdict) => ServiceAnswer::Verdict(verdict),
         Err(_) => {
             output.rewind(&mark);
             tracing::error!(peer = %call.peer.address, "the service panicked on a message");
-            Asked::Panicked
+            ServiceAnswer::Panicked
         }
     }
 }
@@ -42,7 +47,7 @@ fn call_all<S: Service + ?Sized>(service: &S, call: &Call<'_>, rest: &[&[u8]], o
 }
 
 /// Who asks on behalf of which connection.
-pub(crate) struct Turn<'a, S: ?Sized> {
+pub(crate) struct StreamTurn<'a, S: ?Sized> {
     pub(crate) service: &'a S,
     pub(crate) limits: &'a Limits,
     pub(crate) peer: Peer,
@@ -64,13 +69,13 @@ pub(crate) struct Deferring<'a> {
 
 /// How far one turn has come.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct TurnProgress {
     /// How many of the unread bytes are done with.
     pub(crate) consumed: usize,
     /// How many messages there were in them.
     pub(crate) messages: u64,
     /// Why the turn ended.
-    pub(crate) stop: Stop,
+    pub(crate) end: TurnEnd,
 }
 
 /// How much was answered at one go.
@@ -81,7 +86,7 @@ struct Answered {
 
 /// Why a turn ended.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum TurnEnd {
     /// The next message is not whole until there are this many unread bytes.
     Needs(usize),
     /// A limit was reached; whole messages may be left.
@@ -90,17 +95,17 @@ pub(crate) enum Stop {
     Close(CloseReason),
 }
 
-impl<S: Service + ?Sized> Turn<'_, S> {
+impl<S: Service + ?Sized> StreamTurn<'_, S> {
     /// Answers the whole messages at the start of `unread` into `output` and adds those that have to wait to `calls`.
     ///
     /// A panic of the service takes back what it wrote for the message that it panicked on, and closes the connection.
-    pub(crate) fn answer(&self, unread: &mut [u8], output: &mut Output, calls: &mut Deferring<'_>) -> Progress {
-        let mut progress = Progress { consumed: 0, messages: 0, stop: Stop::Needs(1) };
+    pub(crate) fn answer(&self, unread: &mut [u8], output: &mut Output, calls: &mut Deferring<'_>) -> TurnProgress {
+        let mut progress = TurnProgress { consumed: 0, messages: 0, end: TurnEnd::Needs(1) };
         let mut answered = output.mark();
         let stop = catch_unwind(AssertUnwindSafe(|| {
             while progress.consumed < unread.len() {
                 if progress.messages >= self.quantum.messages || !self.has_room(output, calls.calls) {
-                    return Stop::Limit;
+                    return TurnEnd::Limit;
                 }
                 let room = self.quantum.messages - progress.messages;
                 match self.answer_first(&mut unread[progress.consumed..], room, output, calls) {
@@ -112,11 +117,11 @@ impl<S: Service + ?Sized> Turn<'_, S> {
                 }
                 answered = output.mark();
             }
-            Stop::Needs(1)
+            TurnEnd::Needs(1)
         }));
-        progress.stop = stop.unwrap_or_else(|_| {
+        progress.end = stop.unwrap_or_else(|_| {
             output.rewind(&answered);
-            Stop::Close(CloseReason::Panic)
+            TurnEnd::Close(CloseReason::Panic)
         });
         progress
     }
@@ -135,11 +140,11 @@ impl<S: Service + ?Sized> Turn<'_, S> {
         room: u64,
         output: &mut Output,
         calls: &mut Deferring<'_>,
-    ) -> Result<Answered, Stop> {
+    ) -> Result<Answered, TurnEnd> {
         let (body, consumed) = match self.service.frame(unread) {
             Ok(Frame::Message { body, consumed }) => (body, consumed),
             Ok(Frame::Partial(needed)) => return Err(self.needs(needed, unread.len())),
-            Err(error) => return Err(Stop::Close(CloseReason::BadFrame(error.0))),
+            Err(error) => return Err(TurnEnd::Close(CloseReason::BadFrame(error.0))),
         };
         assert!(consumed > 0 && consumed <= unread.len(), "the service framed a message outside the unread bytes");
         if room > 1 && consumed < unread.len() && self.service.begins_run(&unread[body.clone()]) {
@@ -177,26 +182,26 @@ impl<S: Service + ?Sized> Turn<'_, S> {
         (run, consumed)
     }
 
-    fn answer_all(&self, run: &[&[u8]], output: &mut Output, calls: &mut Deferring<'_>) -> Result<(), Stop> {
-        let Turn { peer, worker, now, batch, is_scarce, .. } = *self;
+    fn answer_all(&self, run: &[&[u8]], output: &mut Output, calls: &mut Deferring<'_>) -> Result<(), TurnEnd> {
+        let StreamTurn { peer, worker, now, batch, is_scarce, .. } = *self;
         let call = Call { message: run[0], peer, worker, may_block: false, now, batch, is_scarce };
         match call_all(self.service, &call, &run[1..], output) {
             Verdict::Answered | Verdict::Silent => {}
             Verdict::WouldBlock(lane) => {
                 run.iter().for_each(|message| calls.calls.add((message, lane), now, calls.spare));
             }
-            Verdict::Close(why) => return Err(Stop::Close(CloseReason::Service(why))),
+            Verdict::Close(why) => return Err(TurnEnd::Close(CloseReason::Service(why))),
         }
         Ok(())
     }
 
-    fn needs(&self, needed: usize, have: usize) -> Stop {
+    fn needs(&self, needed: usize, have: usize) -> TurnEnd {
         let needed = needed.max(have + 1);
         if needed > self.limits.max_message_bytes {
             let limit = self.limits.max_message_bytes;
             let why = format!("a message of at least {needed} bytes is larger than the limit of {limit}");
-            return Stop::Close(CloseReason::BadFrame(why));
+            return TurnEnd::Close(CloseReason::BadFrame(why));
         }
-        Stop::Needs(needed)
+        TurnEnd::Needs(needed)
     }
 }

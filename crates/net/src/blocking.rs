@@ -12,17 +12,17 @@ use std::time::Instant;
 use buffer::{Buffer, Output, SharedFile};
 use rustix::io::Errno;
 
-use crate::answer::{Asked, ask};
+use crate::answer::{ServiceAnswer, ask};
 use crate::budget::{Charge, Client};
 use crate::hub::Engine;
 use crate::lanes::Lanes;
 use crate::mailbox::LoopMessage;
 use crate::slab::SlabKey;
-use crate::sys::Source;
+use crate::sys::LocalAddress;
 use crate::{Call, Lane, Peer, Service};
 
 /// What a loop cannot do without waiting.
-pub(crate) enum Job {
+pub(crate) enum BlockingJob {
     /// Answer messages.
     Call(CallJob),
     /// Read a part of a file that a reply announced.
@@ -54,7 +54,7 @@ pub(crate) const MAX_FETCH_BYTES: usize = 256 << 10;
 pub(crate) struct CallJob {
     /// The loop that it belongs to.
     pub(crate) loop_index: usize,
-    pub(crate) origin: Origin,
+    pub(crate) origin: ReplyPath,
     pub(crate) lane: Lane,
     pub(crate) peer: Peer,
     /// Who is charged for the answer; nobody for that of a datagram, which is small.
@@ -68,7 +68,7 @@ pub(crate) struct CallJob {
 
 /// What a job's answer goes out through.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Origin {
+pub(crate) enum ReplyPath {
     /// A connection of the loop.
     Connection(SlabKey),
     /// One of the server's datagram sockets.
@@ -76,32 +76,32 @@ pub(crate) enum Origin {
         /// Which one.
         socket: usize,
         /// From which address of ours the answer has to come.
-        source: Option<Source>,
+        source: Option<LocalAddress>,
     },
 }
 
 /// A job that was done.
-pub(crate) struct Done {
-    pub(crate) origin: Origin,
+pub(crate) struct DoneJob {
+    pub(crate) origin: ReplyPath,
     pub(crate) lane: Lane,
     pub(crate) peer: Peer,
     /// The messages, for their memory to be used again.
     pub(crate) messages: Vec<Buffer>,
     pub(crate) output: Output,
-    pub(crate) asked: Asked,
+    pub(crate) asked: ServiceAnswer,
     /// What the client holds until its connection has the answer.
     pub(crate) charge: Option<Charge>,
 }
 
 /// The jobs that no thread has taken yet, and the state of the threads.
 pub(crate) struct JobQueue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
     max_threads: usize,
 }
 
-struct State {
-    jobs: Lanes<SocketAddr, Job>,
+struct QueueState {
+    jobs: Lanes<SocketAddr, BlockingJob>,
     started: usize,
     idle: usize,
     ended: usize,
@@ -111,7 +111,7 @@ struct State {
 impl JobQueue {
     /// Makes an empty queue for up to `max_threads` threads, of which the last `spare` are kept for lanes that have none.
     pub(crate) fn new(max_threads: usize, spare: usize) -> JobQueue {
-        let state = State { jobs: Lanes::new(max_threads, spare), started: 0, idle: 0, ended: 0, closed: false };
+        let state = QueueState { jobs: Lanes::new(max_threads, spare), started: 0, idle: 0, ended: 0, closed: false };
         JobQueue { state: Mutex::new(state), changed: Condvar::new(), max_threads }
     }
 
@@ -141,12 +141,12 @@ impl JobQueue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a job in; says which thread has to be started for it, if one has.
-    fn push(&self, job: Job) -> Option<usize> {
+    fn push(&self, job: BlockingJob) -> Option<usize> {
         let mut state = self.lock();
         if state.closed {
             return None;
@@ -156,7 +156,7 @@ impl JobQueue {
     }
 
     /// Wakes a thread if there is a job for it; says which one has to be started, if no idle one is left.
-    fn call_thread(&self, mut state: MutexGuard<'_, State>) -> Option<usize> {
+    fn call_thread(&self, mut state: MutexGuard<'_, QueueState>) -> Option<usize> {
         if !state.jobs.has_next() {
             return None;
         }
@@ -171,7 +171,7 @@ impl JobQueue {
 
     /// Takes the next job, waiting for it; nothing when the queue is closed. Says as well which thread has to be started, as the end of
     /// the job before may have made room for more than this one.
-    fn take(&self, finished: Option<Lane>) -> Option<(Job, Option<usize>)> {
+    fn take(&self, finished: Option<Lane>) -> Option<(BlockingJob, Option<usize>)> {
         let mut state = self.lock();
         if let Some(lane) = finished {
             state.jobs.done(lane);
@@ -200,7 +200,7 @@ impl JobQueue {
 }
 
 /// Hands a job to the blocking threads of `engine`, starting one more when all are busy and more are allowed.
-pub(crate) fn submit<S: Service + ?Sized>(engine: &Arc<Engine<S>>, job: Job) {
+pub(crate) fn submit<S: Service + ?Sized>(engine: &Arc<Engine<S>>, job: BlockingJob) {
     if let Some(number) = engine.hub.jobs.push(job) {
         try_to_start_thread(engine, number);
     }
@@ -225,8 +225,8 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
             }
             finished = Some(job.lane());
             let (loop_index, message) = match job {
-                Job::Call(job) => (job.loop_index, LoopMessage::Done(perform(&engine, worker, job))),
-                Job::Fetch(job) => (job.loop_index, LoopMessage::Fetched(fetch(&job))),
+                BlockingJob::Call(job) => (job.loop_index, LoopMessage::Done(perform(&engine, worker, job))),
+                BlockingJob::Fetch(job) => (job.loop_index, LoopMessage::Fetched(fetch(&job))),
             };
             engine.hub.loops[loop_index].mailbox.post(message);
         }
@@ -235,18 +235,18 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
     Ok(())
 }
 
-impl Job {
+impl BlockingJob {
     fn lane(&self) -> Lane {
         match self {
-            Job::Call(job) => job.lane,
-            Job::Fetch(job) => Lane(job.file.storage()),
+            BlockingJob::Call(job) => job.lane,
+            BlockingJob::Fetch(job) => Lane(job.file.storage()),
         }
     }
 
     fn peer(&self) -> SocketAddr {
         match self {
-            Job::Call(job) => job.peer.address,
-            Job::Fetch(job) => job.peer,
+            BlockingJob::Call(job) => job.peer.address,
+            BlockingJob::Fetch(job) => job.peer,
         }
     }
 }
@@ -267,7 +267,7 @@ fn fetch(job: &FetchJob) -> Fetched {
     Fetched { key: job.key, bytes: bytes.map_err(io::Error::from) }
 }
 
-fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: CallJob) -> Done {
+fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: CallJob) -> DoneJob {
     let CallJob { origin, lane, peer, client, messages, received, mut output, .. } = job;
     let run: Vec<&[u8]> = messages.iter().map(Buffer::as_slice).collect();
     // While the call waited, the replies to others may have taken up what its client may have.
@@ -275,5 +275,5 @@ fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: CallJob)
     let call = Call { message: run[0], peer, worker, may_block: true, now: received, batch: None, is_scarce };
     let asked = ask(&*engine.service, &call, &run[1..], &mut output);
     let charge = client.map(|client| Charge::of(&client, output.bytes.capacity()));
-    Done { origin, lane, peer, messages, output, asked, charge }
+    DoneJob { origin, lane, peer, messages, output, asked, charge }
 }

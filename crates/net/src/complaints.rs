@@ -25,11 +25,11 @@ pub(crate) enum Complaint {
 /// What was logged lately.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints {
-    entries: Mutex<HashMap<(IpAddr, Complaint), Entry>>,
+    entries: Mutex<HashMap<(IpAddr, Complaint), ComplaintEntry>>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ComplaintEntry {
     since: Instant,
     untold: u64,
 }
@@ -44,7 +44,7 @@ impl Complaints {
         }
         let has_room = entries.len() < MAX_ENTRIES;
         if has_room {
-            entries.insert((address, complaint), Entry { since: now, untold: 0 });
+            entries.insert((address, complaint), ComplaintEntry { since: now, untold: 0 });
         }
         has_room
     }
@@ -75,7 +75,7 @@ impl Complaints {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(IpAddr, Complaint), Entry>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(IpAddr, Complaint), ComplaintEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

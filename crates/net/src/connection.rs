@@ -101,7 +101,7 @@ pub(crate) struct Connection {
     /// Since when the peer has taken nothing of what it has to take.
     pub(crate) untaken_since: Option<Instant>,
     /// What its present turn does.
-    pub(crate) work: Work,
+    pub(crate) work: TurnWork,
     /// Whether the poller watches it among the busy ones.
     pub(crate) watched_as_busy: bool,
     /// Whether the connection waits for its turn.
@@ -120,7 +120,7 @@ pub(crate) struct Connection {
 
 /// What one turn of a connection does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Work {
+pub(crate) struct TurnWork {
     /// Messages that were answered.
     pub(crate) messages: u64,
     /// Bytes that were received, and bytes of answers.
@@ -181,7 +181,7 @@ impl Connection {
             interest: Interest { readable: false, writable: false },
             client,
             load: Load::default(),
-            work: Work::default(),
+            work: TurnWork::default(),
             watched_as_busy: false,
             queued: false,
             ready: Ready::default(),
@@ -199,9 +199,9 @@ impl Connection {
     }
 
     /// Ends a turn: says what it did, judges the connection by it, and charges its client for what it holds now.
-    pub(crate) fn end_turn(&mut self, now: Instant) -> Work {
+    pub(crate) fn end_turn(&mut self, now: Instant) -> TurnWork {
         let work = mem::take(&mut self.work);
-        if work != Work::default() {
+        if work != TurnWork::default() {
             self.load.note(work.messages, work.bytes);
         }
         self.account.set(self.memory_bytes().saturating_sub(FREE_BYTES));

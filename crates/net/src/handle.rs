@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::dial;
 use crate::hub::{Admitted, Hub};
 use crate::mailbox::{Accepted, LoopMessage, OwnDatagram};
-use crate::sys::{self, Source};
+use crate::sys::{self, LocalAddress};
 use crate::{Bound, Counters, Delivery, NetError, Transport};
 
 /// How long a busy loop may take to tell what became of what was sent.
@@ -90,7 +90,7 @@ impl Handle {
         };
         let (socket, bound) =
             datagrams.enumerate().find(|(_, bound)| serves(bound)).ok_or(NetError::NoDatagramSocket { local })?;
-        let from = bound.address.ip().is_unspecified().then(|| Source::of(local.ip()));
+        let from = bound.address.ip().is_unspecified().then(|| LocalAddress::of(local.ip()));
         self.hub.loops[0].mailbox.post(LoopMessage::SendDatagram(OwnDatagram { socket, from, to, bytes }));
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::Lane;
 /// The calls that no thread has taken yet, and how many of each lane threads are busy with.
 #[derive(Debug)]
 pub(crate) struct Lanes<C, J> {
-    lanes: HashMap<Lane, Waiting<C, J>>,
+    lanes: HashMap<Lane, LaneQueue<C, J>>,
     /// Lanes with calls that wait, each once; the first one is next.
     ring: VecDeque<Lane>,
     queued: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Lanes<C, J> {
 }
 
 #[derive(Debug)]
-struct Waiting<C, J> {
+struct LaneQueue<C, J> {
     running: usize,
     /// Callers with calls that wait, each once; the first one is next.
     ring: VecDeque<C>,
@@ -55,7 +55,7 @@ impl<C: Copy + Eq + Hash, J> Lanes<C, J> {
 
     /// Adds a call.
     pub(crate) fn push(&mut self, lane: Lane, caller: C, call: J) {
-        let waiting = self.lanes.entry(lane).or_insert_with(Waiting::new);
+        let waiting = self.lanes.entry(lane).or_insert_with(LaneQueue::new);
         if waiting.ring.is_empty() {
             self.ring.push_back(lane);
         }
@@ -100,9 +100,9 @@ impl<C: Copy + Eq + Hash, J> Lanes<C, J> {
     }
 }
 
-impl<C: Copy + Eq + Hash, J> Waiting<C, J> {
-    fn new() -> Waiting<C, J> {
-        Waiting { running: 0, ring: VecDeque::new(), calls: HashMap::new() }
+impl<C: Copy + Eq + Hash, J> LaneQueue<C, J> {
+    fn new() -> LaneQueue<C, J> {
+        LaneQueue { running: 0, ring: VecDeque::new(), calls: HashMap::new() }
     }
 
     fn push(&mut self, caller: C, call: J) {

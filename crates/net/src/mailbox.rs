@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::blocking::{Done, Fetched};
+use crate::blocking::{DoneJob, Fetched};
 use crate::budget::{Account, Crowd};
-use crate::sys::Source;
+use crate::sys::LocalAddress;
 use crate::{Delivery, Peer};
 
 /// One piece of news for a loop.
@@ -20,7 +20,7 @@ pub(crate) enum LoopMessage {
     /// A connection was accepted and is now the loop's.
     Accepted(Accepted),
     /// A blocking thread has finished a job of the loop.
-    Done(Done),
+    Done(DoneJob),
     /// A blocking thread has read what a connection has to send next.
     Fetched(Fetched),
     /// Bytes that the service sends over a connection on its own account.
@@ -55,7 +55,7 @@ pub(crate) struct OwnDatagram {
     /// Which of the server's UDP sockets sends it.
     pub(crate) socket: usize,
     /// Which address of ours it comes from, when the socket has several.
-    pub(crate) from: Option<Source>,
+    pub(crate) from: Option<LocalAddress>,
     pub(crate) to: SocketAddr,
     pub(crate) bytes: Vec<u8>,
 }

@@ -117,7 +117,7 @@ impl Quantum {
 
 /// Connections of one kind that wait for their turns.
 #[derive(Debug)]
-pub(crate) struct Turns<T> {
+pub(crate) struct TurnQueue<T> {
     /// Clients with a connection that waits, each once; the first one is next.
     ring: VecDeque<ClientKey>,
     /// What waits, by client: found by the key's number and kept when empty, since every turn of a loop looks here.
@@ -125,10 +125,10 @@ pub(crate) struct Turns<T> {
     len: usize,
 }
 
-impl<T> Turns<T> {
+impl<T> TurnQueue<T> {
     /// Nobody waits.
-    pub(crate) fn new() -> Turns<T> {
-        Turns { ring: VecDeque::new(), waiting: Vec::new(), len: 0 }
+    pub(crate) fn new() -> TurnQueue<T> {
+        TurnQueue { ring: VecDeque::new(), waiting: Vec::new(), len: 0 }
     }
 
     /// How many wait.
@@ -179,7 +179,7 @@ mod tests {
     fn client_with_many_connections_gets_no_more_turns_than_one_with_a_single_connection() {
         let mut clients = Clients::default();
         let (many, one) = (clients.join(address(1)), clients.join(address(2)));
-        let mut turns = Turns::new();
+        let mut turns = TurnQueue::new();
         for number in 0..64 {
             turns.push(many, number);
         }
@@ -193,7 +193,7 @@ mod tests {
     fn connections_of_a_client_have_turns_in_the_order_in_which_they_asked() {
         let mut clients = Clients::default();
         let client = clients.join(address(1));
-        let mut turns = Turns::new();
+        let mut turns = TurnQueue::new();
         turns.push(client, 'a');
         turns.push(client, 'b');
         assert_eq!(turns.pop(), Some('a'));

@@ -18,17 +18,17 @@ pub(crate) const DATAGRAM_BYTES: usize = 64 << 10;
 
 /// Which address of ours a datagram came to, and so has to be answered from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct LocalAddress {
     /// The address.
     pub(crate) address: IpAddr,
     /// The network interface that it came in by, which only link-local addresses need.
     interface: u32,
 }
 
-impl Source {
+impl LocalAddress {
     /// An address of ours, whatever interface has it.
-    pub(crate) fn of(address: IpAddr) -> Source {
-        Source { address, interface: 0 }
+    pub(crate) fn of(address: IpAddr) -> LocalAddress {
+        LocalAddress { address, interface: 0 }
     }
 }
 
@@ -39,16 +39,16 @@ pub(crate) struct Received<'a> {
     /// The sender, unless the kernel named none that is IPv4 or IPv6.
     pub(crate) from: Option<SocketAddr>,
     /// The address it came to, when the socket is bound to all addresses.
-    pub(crate) to: Option<Source>,
+    pub(crate) to: Option<LocalAddress>,
 }
 
 /// A datagram to send.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outgoing<'a> {
+pub(crate) struct OutgoingDatagram<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) to: SocketAddr,
     /// The address to send it from, when the socket is bound to all addresses.
-    pub(crate) from: Option<Source>,
+    pub(crate) from: Option<LocalAddress>,
 }
 
 /// Room for one control message with an address; aligned as the kernel's `cmsghdr` asks.
@@ -130,7 +130,7 @@ impl DatagramCalls {
     pub(crate) fn send<'a>(
         &mut self,
         socket: BorrowedFd<'_>,
-        datagrams: impl Iterator<Item = Outgoing<'a>>,
+        datagrams: impl Iterator<Item = OutgoingDatagram<'a>>,
     ) -> io::Result<usize> {
         let mut count = 0;
         // The datagrams' bytes outlive 'a, which covers this call, so that the pointers to them stay valid.
@@ -147,7 +147,7 @@ impl DatagramCalls {
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 
-    fn prepare(&mut self, index: usize, datagram: &Outgoing<'_>) {
+    fn prepare(&mut self, index: usize, datagram: &OutgoingDatagram<'_>) {
         self.received = 0;
         let bytes = datagram.bytes;
         self.vectors[index] = iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -292,7 +292,7 @@ fn encode_name(name: &mut sockaddr_storage, address: SocketAddr) -> socklen_t {
 }
 
 /// The address among a received datagram's control messages. `header` is one that `recvmmsg` has filled in.
-fn find_source(header: &msghdr) -> Option<Source> {
+fn find_source(header: &msghdr) -> Option<LocalAddress> {
     // SAFETY: the header's control buffer is the `Control` that `receive` gave it, still owned by the same struct, and
     // its length is what the kernel wrote there; the macros stay within that length.
     let mut message: *const cmsghdr = unsafe { libc::CMSG_FIRSTHDR(header) };
@@ -305,13 +305,13 @@ fn find_source(header: &msghdr) -> Option<Source> {
             // SAFETY: the kernel's IP_PKTINFO message carries an in_pktinfo, which may be less aligned than its type.
             let info: libc::in_pktinfo = unsafe { ptr::read_unaligned(data.cast()) };
             let address = Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes());
-            return Some(Source { address: address.into(), interface: 0 });
+            return Some(LocalAddress { address: address.into(), interface: 0 });
         }
         if (level, kind) == (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) {
             // SAFETY: the kernel's IPV6_PKTINFO message carries an in6_pktinfo, which may be less aligned than its type.
             let info: libc::in6_pktinfo = unsafe { ptr::read_unaligned(data.cast()) };
             let address = Ipv6Addr::from(info.ipi6_addr.s6_addr);
-            return Some(Source { address: address.into(), interface: info.ipi6_ifindex });
+            return Some(LocalAddress { address: address.into(), interface: info.ipi6_ifindex });
         }
         // SAFETY: `message` is a header within the buffer that the header describes.
         message = unsafe { libc::CMSG_NXTHDR(header, message) };
@@ -320,7 +320,7 @@ fn find_source(header: &msghdr) -> Option<Source> {
 }
 
 /// Writes the one control message that sets a datagram's source address. `header` has a whole `Control` of its own.
-fn put_source(header: &mut msghdr, source: Source) {
+fn put_source(header: &mut msghdr, source: LocalAddress) {
     match source.address {
         IpAddr::V4(address) => {
             let address = libc::in_addr { s_addr: u32::from_ne_bytes(address.octets()) };

@@ -11,14 +11,14 @@ use rustix::io::Errno;
 
 use super::Loop;
 use super::poller::Token;
-use crate::answer::{Asked, ask};
+use crate::answer::{ServiceAnswer, ask};
 use crate::bind::DatagramSocket;
-use crate::blocking::{self, CallJob, Job, Origin};
+use crate::blocking::{self, BlockingJob, CallJob, ReplyPath};
 use crate::connection::{Interest, Ready};
 use crate::hub::{Engine, LoopShared};
 use crate::mailbox::OwnDatagram;
 use crate::spare::SpareBuffers;
-use crate::sys::{DatagramCalls, Outgoing, Source};
+use crate::sys::{DatagramCalls, LocalAddress, OutgoingDatagram};
 use crate::{Call, Lane, Peer, Service, Transport, Verdict};
 
 /// The largest payload of a UDP datagram over IPv4: 65 535 bytes less the headers of IP and UDP.
@@ -37,28 +37,28 @@ pub(super) struct Datagrams {
 
 /// What a loop knows of one UDP socket.
 struct View {
-    batch: Batch,
+    batch: ReplyBatch,
     interest: Interest,
 }
 
 /// Answers that go out together.
 #[derive(Default)]
-struct Batch {
+struct ReplyBatch {
     output: Output,
     /// Answers with parts of files in them, put together.
     assembled: Buffer,
-    replies: Vec<Reply>,
+    replies: Vec<DatagramReply>,
     sent: usize,
 }
 
-struct Reply {
+struct DatagramReply {
     to: SocketAddr,
-    from: Option<Source>,
-    place: Place,
+    from: Option<LocalAddress>,
+    place: ReplySpan,
 }
 
 /// Where the bytes of an answer are.
-enum Place {
+enum ReplySpan {
     Output(Range<usize>),
     Assembled(Range<usize>),
 }
@@ -66,13 +66,13 @@ enum Place {
 /// The answer of a blocking thread.
 pub(super) struct Late<'a> {
     pub(super) socket: usize,
-    pub(super) source: Option<Source>,
+    pub(super) source: Option<LocalAddress>,
     pub(super) to: SocketAddr,
     pub(super) output: &'a Output,
 }
 
 /// Where an answer in an output begins.
-struct Start {
+struct ReplyStart {
     bytes: usize,
     files: usize,
 }
@@ -80,7 +80,7 @@ struct Start {
 impl Datagrams {
     /// Takes UDP sockets that the loop's poller watches already for reading.
     pub(super) fn new(sockets: Arc<[DatagramSocket]>) -> Datagrams {
-        let view = |_| View { batch: Batch::default(), interest: Interest { readable: true, writable: false } };
+        let view = |_| View { batch: ReplyBatch::default(), interest: Interest { readable: true, writable: false } };
         Datagrams {
             views: (0..sockets.len()).map(view).collect(),
             calls: (!sockets.is_empty()).then(DatagramCalls::new),
@@ -96,12 +96,12 @@ impl Datagrams {
     }
 
     /// Receives one batch and answers it.
-    fn receive<S: Service + ?Sized>(&mut self, index: usize, asker: &mut Asker<'_, S>) -> Result<(), Errno> {
+    fn receive<S: Service + ?Sized>(&mut self, index: usize, turn: &mut DatagramTurn<'_, S>) -> Result<(), Errno> {
         let Some(calls) = &mut self.calls else { return Ok(()) };
         let socket = &self.sockets[index];
         let count =
             calls.receive(socket.socket.as_fd()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        let counters = &asker.shared.counters;
+        let counters = &turn.shared.counters;
         counters.datagrams.add(count as u64);
         let batch = &mut self.views[index].batch;
         for datagram in (0..count).map(|number| calls.datagram(number)) {
@@ -110,26 +110,26 @@ impl Datagrams {
             let local = datagram.to.map_or(socket.local, |to| SocketAddr::new(to.address, socket.local.port()));
             let peer = Peer { address, local, transport: Transport::Udp, connection: 0 };
             let arrived = Arrived { bytes: datagram.bytes, peer, socket: index, source: datagram.to };
-            self.in_flight += usize::from(asker.answer(&arrived, batch));
+            self.in_flight += usize::from(turn.answer(&arrived, batch));
         }
         counters.messages.add(count as u64);
         Ok(())
     }
 
     /// Takes an answer back from a blocking thread.
-    pub(super) fn take_back(&mut self, late: &Late<'_>, asked: &Asked, shared: &LoopShared) {
+    pub(super) fn take_back(&mut self, late: &Late<'_>, asked: &ServiceAnswer, shared: &LoopShared) {
         self.in_flight -= 1;
         let batch = &mut self.views[late.socket].batch;
         match asked {
-            Asked::Verdict(Verdict::Answered) => {
-                let start = Start { bytes: 0, files: 0 };
+            ServiceAnswer::Verdict(Verdict::Answered) => {
+                let start = ReplyStart { bytes: 0, files: 0 };
                 match assemble(late.output, &start, &mut batch.assembled) {
-                    Some(range) => batch.add(late.to, late.source, Place::Assembled(range)),
+                    Some(range) => batch.add(late.to, late.source, ReplySpan::Assembled(range)),
                     None => shared.counters.datagrams_dropped.add(1),
                 }
             }
-            Asked::Verdict(Verdict::Silent) => {}
-            Asked::Verdict(Verdict::WouldBlock(_) | Verdict::Close(_)) | Asked::Panicked => {
+            ServiceAnswer::Verdict(Verdict::Silent) => {}
+            ServiceAnswer::Verdict(Verdict::WouldBlock(_) | Verdict::Close(_)) | ServiceAnswer::Panicked => {
                 shared.counters.datagrams_dropped.add(1);
             }
         }
@@ -140,7 +140,7 @@ impl Datagrams {
         let batch = &mut self.views[datagram.socket].batch;
         let start = batch.assembled.len();
         batch.assembled.put(&datagram.bytes);
-        batch.add(datagram.to, datagram.from, Place::Assembled(start..batch.assembled.len()));
+        batch.add(datagram.to, datagram.from, ReplySpan::Assembled(start..batch.assembled.len()));
     }
 
     /// Sends a batch as far as the socket takes it.
@@ -181,14 +181,14 @@ impl<S: Service + ?Sized> Loop<S> {
         let shared = &engine.hub.loops[self.context.loop_index];
         let unsent = !self.datagrams.views[index].batch.replies.is_empty();
         if ready.readable && !unsent && !self.datagrams.draining {
-            let mut asker = Asker {
+            let mut turn = DatagramTurn {
                 engine,
                 shared,
                 loop_index: self.context.loop_index,
                 spare: &mut self.context.spare,
                 now: Instant::now(),
             };
-            match self.datagrams.receive(index, &mut asker) {
+            match self.datagrams.receive(index, &mut turn) {
                 // Another loop was faster.
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => tracing::debug!(%error, "cannot receive datagrams"),
@@ -239,7 +239,7 @@ impl<S: Service + ?Sized> Loop<S> {
 }
 
 /// Who asks the service about datagrams.
-struct Asker<'a, S: ?Sized> {
+struct DatagramTurn<'a, S: ?Sized> {
     engine: &'a Arc<Engine<S>>,
     shared: &'a LoopShared,
     loop_index: usize,
@@ -252,15 +252,15 @@ struct Arrived<'a> {
     bytes: &'a [u8],
     peer: Peer,
     socket: usize,
-    source: Option<Source>,
+    source: Option<LocalAddress>,
 }
 
-impl<S: Service + ?Sized> Asker<'_, S> {
+impl<S: Service + ?Sized> DatagramTurn<'_, S> {
     /// Answers one datagram into `batch`; says whether it was given to the blocking threads instead.
-    fn answer(&mut self, arrived: &Arrived<'_>, batch: &mut Batch) -> bool {
+    fn answer(&mut self, arrived: &Arrived<'_>, batch: &mut ReplyBatch) -> bool {
         let Arrived { bytes: message, peer, .. } = *arrived;
         let mark = batch.output.mark();
-        let start = Start { bytes: batch.output.bytes.len(), files: batch.output.files().len() };
+        let start = ReplyStart { bytes: batch.output.bytes.len(), files: batch.output.files().len() };
         let call = Call {
             message,
             peer,
@@ -271,22 +271,22 @@ impl<S: Service + ?Sized> Asker<'_, S> {
             is_scarce: false,
         };
         match ask(&*self.engine.service, &call, &[], &mut batch.output) {
-            Asked::Verdict(Verdict::Answered) => {
+            ServiceAnswer::Verdict(Verdict::Answered) => {
                 if !batch.add_answer(arrived, &start) {
                     batch.output.rewind(&mark);
                     self.shared.counters.datagrams_dropped.add(1);
                 }
             }
-            Asked::Verdict(Verdict::Silent) => {}
-            Asked::Verdict(Verdict::WouldBlock(lane)) => {
+            ServiceAnswer::Verdict(Verdict::Silent) => {}
+            ServiceAnswer::Verdict(Verdict::WouldBlock(lane)) => {
                 self.defer(arrived, lane);
                 return true;
             }
-            Asked::Verdict(Verdict::Close(why)) => {
+            ServiceAnswer::Verdict(Verdict::Close(why)) => {
                 tracing::debug!(peer = %peer.address, why, "datagram dropped");
                 self.shared.counters.datagrams_dropped.add(1);
             }
-            Asked::Panicked => self.shared.counters.datagrams_dropped.add(1),
+            ServiceAnswer::Panicked => self.shared.counters.datagrams_dropped.add(1),
         }
         false
     }
@@ -294,40 +294,42 @@ impl<S: Service + ?Sized> Asker<'_, S> {
     fn defer(&mut self, arrived: &Arrived<'_>, lane: Lane) {
         let mut message = self.spare.take(arrived.bytes.len());
         message.put(arrived.bytes);
-        let origin = Origin::Datagram { socket: arrived.socket, source: arrived.source };
+        let origin = ReplyPath::Datagram { socket: arrived.socket, source: arrived.source };
         let (peer, received, output) = (arrived.peer, self.now, Output::new());
         let (loop_index, messages) = (self.loop_index, vec![message]);
         let job = CallJob { loop_index, origin, lane, peer, client: None, messages, received, output };
-        blocking::submit(self.engine, Job::Call(job));
+        blocking::submit(self.engine, BlockingJob::Call(job));
     }
 }
 
-impl Batch {
+impl ReplyBatch {
     /// Adds the answer that the output ends with; says whether it fits a datagram and its files could be read.
-    fn add_answer(&mut self, arrived: &Arrived<'_>, start: &Start) -> bool {
+    fn add_answer(&mut self, arrived: &Arrived<'_>, start: &ReplyStart) -> bool {
         let place = if self.output.files().len() == start.files {
-            Some(start.bytes..self.output.bytes.len()).filter(|range| range.len() <= MAX_REPLY_BYTES).map(Place::Output)
+            Some(start.bytes..self.output.bytes.len())
+                .filter(|range| range.len() <= MAX_REPLY_BYTES)
+                .map(ReplySpan::Output)
         } else {
-            assemble(&self.output, start, &mut self.assembled).map(Place::Assembled)
+            assemble(&self.output, start, &mut self.assembled).map(ReplySpan::Assembled)
         };
         let Some(place) = place else { return false };
         self.add(arrived.peer.address, arrived.source, place);
         true
     }
 
-    fn add(&mut self, to: SocketAddr, from: Option<Source>, place: Place) {
-        self.replies.push(Reply { to, from, place });
+    fn add(&mut self, to: SocketAddr, from: Option<LocalAddress>, place: ReplySpan) {
+        self.replies.push(DatagramReply { to, from, place });
     }
 
-    fn bytes(&self, place: &Place) -> &[u8] {
+    fn bytes(&self, place: &ReplySpan) -> &[u8] {
         match place {
-            Place::Output(range) => &self.output.bytes.as_slice()[range.clone()],
-            Place::Assembled(range) => &self.assembled.as_slice()[range.clone()],
+            ReplySpan::Output(range) => &self.output.bytes.as_slice()[range.clone()],
+            ReplySpan::Assembled(range) => &self.assembled.as_slice()[range.clone()],
         }
     }
 
-    fn outgoing(&self, reply: &Reply) -> Outgoing<'_> {
-        Outgoing { bytes: self.bytes(&reply.place), to: reply.to, from: reply.from }
+    fn outgoing(&self, reply: &DatagramReply) -> OutgoingDatagram<'_> {
+        OutgoingDatagram { bytes: self.bytes(&reply.place), to: reply.to, from: reply.from }
     }
 
     fn bytes_of_next(&self, count: usize) -> u64 {
@@ -345,7 +347,7 @@ impl Batch {
 /// Puts the answer that `output` ends with together with its parts of files, in `assembled`; says where it is there.
 /// What is missing of a file that has become shorter is zeros. There is no answer when it is too large for a datagram
 /// or a file cannot be read.
-fn assemble(output: &Output, start: &Start, assembled: &mut Buffer) -> Option<Range<usize>> {
+fn assemble(output: &Output, start: &ReplyStart, assembled: &mut Buffer) -> Option<Range<usize>> {
     let files = &output.files()[start.files..];
     let length = output.bytes.len() - start.bytes + files.iter().map(|piece| piece.length).sum::<usize>();
     if length > MAX_REPLY_BYTES {

@@ -23,11 +23,11 @@ use ending::Ending;
 use poller::{Events, Poller, Token};
 use starving::Starving;
 use stream::LoopContext;
-use turn::Order;
+use turn::TurnOrder;
 
-use crate::answer::Asked;
+use crate::answer::ServiceAnswer;
 use crate::bind::{DatagramSocket, Listener};
-use crate::blocking::{Done, Fetched, Origin};
+use crate::blocking::{DoneJob, Fetched, ReplyPath};
 use crate::complaints::{Complaint, Complaints};
 use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
@@ -72,8 +72,8 @@ pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, soc
         events: Events::new(),
         connections: Slab::new(),
         by_number: HashMap::new(),
-        order: Order::new(prepared.busy_poller, engine.hub.policy.is_fair),
-        messages: Vec::new(),
+        order: TurnOrder::new(prepared.busy_poller, engine.hub.policy.is_fair),
+        inbox: Vec::new(),
         acceptor: Acceptor::new(sockets.listeners),
         datagrams: Datagrams::new(sockets.datagrams),
         ending: Ending::new(&engine.hub.limits),
@@ -96,8 +96,8 @@ struct Loop<S: ?Sized> {
     connections: Slab<Connection>,
     /// Where the open connections are, by their numbers.
     by_number: HashMap<u64, SlabKey>,
-    order: Order,
-    messages: Vec<LoopMessage>,
+    order: TurnOrder,
+    inbox: Vec<LoopMessage>,
     acceptor: Acceptor,
     datagrams: Datagrams,
     ending: Ending,
@@ -196,9 +196,9 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     fn read_mailbox(&mut self) {
-        let mut messages = std::mem::take(&mut self.messages);
-        self.context.shared().mailbox.take(&mut messages);
-        for message in messages.drain(..) {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        self.context.shared().mailbox.take(&mut inbox);
+        for message in inbox.drain(..) {
             match message {
                 LoopMessage::Accepted(accepted) => self.adopt(accepted),
                 LoopMessage::Done(done) => self.take_back(done),
@@ -213,7 +213,7 @@ impl<S: Service + ?Sized> Loop<S> {
                 LoopMessage::Shutdown { deadline } => self.begin_to_end(deadline),
             }
         }
-        self.messages = messages;
+        self.inbox = inbox;
         self.send_datagrams();
     }
 
@@ -228,11 +228,11 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     /// Takes a call back from a blocking thread.
-    fn take_back(&mut self, done: Done) {
+    fn take_back(&mut self, done: DoneJob) {
         self.context.shared().counters.deferred.add(done.messages.len() as u64);
         match done.origin {
-            Origin::Connection(key) => self.take_back_call(key, done),
-            Origin::Datagram { socket, source } => {
+            ReplyPath::Connection(key) => self.take_back_call(key, done),
+            ReplyPath::Datagram { socket, source } => {
                 let reply = datagrams::Late { socket, source, to: done.peer.address, output: &done.output };
                 self.datagrams.take_back(&reply, &done.asked, &self.context.engine.hub.loops[self.context.loop_index]);
                 self.context.spare.give_all(done.messages);
@@ -259,7 +259,7 @@ impl<S: Service + ?Sized> Loop<S> {
         }
     }
 
-    fn take_back_call(&mut self, key: SlabKey, done: Done) {
+    fn take_back_call(&mut self, key: SlabKey, done: DoneJob) {
         // The connection's entry stays until all its calls are back.
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.calls.came_back(&done.messages, done.lane);
@@ -274,13 +274,13 @@ impl<S: Service + ?Sized> Loop<S> {
         self.context.queue(connection, done.output);
         connection.end_turn(self.context.now);
         match done.asked {
-            Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key, Ready::default()),
-            Asked::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),
-            Asked::Verdict(Verdict::WouldBlock(_)) => {
+            ServiceAnswer::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key, Ready::default()),
+            ServiceAnswer::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),
+            ServiceAnswer::Verdict(Verdict::WouldBlock(_)) => {
                 let why = "the service would not wait where it may".to_owned();
                 self.close(key, CloseReason::Service(why));
             }
-            Asked::Panicked => self.close(key, CloseReason::Panic),
+            ServiceAnswer::Panicked => self.close(key, CloseReason::Panic),
         }
     }
 }

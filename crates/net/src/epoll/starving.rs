@@ -59,7 +59,7 @@ impl<S: Service + ?Sized> Loop<S> {
         }
         let mut keys = std::mem::take(&mut self.starving.keys);
         keys.retain(|&key| self.is_still_starving(key));
-        // Turns that were just planned can only be had after this look, so that nobody has starved anew.
+        // TurnQueue that were just planned can only be had after this look, so that nobody has starved anew.
         self.starving.next_look = (!keys.is_empty()).then(|| now + LOOK_INTERVAL);
         self.starving.keys = keys;
     }

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
 
 use crate::Service;
-use crate::answer::{Deferring, Progress, Stop, Turn};
-use crate::blocking::{self, CallJob, FetchJob, Job, MAX_FETCH_BYTES, Origin};
+use crate::answer::{Deferring, StreamTurn, TurnEnd, TurnProgress};
+use crate::blocking::{self, BlockingJob, CallJob, FetchJob, MAX_FETCH_BYTES, ReplyPath};
 use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
 use crate::hub::{Engine, LoopShared};
 use crate::order::Quantum;
@@ -55,7 +55,7 @@ pub(super) struct LoopContext<S: ?Sized> {
 }
 
 /// Messages that are answered one after the other: by whom, and since when they are there.
-struct Batch {
+struct MessageBatch {
     worker: usize,
     now: Instant,
     number: Option<NonZero<u64>>,
@@ -220,9 +220,9 @@ impl<S: Service + ?Sized> LoopContext<S> {
     }
 
     /// A number for the messages that are answered next.
-    fn next_batch(&mut self) -> Batch {
+    fn next_batch(&mut self) -> MessageBatch {
         self.batches += 1;
-        Batch { worker: self.loop_index, now: self.now, number: NonZero::new(self.batches) }
+        MessageBatch { worker: self.loop_index, now: self.now, number: NonZero::new(self.batches) }
     }
 
     /// Answers what is in the loop's receive buffer; what is left stays with the connection.
@@ -237,7 +237,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
             unread.prove(progress.consumed / progress.messages as usize);
         }
         let rest = &self.receive.as_slice()[progress.consumed..];
-        if !rest.is_empty() && !matches!(progress.stop, Stop::Close(_)) {
+        if !rest.is_empty() && !matches!(progress.end, TurnEnd::Close(_)) {
             let needed = progress.needed();
             let bulk_at = if Unread::is_large_size(needed) { self.engine.service.bulk_at(rest) } else { 0 };
             unread.keep(rest, needed, bulk_at, &mut self.spare);
@@ -263,17 +263,17 @@ impl<S: Service + ?Sized> LoopContext<S> {
         &mut self,
         connection: &mut Connection,
         output: Output,
-        progress: Progress,
+        progress: TurnProgress,
     ) -> Result<(), CloseReason> {
         connection.work.messages += progress.messages;
         connection.work.bytes += output.len();
         self.queue(connection, output);
         self.shared().counters.messages.add(progress.messages);
-        connection.unread.whole_left = matches!(progress.stop, Stop::Limit) && !connection.unread.is_empty();
-        match progress.stop {
-            Stop::Close(reason) => Err(reason),
-            Stop::Needs(needed) => self.check_size(connection, needed),
-            Stop::Limit => Ok(()),
+        connection.unread.whole_left = matches!(progress.end, TurnEnd::Limit) && !connection.unread.is_empty();
+        match progress.end {
+            TurnEnd::Close(reason) => Err(reason),
+            TurnEnd::Needs(needed) => self.check_size(connection, needed),
+            TurnEnd::Limit => Ok(()),
         }
     }
 
@@ -316,7 +316,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
         {
             let job = CallJob {
                 loop_index: self.loop_index,
-                origin: Origin::Connection(key),
+                origin: ReplyPath::Connection(key),
                 lane,
                 peer: connection.peer,
                 client: Some(Arc::clone(connection.account.client())),
@@ -324,7 +324,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
                 received,
                 output: self.outputs.take(),
             };
-            blocking::submit(&self.engine, Job::Call(job));
+            blocking::submit(&self.engine, BlockingJob::Call(job));
         }
     }
 
@@ -332,7 +332,10 @@ impl<S: Service + ?Sized> LoopContext<S> {
     fn fetch_evicted(&mut self, connection: &mut Connection, key: SlabKey) {
         let Some((file, offset_bytes, length)) = connection.outbox.begin_fetch(MAX_FETCH_BYTES) else { return };
         let (loop_index, peer) = (self.loop_index, connection.peer.address);
-        blocking::submit(&self.engine, Job::Fetch(FetchJob { loop_index, key, peer, file, offset_bytes, length }));
+        blocking::submit(
+            &self.engine,
+            BlockingJob::Fetch(FetchJob { loop_index, key, peer, file, offset_bytes, length }),
+        );
     }
 
     /// Sends what the socket takes.
@@ -445,10 +448,10 @@ impl<S: Service + ?Sized> LoopContext<S> {
 }
 
 impl<S: Service + ?Sized> Engine<S> {
-    fn turn(&self, connection: &Connection, batch: Batch, quantum: Quantum) -> Turn<'_, S> {
+    fn turn(&self, connection: &Connection, batch: MessageBatch, quantum: Quantum) -> StreamTurn<'_, S> {
         let quantum = if connection.has_room { quantum } else { Quantum::SCARCE };
-        let Batch { worker, now, number } = batch;
-        Turn {
+        let MessageBatch { worker, now, number } = batch;
+        StreamTurn {
             service: &*self.service,
             limits: &self.hub.limits,
             peer: connection.peer,
@@ -470,9 +473,9 @@ impl Sent {
     }
 }
 
-impl Progress {
+impl TurnProgress {
     fn needed(&self) -> usize {
-        if let Stop::Needs(needed) = self.stop { needed } else { 0 }
+        if let TurnEnd::Needs(needed) = self.end { needed } else { 0 }
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use super::Loop;
 use super::poller::{Events, Poller, Token};
 use crate::Service;
-use crate::connection::{CloseReason, Ready, Work};
-use crate::order::{ClientKey, Clients, Quantum, Turns};
+use crate::connection::{CloseReason, Ready, TurnWork};
+use crate::order::{ClientKey, Clients, Quantum, TurnQueue};
 use crate::slab::SlabKey;
 
 /// For how long busy connections have turns before the loop looks for calm ones again; a turn that has begun goes on.
@@ -27,12 +27,12 @@ const LOOK_AMONG_CLIENTS_INTERVAL: Duration = Duration::from_micros(250);
 const CALM_ABOUT_TURNS: u32 = 256;
 
 /// Who waits for a turn, and what else decides whose turn it is.
-pub(super) struct Order {
+pub(super) struct TurnOrder {
     /// Whether calm connections go before busy ones and clients take turns, or all connections go in one line.
     pub(super) is_fair: bool,
     clients: Clients,
-    calm: Turns<SlabKey>,
-    busy: Turns<SlabKey>,
+    calm: TurnQueue<SlabKey>,
+    busy: TurnQueue<SlabKey>,
     /// Watches the busy connections.
     pub(super) busy_poller: Poller,
     busy_events: Events,
@@ -44,15 +44,15 @@ pub(super) struct Order {
     busy_turns: u32,
 }
 
-impl Order {
+impl TurnOrder {
     /// Nobody waits.
-    pub(super) fn new(busy_poller: Poller, is_fair: bool) -> Order {
+    pub(super) fn new(busy_poller: Poller, is_fair: bool) -> TurnOrder {
         let now = Instant::now();
-        Order {
+        TurnOrder {
             is_fair,
             clients: Clients::default(),
-            calm: Turns::new(),
-            busy: Turns::new(),
+            calm: TurnQueue::new(),
+            busy: TurnQueue::new(),
             busy_poller,
             busy_events: Events::new(),
             more_are_busy: false,
@@ -198,7 +198,7 @@ impl<S: Service + ?Sized> Loop<S> {
         let turn = AssertUnwindSafe(|| self.context.turn(connection, key, ready));
         let done = catch_unwind(turn).unwrap_or(Err(CloseReason::Panic));
         let work = connection.end_turn(self.context.now);
-        if work != Work::default() && self.order.is_fair && !connection.load.is_busy() {
+        if work != TurnWork::default() && self.order.is_fair && !connection.load.is_busy() {
             self.order.busy_turns = 0;
         }
         match done {
