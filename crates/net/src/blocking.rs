@@ -13,7 +13,7 @@ use buffer::{Buffer, Output, SharedFile};
 use rustix::io::Errno;
 
 use crate::answer::{ServiceAnswer, ask};
-use crate::budget::{Charge, Client};
+use crate::budget::{ClientBudget, MemoryCharge};
 use crate::hub::Engine;
 use crate::lanes::Lanes;
 use crate::mailbox::LoopMessage;
@@ -58,7 +58,7 @@ pub(crate) struct CallJob {
     pub(crate) lane: Lane,
     pub(crate) peer: Peer,
     /// Who is charged for the answer; nobody for that of a datagram, which is small.
-    pub(crate) client: Option<Arc<Client>>,
+    pub(crate) client: Option<Arc<ClientBudget>>,
     /// A message and those that continue it; never none.
     pub(crate) messages: Vec<Buffer>,
     pub(crate) received: Instant,
@@ -90,7 +90,7 @@ pub(crate) struct DoneJob {
     pub(crate) output: Output,
     pub(crate) asked: ServiceAnswer,
     /// What the client holds until its connection has the answer.
-    pub(crate) charge: Option<Charge>,
+    pub(crate) charge: Option<MemoryCharge>,
 }
 
 /// The jobs that no thread has taken yet, and the state of the threads.
@@ -274,6 +274,6 @@ fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: CallJob)
     let is_scarce = client.as_ref().is_some_and(|client| !client.has_room());
     let call = Call { message: run[0], peer, worker, may_block: true, now: received, batch: None, is_scarce };
     let asked = ask(&*engine.service, &call, &run[1..], &mut output);
-    let charge = client.map(|client| Charge::of(&client, output.bytes.capacity()));
+    let charge = client.map(|client| MemoryCharge::of(&client, output.bytes.capacity()));
     DoneJob { origin, lane, peer, messages, output, asked, charge }
 }

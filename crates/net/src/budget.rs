@@ -24,7 +24,7 @@ const RELEASE_BYTES: usize = 8 << 20;
 const RELEASES: usize = 2;
 
 /// How many connections are so many that some of them make room for clients with fewer, if any are.
-pub(crate) type Crowd = Option<usize>;
+pub(crate) type ManyConnections = Option<usize>;
 
 /// What all clients of a server hold.
 #[derive(Debug)]
@@ -42,12 +42,12 @@ pub(crate) struct Budget {
     releases_due: AtomicUsize,
     /// How many clients have exports.
     friends: AtomicUsize,
-    clients: Mutex<HashMap<IpAddr, Arc<Client>>>,
+    clients: Mutex<HashMap<IpAddr, Arc<ClientBudget>>>,
 }
 
 /// A client, by its address, for as long as it has connections.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct ClientBudget {
     budget: Arc<Budget>,
     address: IpAddr,
     /// Whether it had no export when its first connection came.
@@ -79,33 +79,33 @@ impl Budget {
         address: IpAddr,
         is_own: bool,
         is_friend: impl FnOnce() -> bool,
-    ) -> Option<Account> {
+    ) -> Option<ConnectionAccount> {
         let mut clients = self.lock();
-        let client = clients.entry(address).or_insert_with(|| Arc::new(Client::new(self, address, !is_friend())));
+        let client = clients.entry(address).or_insert_with(|| Arc::new(ClientBudget::new(self, address, !is_friend())));
         if !is_own && client.connections.load(Relaxed) >= self.client_connections {
             return None;
         }
         client.connections.fetch_add(1, Relaxed);
-        Some(Account { charge: Charge::new(client) })
+        Some(ConnectionAccount { charge: MemoryCharge::new(client) })
     }
 
     /// How many connections a client must have to make room for one of the client at `address`: more than its even part
     /// of all. None when that one has its own even part already.
-    pub(crate) fn crowd(&self, address: IpAddr) -> Crowd {
+    pub(crate) fn crowd(&self, address: IpAddr) -> ManyConnections {
         let clients = self.lock();
         let own = clients.get(&address.to_canonical()).map_or(0, |client| client.connections.load(Relaxed));
         let even_part = self.connections / (clients.len() + usize::from(own == 0));
         (own < even_part).then_some(even_part)
     }
 
-    fn leave(&self, client: &Client) {
+    fn leave(&self, client: &ClientBudget) {
         let mut clients = self.lock();
         if client.connections.fetch_sub(1, Relaxed) == 1 {
             clients.remove(&client.address);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Arc<Client>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Arc<ClientBudget>>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,10 +126,10 @@ impl Budget {
     }
 }
 
-impl Client {
-    fn new(budget: &Arc<Budget>, address: IpAddr, is_stranger: bool) -> Client {
+impl ClientBudget {
+    fn new(budget: &Arc<Budget>, address: IpAddr, is_stranger: bool) -> ClientBudget {
         budget.friends.fetch_add(usize::from(!is_stranger), Relaxed);
-        Client {
+        ClientBudget {
             budget: Arc::clone(budget),
             address,
             is_stranger,
@@ -177,7 +177,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for ClientBudget {
     fn drop(&mut self) {
         self.budget.friends.fetch_sub(usize::from(!self.is_stranger), Relaxed);
     }
@@ -185,20 +185,20 @@ impl Drop for Client {
 
 /// Memory that a client holds, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Charge {
-    client: Arc<Client>,
+pub(crate) struct MemoryCharge {
+    client: Arc<ClientBudget>,
     bytes: usize,
 }
 
-impl Charge {
+impl MemoryCharge {
     /// Nothing is charged to `client` yet.
-    pub(crate) fn new(client: &Arc<Client>) -> Charge {
-        Charge { client: Arc::clone(client), bytes: 0 }
+    pub(crate) fn new(client: &Arc<ClientBudget>) -> MemoryCharge {
+        MemoryCharge { client: Arc::clone(client), bytes: 0 }
     }
 
     /// So many bytes are charged to `client`.
-    pub(crate) fn of(client: &Arc<Client>, bytes: usize) -> Charge {
-        let mut charge = Charge::new(client);
+    pub(crate) fn of(client: &Arc<ClientBudget>, bytes: usize) -> MemoryCharge {
+        let mut charge = MemoryCharge::new(client);
         charge.set(bytes);
         charge
     }
@@ -213,7 +213,7 @@ impl Charge {
     }
 }
 
-impl Drop for Charge {
+impl Drop for MemoryCharge {
     fn drop(&mut self) {
         self.set(0);
     }
@@ -221,13 +221,13 @@ impl Drop for Charge {
 
 /// What a connection holds, and the connection itself.
 #[derive(Debug)]
-pub(crate) struct Account {
-    charge: Charge,
+pub(crate) struct ConnectionAccount {
+    charge: MemoryCharge,
 }
 
-impl Account {
+impl ConnectionAccount {
     /// Whose it is.
-    pub(crate) fn client(&self) -> &Arc<Client> {
+    pub(crate) fn client(&self) -> &Arc<ClientBudget> {
         &self.charge.client
     }
 
@@ -244,7 +244,7 @@ impl Account {
     }
 }
 
-impl Drop for Account {
+impl Drop for ConnectionAccount {
     fn drop(&mut self) {
         self.charge.set(0);
         self.charge.client.budget.leave(&self.charge.client);
@@ -262,7 +262,7 @@ mod tests {
         Budget::new(&limits)
     }
 
-    fn join(budget: &Arc<Budget>, last: u8, is_friend: bool) -> Account {
+    fn join(budget: &Arc<Budget>, last: u8, is_friend: bool) -> ConnectionAccount {
         budget.join(IpAddr::from([10, 0, 0, last]), false, || is_friend).expect("it has few connections")
     }
 
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn late_client_has_room_though_early_ones_hold_half_of_the_memory() {
         let budget = budget();
-        let mut early: Vec<Account> = (0..3).map(|number| join(&budget, number, true)).collect();
+        let mut early: Vec<ConnectionAccount> = (0..3).map(|number| join(&budget, number, true)).collect();
         early.iter_mut().for_each(|account| account.set(16 * MIB - 1));
         let mut late = join(&budget, 9, true);
         assert!(late.has_room() && early.iter().all(|account| !account.has_room()));
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn strangers_have_a_small_part_together_and_leave_the_rest_to_clients_with_exports() {
         let budget = budget();
-        let mut strangers: Vec<Account> = (0..4).map(|number| join(&budget, number, false)).collect();
+        let mut strangers: Vec<ConnectionAccount> = (0..4).map(|number| join(&budget, number, false)).collect();
         strangers.iter_mut().for_each(|account| account.set(2 * MIB));
         assert!(strangers.iter().all(|account| !account.has_room()));
         assert!(!join(&budget, 9, false).has_room() && join(&budget, 10, true).has_room());
@@ -313,7 +313,7 @@ mod tests {
     fn clients_with_more_than_their_even_part_make_room_for_one_with_less() {
         let limits = Limits { max_connections: 12, max_connections_per_client: Some(6), ..Limits::default() };
         let budget = Budget::new(&limits);
-        let held: Vec<Account> = [1, 1, 1, 1, 1, 2].map(|last| join(&budget, last, true)).into();
+        let held: Vec<ConnectionAccount> = [1, 1, 1, 1, 1, 2].map(|last| join(&budget, last, true)).into();
         let crowd = |last| budget.crowd(IpAddr::from([10, 0, 0, last]));
         assert_eq!((crowd(1), crowd(2), crowd(3)), (Some(6), Some(6), Some(4)));
         assert!(held[0].client().has_more_than(4) && !held[5].client().has_more_than(4));

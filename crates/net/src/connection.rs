@@ -14,7 +14,7 @@ use std::time::Instant;
 use buffer::Buffer;
 
 use crate::answer::MAX_RUN;
-use crate::budget::Account;
+use crate::budget::ConnectionAccount;
 use crate::mailbox::Accepted;
 use crate::order::{ClientKey, Load};
 use crate::outbox::Outbox;
@@ -89,7 +89,7 @@ pub(crate) struct Connection {
     pub(crate) client: ClientKey,
     pub(crate) load: Load,
     /// What it holds of its client's memory.
-    pub(crate) account: Account,
+    pub(crate) account: ConnectionAccount,
     /// Whether its client may take as much memory as a message or a reply needs: so it was when its turn began, or was settled.
     pub(crate) has_room: bool,
     /// Whether it waits for its client to have room.

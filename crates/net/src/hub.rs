@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::blocking::JobQueue;
-use crate::budget::{Account, Budget};
+use crate::budget::{Budget, ConnectionAccount};
 use crate::complaints::Complaints;
 use crate::counters::LoopCounters;
 use crate::mailbox::Mailbox;
@@ -41,7 +41,7 @@ pub(crate) struct Policy {
 /// A place for one more connection.
 pub(crate) struct Admitted {
     pub(crate) loop_index: usize,
-    pub(crate) account: Account,
+    pub(crate) account: ConnectionAccount,
 }
 
 /// Why there is no place for one more connection.

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::blocking::{DoneJob, Fetched};
-use crate::budget::{Account, Crowd};
+use crate::budget::{ConnectionAccount, ManyConnections};
 use crate::sys::LocalAddress;
 use crate::{Delivery, Peer};
 
@@ -42,7 +42,7 @@ pub(crate) enum LoopMessage {
         tell: SyncSender<Delivery>,
     },
     /// Silent connections of clients without exports, or of those with very many, are to make room for others.
-    MakeRoom(Crowd),
+    MakeRoom(ManyConnections),
     /// The server is to finish what it has begun and to end by `deadline`.
     Shutdown {
         /// When whatever is left is dropped.
@@ -64,7 +64,7 @@ pub(crate) struct OwnDatagram {
 pub(crate) struct Accepted {
     pub(crate) socket: OwnedFd,
     pub(crate) peer: Peer,
-    pub(crate) account: Account,
+    pub(crate) account: ConnectionAccount,
 }
 
 /// A loop's messages, with a file descriptor that becomes readable when there are some.

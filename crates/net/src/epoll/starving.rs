@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Loop;
 use crate::Service;
-use crate::budget::{Client, Crowd};
+use crate::budget::{ClientBudget, ManyConnections};
 use crate::complaints::Complaint;
 use crate::connection::{CloseReason, Connection, Ready};
 use crate::mailbox::LoopMessage;
@@ -76,7 +76,7 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Closes silent connections here, and asks the other loops to do so: those of clients without exports, or else
     /// those of clients with more than `crowd`.
-    pub(super) fn make_room_everywhere(&mut self, crowd: Crowd) {
+    pub(super) fn make_room_everywhere(&mut self, crowd: ManyConnections) {
         self.make_room(crowd);
         let hub = &self.context.engine.hub;
         let others = hub.loops.iter().enumerate().filter(|(index, _)| *index != self.context.loop_index);
@@ -85,7 +85,7 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Closes the connections that have been silent for longest, of clients without exports or else of those with more
     /// than `crowd`.
-    pub(super) fn make_room(&mut self, crowd: Crowd) {
+    pub(super) fn make_room(&mut self, crowd: ManyConnections) {
         let evicted = self.evict(|client| client.is_stranger);
         if let (0, Some(crowd)) = (evicted, crowd) {
             self.evict(|client| client.has_more_than(crowd));
@@ -93,7 +93,7 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     /// Closes some of the connections that have been silent for longest, of clients that may lose some; tells how many.
-    fn evict(&mut self, may_lose: impl Fn(&Client) -> bool) -> usize {
+    fn evict(&mut self, may_lose: impl Fn(&ClientBudget) -> bool) -> usize {
         let now = self.context.now;
         let mut silent = Vec::new();
         for index in 0..self.connections.end() {
