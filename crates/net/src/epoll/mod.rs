@@ -209,7 +209,7 @@ impl<S: Service + ?Sized> Loop<S> {
                     // Whoever asked may have given up by now.
                     let _ = tell.send(self.delivery(connection, since));
                 }
-                LoopMessage::MakeRoom(crowd) => self.make_room(crowd),
+                LoopMessage::MakeRoom(many) => self.make_room(many),
                 LoopMessage::Shutdown { deadline } => self.begin_to_end(deadline),
             }
         }

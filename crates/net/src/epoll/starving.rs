@@ -59,7 +59,7 @@ impl<S: Service + ?Sized> Loop<S> {
         }
         let mut keys = std::mem::take(&mut self.starving.keys);
         keys.retain(|&key| self.is_still_starving(key));
-        // TurnQueue that were just planned can only be had after this look, so that nobody has starved anew.
+        // Turns that were just planned can only be had after this look, so that nobody has starved anew.
         self.starving.next_look = (!keys.is_empty()).then(|| now + LOOK_INTERVAL);
         self.starving.keys = keys;
     }
@@ -75,20 +75,20 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     /// Closes silent connections here, and asks the other loops to do so: those of clients without exports, or else
-    /// those of clients with more than `crowd`.
-    pub(super) fn make_room_everywhere(&mut self, crowd: ManyConnections) {
-        self.make_room(crowd);
+    /// those of clients with more than `many`.
+    pub(super) fn make_room_everywhere(&mut self, many: ManyConnections) {
+        self.make_room(many);
         let hub = &self.context.engine.hub;
         let others = hub.loops.iter().enumerate().filter(|(index, _)| *index != self.context.loop_index);
-        others.for_each(|(_, shared)| shared.mailbox.post(LoopMessage::MakeRoom(crowd)));
+        others.for_each(|(_, shared)| shared.mailbox.post(LoopMessage::MakeRoom(many)));
     }
 
     /// Closes the connections that have been silent for longest, of clients without exports or else of those with more
-    /// than `crowd`.
-    pub(super) fn make_room(&mut self, crowd: ManyConnections) {
+    /// than `many`.
+    pub(super) fn make_room(&mut self, many: ManyConnections) {
         let evicted = self.evict(|client| client.is_stranger);
-        if let (0, Some(crowd)) = (evicted, crowd) {
-            self.evict(|client| client.has_more_than(crowd));
+        if let (0, Some(many)) = (evicted, many) {
+            self.evict(|client| client.has_more_than(many));
         }
     }
 
