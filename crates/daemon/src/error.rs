@@ -1,7 +1,7 @@
 use net::NetError;
 use server::ExportTableError;
 
-use crate::state_dir::StateError;
+use crate::state_dir::StateDirError;
 
 /// Why a daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum StartError {
     Net(#[from] NetError),
     /// The key of file handles cannot be read or created.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(#[from] StateDirError),
     /// The records of clients cannot be read.
     #[error(transparent)]
     Clients(#[from] state::RecordsError),

@@ -11,7 +11,7 @@ use crate::names::MachineNames;
 use crate::options::Options;
 use crate::records::{StoredRecords, is_full};
 use crate::reply_log::{self, FileReplyLog};
-use crate::state_dir::{self, StateError};
+use crate::state_dir::{self, StateDirError};
 
 /// The smallest transfer size, in bytes: that of NFSv2.
 const MIN_TRANSFER_BYTES: u32 = 8192;
@@ -41,7 +41,7 @@ fn keep_replies(
     server: &mut Server,
     (dir, max_age): (&Path, Duration),
     made_before: &[MadeBefore],
-) -> Result<(), StateError> {
+) -> Result<(), StateDirError> {
     match FileReplyLog::open(dir, max_age) {
         Ok((log, records)) => {
             server.keep_replies(Arc::new(log), &records, made_before);
@@ -54,7 +54,7 @@ fn keep_replies(
             "cannot write the reply log in {}: {error}; after a restart, retransmitted requests may be executed twice",
             dir.display()
         ),
-        Err(error) => return Err(StateError::in_dir("read the reply log in", dir)(error)),
+        Err(error) => return Err(StateDirError::in_dir("read the reply log in", dir)(error)),
     }
     Ok(())
 }
@@ -82,7 +82,7 @@ fn instance(records: Option<&StoredRecords>) -> u64 {
     u64::from(boot) << 32 | u64::from(since.subsec_nanos())
 }
 
-fn client_records(dir: Option<&Path>, lease: Duration) -> Result<Option<StoredRecords>, StateError> {
+fn client_records(dir: Option<&Path>, lease: Duration) -> Result<Option<StoredRecords>, StateDirError> {
     let Some(dir) = dir else { return Ok(None) };
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok(Some(StoredRecords::open(dir, since.as_secs() as u32, lease)?))

@@ -22,12 +22,12 @@ const MAX_REPLY_BYTES: usize = 256 << 10;
 /// The version of rpcbind that is used.
 const VERSION: u32 = 4;
 
-trait Stream: Read + Write {}
-impl<T: Read + Write> Stream for T {}
+trait ReadWrite: Read + Write {}
+impl<T: Read + Write> ReadWrite for T {}
 
 /// A connection to rpcbind.
 pub(crate) struct Registrar {
-    stream: Box<dyn Stream>,
+    stream: Box<dyn ReadWrite>,
     next_xid: u32,
 }
 
@@ -58,7 +58,7 @@ impl Registrar {
         Ok(Registrar { stream, next_xid: std::process::id() })
     }
 
-    fn connect_local() -> io::Result<Box<dyn Stream>> {
+    fn connect_local() -> io::Result<Box<dyn ReadWrite>> {
         let mut result = Err(io::ErrorKind::NotFound.into());
         for path in LOCAL_SOCKETS {
             result = UnixStream::connect(path);
@@ -72,7 +72,7 @@ impl Registrar {
         Ok(Box::new(stream))
     }
 
-    fn connect_loopback() -> io::Result<Box<dyn Stream>> {
+    fn connect_loopback() -> io::Result<Box<dyn ReadWrite>> {
         let stream = TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, PORT).into(), CALL_TIMEOUT)?;
         stream.set_read_timeout(Some(CALL_TIMEOUT))?;
         stream.set_write_timeout(Some(CALL_TIMEOUT))?;

@@ -15,7 +15,7 @@ const KEY_FILE: &str = "handle-key";
 
 /// Why the state directory cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum StateError {
+pub enum StateDirError {
     /// A file in it cannot be created, read or written.
     #[error("cannot {action} {}: {source}; name another state directory", path.display())]
     File {
@@ -45,9 +45,9 @@ pub enum StateError {
     Random(getrandom::Error),
 }
 
-impl StateError {
+impl StateDirError {
     /// The error of a failed action in the state directory.
-    pub(crate) fn in_dir(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> StateError {
+    pub(crate) fn in_dir(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> StateDirError {
         failed(action, dir)
     }
 }
@@ -68,7 +68,7 @@ pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {
 }
 
 /// Creates the directory if it is missing; `None` if there is no space for it.
-pub(crate) fn make_dir(dir: &Path) -> Result<Option<&Path>, StateError> {
+pub(crate) fn make_dir(dir: &Path) -> Result<Option<&Path>, StateDirError> {
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(dir) {
         Err(error) if is_full(&error) => {
             tracing::error!(
@@ -84,13 +84,13 @@ pub(crate) fn make_dir(dir: &Path) -> Result<Option<&Path>, StateError> {
 
 /// Returns the key in `dir`, and creates it if it is missing. Without a directory, or without space, the key lasts
 /// until the restart.
-pub(crate) fn handle_key(dir: Option<&Path>) -> Result<HandleKey, StateError> {
+pub(crate) fn handle_key(dir: Option<&Path>) -> Result<HandleKey, StateDirError> {
     let Some(dir) = dir else { return random_key().map(HandleKey::new) };
     let path = dir.join(KEY_FILE);
     match File::open(&path) {
         Ok(file) => read_key(file, &path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match make_key(&path) {
-            Err(StateError::File { source, .. }) if is_full(&source) => {
+            Err(StateDirError::File { source, .. }) if is_full(&source) => {
                 tracing::error!(
                     "cannot write {}: {source}; clients must mount again when the server restarts",
                     path.display()
@@ -103,21 +103,21 @@ pub(crate) fn handle_key(dir: Option<&Path>) -> Result<HandleKey, StateError> {
     }
 }
 
-fn random_key() -> Result<[u8; HandleKey::BYTES], StateError> {
+fn random_key() -> Result<[u8; HandleKey::BYTES], StateDirError> {
     let mut key = [0; HandleKey::BYTES];
-    getrandom::fill(&mut key).map_err(StateError::Random)?;
+    getrandom::fill(&mut key).map_err(StateDirError::Random)?;
     Ok(key)
 }
 
-fn read_key(file: File, path: &Path) -> Result<HandleKey, StateError> {
+fn read_key(file: File, path: &Path) -> Result<HandleKey, StateDirError> {
     key_file::make_private(&file, path).map_err(failed("take other users' permissions away from", path))?;
     parse_key(file, path)
 }
 
-fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateError> {
+fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateDirError> {
     let mut bytes = Vec::new();
     file.take(key_file::FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed("read", path))?;
-    let key = key_file::parse(&bytes).map_err(|flaw| StateError::BadKey { path: path.to_owned(), flaw })?;
+    let key = key_file::parse(&bytes).map_err(|flaw| StateDirError::BadKey { path: path.to_owned(), flaw })?;
     Ok(HandleKey::new(key))
 }
 
@@ -125,7 +125,7 @@ fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateError> {
 ///
 /// # Errors
 /// When the key is invalid or cannot be read.
-pub fn check_dir(dir: &Path) -> Result<(), StateError> {
+pub fn check_dir(dir: &Path) -> Result<(), StateDirError> {
     let path = dir.join(KEY_FILE);
     match File::open(&path) {
         Ok(file) => parse_key(file, &path).map(drop),
@@ -136,7 +136,7 @@ pub fn check_dir(dir: &Path) -> Result<(), StateError> {
 
 /// Writes a new key to a draft and links it into place. Of two servers that start at once, both get the same key, and
 /// none reads half a key.
-fn make_key(path: &Path) -> Result<HandleKey, StateError> {
+fn make_key(path: &Path) -> Result<HandleKey, StateDirError> {
     let draft = path.with_extension(format!("new-{}", std::process::id()));
     let key = random_key()?;
     let write = || -> io::Result<()> {
@@ -160,7 +160,7 @@ fn make_key(path: &Path) -> Result<HandleKey, StateError> {
     }
 }
 
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateError {
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateDirError {
     let path = path.to_owned();
-    move |source| StateError::File { action, path, source }
+    move |source| StateDirError::File { action, path, source }
 }

@@ -91,7 +91,7 @@ impl Budget {
 
     /// How many connections a client must have to make room for one of the client at `address`: more than its even part
     /// of all. None when that one has its own even part already.
-    pub(crate) fn many(&self, address: IpAddr) -> ManyConnections {
+    pub(crate) fn many_connections(&self, address: IpAddr) -> ManyConnections {
         let clients = self.lock();
         let own = clients.get(&address.to_canonical()).map_or(0, |client| client.connections.load(Relaxed));
         let even_part = self.connections / (clients.len() + usize::from(own == 0));
@@ -314,7 +314,7 @@ mod tests {
         let limits = Limits { max_connections: 12, max_connections_per_client: Some(6), ..Limits::default() };
         let budget = Budget::new(&limits);
         let held: Vec<ConnectionAccount> = [1, 1, 1, 1, 1, 2].map(|last| join(&budget, last, true)).into();
-        let many = |last| budget.many(IpAddr::from([10, 0, 0, last]));
+        let many = |last| budget.many_connections(IpAddr::from([10, 0, 0, last]));
         assert_eq!((many(1), many(2), many(3)), (Some(6), Some(6), Some(4)));
         assert!(held[0].client().has_more_than(4) && !held[5].client().has_more_than(4));
         let _more = join(&budget, 1, true);

@@ -27,11 +27,11 @@ const CLIENT: u8 = 1;
 const FORGET: u8 = 2;
 
 /// A kind and a name, which identify a client.
-pub(super) type Key = (RecordKind, Box<[u8]>);
+pub(super) type RecordKey = (RecordKind, Box<[u8]>);
 
 /// A line of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum RecordLine {
     /// The server was started.
     Start {
         /// Its number.
@@ -42,21 +42,21 @@ pub(super) enum Line {
     /// A client that may reclaim.
     Client(ClientRecord),
     /// Clients that may no longer reclaim.
-    Forget(Vec<Key>),
+    Forget(Vec<RecordKey>),
 }
 
 /// What a position of the store holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ScannedLine {
     /// A line, which takes this many bytes.
-    Line(Line, usize),
+    Line(RecordLine, usize),
     /// The end, or an incomplete last line after a crash.
     End,
     /// Data that no crash leaves.
     Damage,
 }
 
-impl Line {
+impl RecordLine {
     /// The line's bytes, or `None` if there are too many.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let mut bytes = vec![0; PREFIX_BYTES];
@@ -75,42 +75,42 @@ impl Line {
     }
 
     /// Reads the line at the start of `rest`, which reaches to the end of the store.
-    pub(super) fn take(rest: &[u8]) -> Found {
-        let Some((prefix, after)) = rest.split_first_chunk::<PREFIX_BYTES>() else { return Found::End };
+    pub(super) fn take(rest: &[u8]) -> ScannedLine {
+        let Some((prefix, after)) = rest.split_first_chunk::<PREFIX_BYTES>() else { return ScannedLine::End };
         let is_last = rest.len() <= PREFIX_BYTES + MAX_PAYLOAD_BYTES;
         if *prefix == [0; PREFIX_BYTES] && is_last {
-            return Found::End;
+            return ScannedLine::End;
         }
         let [a, b, c, d, sum @ .., _, _, _, _] = *prefix;
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
         if (checksum(&prefix[..12]) as u32).to_le_bytes() != prefix[12..] || length > MAX_PAYLOAD_BYTES {
-            return Found::Damage;
+            return ScannedLine::Damage;
         }
         let padded = length.next_multiple_of(PREFIX_BYTES);
         match after.get(..length) {
-            Some(payload) if checksum(payload).to_le_bytes() == sum => match Line::parse(payload) {
+            Some(payload) if checksum(payload).to_le_bytes() == sum => match RecordLine::parse(payload) {
                 // A last line with incomplete padding was not acknowledged, and no line can follow it.
-                Some(_) if after.len() < padded => Found::End,
-                Some(line) => Found::Line(line, PREFIX_BYTES + padded),
-                None => Found::Damage,
+                Some(_) if after.len() < padded => ScannedLine::End,
+                Some(line) => ScannedLine::Line(line, PREFIX_BYTES + padded),
+                None => ScannedLine::Damage,
             },
-            Some(_) if after.len() > padded => Found::Damage,
-            _ => Found::End,
+            Some(_) if after.len() > padded => ScannedLine::Damage,
+            _ => ScannedLine::End,
         }
     }
 
     fn put_payload(&self, to: &mut Vec<u8>) {
         match self {
-            Line::Start { boot, lease_s } => {
+            RecordLine::Start { boot, lease_s } => {
                 to.push(START);
                 to.extend_from_slice(&boot.to_le_bytes());
                 to.extend_from_slice(&lease_s.to_le_bytes());
             }
-            Line::Client(record) => {
+            RecordLine::Client(record) => {
                 to.extend_from_slice(&[CLIENT, kind_byte(record.kind), u8::from(record.revoked)]);
                 to.extend_from_slice(&record.name);
             }
-            Line::Forget(keys) => {
+            RecordLine::Forget(keys) => {
                 to.push(FORGET);
                 for (kind, name) in keys {
                     to.push(kind_byte(*kind));
@@ -121,26 +121,33 @@ impl Line {
         }
     }
 
-    fn parse(payload: &[u8]) -> Option<Line> {
+    fn parse(payload: &[u8]) -> Option<RecordLine> {
         let (&tag, rest) = payload.split_first()?;
         match tag {
             START => {
                 let [a, b, c, d, e, f, g, h] = *rest.first_chunk::<8>()?;
-                Some(Line::Start { boot: u32::from_le_bytes([a, b, c, d]), lease_s: u32::from_le_bytes([e, f, g, h]) })
+                Some(RecordLine::Start {
+                    boot: u32::from_le_bytes([a, b, c, d]),
+                    lease_s: u32::from_le_bytes([e, f, g, h]),
+                })
             }
             CLIENT => {
                 let ([kind, revoked], name) = rest.split_first_chunk::<2>()?;
                 let is_name = name.len() <= limits::NAME_MAX_BYTES;
                 is_name.then_some(())?;
-                Some(Line::Client(ClientRecord { kind: kind_of(*kind)?, revoked: *revoked != 0, name: name.into() }))
+                Some(RecordLine::Client(ClientRecord {
+                    kind: kind_of(*kind)?,
+                    revoked: *revoked != 0,
+                    name: name.into(),
+                }))
             }
-            FORGET => parse_keys(rest).map(Line::Forget),
+            FORGET => parse_keys(rest).map(RecordLine::Forget),
             _ => None,
         }
     }
 }
 
-fn parse_keys(mut rest: &[u8]) -> Option<Vec<Key>> {
+fn parse_keys(mut rest: &[u8]) -> Option<Vec<RecordKey>> {
     let mut keys = Vec::new();
     while let Some(([kind, low, high], after)) = rest.split_first_chunk::<3>() {
         let (name, behind) = after.split_at_checked(usize::from(u16::from_le_bytes([*low, *high])))?;
@@ -175,15 +182,15 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn lines() -> Vec<Line> {
+    fn lines() -> Vec<RecordLine> {
         let client = |kind, name: &[u8]| ClientRecord { kind, name: name.into(), revoked: kind == RecordKind::V40 };
         let key = |kind, name: &[u8]| (kind, Box::from(name));
         vec![
-            Line::Start { boot: 1_700_000_000, lease_s: 90 },
-            Line::Client(client(RecordKind::V40, b"")),
-            Line::Client(client(RecordKind::V41, &[0xff; limits::NAME_MAX_BYTES])),
-            Line::Client(client(RecordKind::Nlm, b"192.0.2.1")),
-            Line::Forget(vec![key(RecordKind::Nlm, b"host"), key(RecordKind::V41, b"")]),
+            RecordLine::Start { boot: 1_700_000_000, lease_s: 90 },
+            RecordLine::Client(client(RecordKind::V40, b"")),
+            RecordLine::Client(client(RecordKind::V41, &[0xff; limits::NAME_MAX_BYTES])),
+            RecordLine::Client(client(RecordKind::Nlm, b"192.0.2.1")),
+            RecordLine::Forget(vec![key(RecordKind::Nlm, b"host"), key(RecordKind::V41, b"")]),
         ]
     }
 
@@ -192,14 +199,14 @@ mod tests {
         for line in lines() {
             let bytes = line.bytes().unwrap();
             assert_eq!(bytes.len() % PREFIX_BYTES, 0);
-            assert_eq!(Line::take(&bytes), Found::Line(line, bytes.len()));
+            assert_eq!(RecordLine::take(&bytes), ScannedLine::Line(line, bytes.len()));
         }
     }
 
     #[test]
     fn line_that_is_cut_off_is_the_end() {
         for bytes in lines().iter().map(|line| line.bytes().unwrap()) {
-            assert!((0..bytes.len()).all(|length| Line::take(&bytes[..length]) == Found::End));
+            assert!((0..bytes.len()).all(|length| RecordLine::take(&bytes[..length]) == ScannedLine::End));
         }
     }
 
@@ -209,7 +216,7 @@ mod tests {
         for sector in 0..bytes.len().div_ceil(512) {
             let mut torn = bytes.clone();
             torn[sector * 512..((sector + 1) * 512).min(bytes.len())].fill(0);
-            assert_eq!(Line::take(&torn), Found::End, "sector {sector}");
+            assert_eq!(RecordLine::take(&torn), ScannedLine::End, "sector {sector}");
         }
     }
 
@@ -220,13 +227,13 @@ mod tests {
         for at in 0..PREFIX_BYTES + payload_bytes {
             let mut store = [line.clone(), line.clone()].concat();
             store[at] ^= 1;
-            assert_eq!(Line::take(&store), Found::Damage, "byte {at}");
+            assert_eq!(RecordLine::take(&store), ScannedLine::Damage, "byte {at}");
         }
     }
 
     #[test]
     fn more_names_than_a_line_holds_make_no_line() {
         let keys = vec![(RecordKind::V41, Box::from([7; 1000].as_slice())); 66];
-        assert_eq!(Line::Forget(keys).bytes(), None);
+        assert_eq!(RecordLine::Forget(keys).bytes(), None);
     }
 }

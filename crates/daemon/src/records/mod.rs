@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
 
 pub(crate) use line::checksum;
-use line::{Found, Key, Line, MAGIC};
+use line::{MAGIC, RecordKey, RecordLine, ScannedLine};
 
 const FILE: &str = "client-records";
 
@@ -72,23 +72,23 @@ pub(crate) struct StoredRecords {
     path: PathBuf,
     /// Locked for this process, and synced after a file in it was replaced.
     dir: File,
-    start: Start,
-    clients: BTreeMap<Key, bool>,
+    start: BootInfo,
+    clients: BTreeMap<RecordKey, bool>,
     /// `None` when the file may not end with a whole line.
-    log: Option<Log>,
-    trouble: Option<Trouble>,
+    log: Option<RecordsFile>,
+    trouble: Option<WriteFailure>,
 }
 
 /// The time since which writing fails.
 #[derive(Debug, Clone, Copy)]
-struct Trouble {
+struct WriteFailure {
     tried: Instant,
     complained: Instant,
 }
 
 /// This start of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Start {
+pub(crate) struct BootInfo {
     /// Greater than that of every earlier start.
     pub(crate) boot: u32,
     /// The lease time from now on.
@@ -98,7 +98,7 @@ pub(crate) struct Start {
 }
 
 #[derive(Debug)]
-struct Log {
+struct RecordsFile {
     file: File,
     length_bytes: u64,
     /// The length of the file when it was rewritten: all of it was valid then.
@@ -126,7 +126,7 @@ impl StoredRecords {
             TryLockError::WouldBlock => ClientRecordsError::InUse(dir.to_owned()),
             TryLockError::Error(source) => failed("lock", dir)(source),
         })?;
-        let start = Start { boot: 0, lease, earlier_lease: Duration::ZERO };
+        let start = BootInfo { boot: 0, lease, earlier_lease: Duration::ZERO };
         let mut records =
             StoredRecords { path, dir: dir_file, start, clients: BTreeMap::new(), log: None, trouble: None };
         records.replay()?;
@@ -140,7 +140,7 @@ impl StoredRecords {
     }
 
     /// This start.
-    pub(crate) fn start(&self) -> Start {
+    pub(crate) fn start(&self) -> BootInfo {
         self.start
     }
 
@@ -154,13 +154,13 @@ impl StoredRecords {
         }
         let mut at = MAGIC.len();
         loop {
-            match Line::take(&bytes[at..]) {
-                Found::Line(line, length) => {
+            match RecordLine::take(&bytes[at..]) {
+                ScannedLine::Line(line, length) => {
                     self.apply(line);
                     at += length;
                 }
-                Found::End => break,
-                Found::Damage => return Err(self.damaged(at)),
+                ScannedLine::End => break,
+                ScannedLine::Damage => return Err(self.damaged(at)),
             }
         }
         if at < bytes.len() {
@@ -188,16 +188,16 @@ impl StoredRecords {
         ClientRecordsError::Damaged { path: self.path.clone(), offset_bytes: at as u64 }
     }
 
-    fn apply(&mut self, line: Line) {
+    fn apply(&mut self, line: RecordLine) {
         match line {
-            Line::Start { boot, lease_s } => {
+            RecordLine::Start { boot, lease_s } => {
                 self.start.boot = boot;
                 self.start.lease = Duration::from_secs(lease_s.into());
             }
-            Line::Client(record) => {
+            RecordLine::Client(record) => {
                 self.clients.insert((record.kind, record.name), record.revoked);
             }
-            Line::Forget(keys) => {
+            RecordLine::Forget(keys) => {
                 for key in keys {
                     self.clients.remove(&key);
                 }
@@ -206,7 +206,7 @@ impl StoredRecords {
     }
 
     /// Makes a change in memory and on stable storage. A failed change is written with the next one.
-    fn change(&mut self, line: Line, is_urgent: bool) -> Result<(), RecordsError> {
+    fn change(&mut self, line: RecordLine, is_urgent: bool) -> Result<(), RecordsError> {
         let bytes = line.bytes();
         self.apply(line);
         if self.trouble.is_some_and(|trouble| !is_urgent && trouble.tried.elapsed() < PAUSE) {
@@ -229,11 +229,11 @@ impl StoredRecords {
         match (done, before) {
             (Ok(()), None) => {}
             (Ok(()), Some(_)) => tracing::info!(path = %self.path.display(), "writing the client records works again"),
-            (Err(_), Some(Trouble { complained, .. })) if now < complained + COMPLAINT => {
-                self.trouble = Some(Trouble { tried: now, complained });
+            (Err(_), Some(WriteFailure { complained, .. })) if now < complained + COMPLAINT => {
+                self.trouble = Some(WriteFailure { tried: now, complained });
             }
             (Err(error), _) => {
-                self.trouble = Some(Trouble { tried: now, complained: now });
+                self.trouble = Some(WriteFailure { tried: now, complained: now });
                 tracing::error!(
                     "{error}; clients may lose opens and locks when the server restarts: free some space there"
                 );
@@ -260,7 +260,7 @@ impl StoredRecords {
         fs::rename(&draft, &self.path).map_err(failed("replace", &self.path))?;
         self.dir.sync_all().map_err(failed("write the directory of", &self.path))?;
         let length_bytes = bytes.len() as u64;
-        self.log = Some(Log { file, length_bytes, begun_bytes: length_bytes });
+        self.log = Some(RecordsFile { file, length_bytes, begun_bytes: length_bytes });
         Ok(())
     }
 
@@ -279,18 +279,18 @@ impl StoredRecords {
     fn head(&self) -> Vec<u8> {
         let lease_s = u32::try_from(self.start.lease.as_secs()).unwrap_or(u32::MAX);
         // A start always fits into a line.
-        let start = Line::Start { boot: self.start.boot, lease_s }.bytes().unwrap_or_default();
+        let start = RecordLine::Start { boot: self.start.boot, lease_s }.bytes().unwrap_or_default();
         [&MAGIC[..], &start].concat()
     }
 
     fn contents(&self) -> Vec<u8> {
         // A client always fits into a line.
-        let lines = self.records().filter_map(|record| Line::Client(record).bytes());
+        let lines = self.records().filter_map(|record| RecordLine::Client(record).bytes());
         self.head().into_iter().chain(lines.flatten()).collect()
     }
 
     fn records(&self) -> impl Iterator<Item = ClientRecord> {
-        let record = |((kind, name), revoked): (&Key, &bool)| ClientRecord {
+        let record = |((kind, name), revoked): (&RecordKey, &bool)| ClientRecord {
             kind: *kind,
             name: name.clone(),
             revoked: *revoked,
@@ -299,9 +299,9 @@ impl StoredRecords {
     }
 }
 
-impl Log {
+impl RecordsFile {
     /// Appends a line and flushes it to stable storage. A log whose append failed is dropped.
-    fn append(mut self, line: &[u8]) -> io::Result<Log> {
+    fn append(mut self, line: &[u8]) -> io::Result<RecordsFile> {
         self.file.write_all(line)?;
         self.file.sync_data()?;
         self.length_bytes += line.len() as u64;
@@ -330,20 +330,20 @@ impl ClientRecords for StoredRecords {
     }
 
     fn add(&mut self, record: &ClientRecord) -> Result<(), RecordsError> {
-        self.change(Line::Client(record.clone()), false)
+        self.change(RecordLine::Client(record.clone()), false)
     }
 
     fn remove(&mut self, names: &[(RecordKind, &[u8])]) -> Result<(), RecordsError> {
         let keys = names.iter().map(|(kind, name)| (*kind, Box::from(*name)));
         let is_urgent = !names.is_empty();
-        let known: Vec<Key> = keys.filter(|key| self.clients.contains_key(key)).collect();
-        if known.is_empty() && self.log.is_some() { Ok(()) } else { self.change(Line::Forget(known), is_urgent) }
+        let known: Vec<RecordKey> = keys.filter(|key| self.clients.contains_key(key)).collect();
+        if known.is_empty() && self.log.is_some() { Ok(()) } else { self.change(RecordLine::Forget(known), is_urgent) }
     }
 
     fn mark(&mut self, kind: RecordKind, name: &[u8], revoked: bool) -> Result<(), RecordsError> {
         match self.clients.get(&(kind, Box::from(name))) {
             Some(known) if *known != revoked || self.log.is_none() => {
-                self.change(Line::Client(ClientRecord { kind, name: name.into(), revoked }), true)
+                self.change(RecordLine::Client(ClientRecord { kind, name: name.into(), revoked }), true)
             }
             _ => Ok(()),
         }

@@ -211,7 +211,7 @@ fn next(random: &mut u64) -> u64 {
 fn store_agrees_with_a_model_over_random_changes_and_starts() {
     for seed in 0..20 {
         let scratch = Scratch::new(&format!("model-{seed}"));
-        let (mut random, mut model, mut last_boot) = (seed, BTreeMap::<Key, bool>::new(), 0);
+        let (mut random, mut model, mut last_boot) = (seed, BTreeMap::<RecordKey, bool>::new(), 0);
         let mut records = scratch.open();
         for _ in 0..60 {
             let kind = [RecordKind::V40, RecordKind::V41, RecordKind::Nlm][next(&mut random) as usize % 3];

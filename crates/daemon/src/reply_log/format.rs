@@ -57,15 +57,15 @@ fn size(body_bytes: usize) -> usize {
 }
 
 /// The records of a file.
-pub(super) struct Records<'f> {
+pub(super) struct ReplyRecords<'f> {
     file: &'f [u8],
     generation: u64,
     at: usize,
 }
 
-impl<'f> Records<'f> {
-    pub(super) fn of(file: &'f [u8]) -> Records<'f> {
-        Records { file, generation: generation(file), at: FILE_HEAD_BYTES.min(file.len()) }
+impl<'f> ReplyRecords<'f> {
+    pub(super) fn of(file: &'f [u8]) -> ReplyRecords<'f> {
+        ReplyRecords { file, generation: generation(file), at: FILE_HEAD_BYTES.min(file.len()) }
     }
 
     /// The end of the records read so far.
@@ -75,7 +75,7 @@ impl<'f> Records<'f> {
 }
 
 /// A record: its time and its body.
-impl<'f> Iterator for Records<'f> {
+impl<'f> Iterator for ReplyRecords<'f> {
     type Item = (u64, &'f [u8]);
 
     fn next(&mut self) -> Option<(u64, &'f [u8])> {

@@ -1,14 +1,14 @@
 //! Replies to requests that must not be executed twice, in two files of the state directory that are used in turn.
 //!
 //! A record is stored and not synced: it survives the end of the process, after which clients retransmit at once. The
-//! current file is mapped, so that a record costs no system call ([`place`]). When it is full, the other one is emptied
-//! and used. So both together hold the newest replies, and their size is bounded.
+//! current file is mapped, so that a record costs no system call ([`log_file`]). When it is full, the other one is
+//! emptied and used. So both together hold the newest replies, and their size is bounded.
 //!
 //! A log with a gap is dangerous: without the reply to a request, a later change by another client looks like the
 //! change of the request. So when a record cannot be stored, all earlier ones are dropped.
 
 mod format;
-mod place;
+mod log_file;
 
 use std::fs;
 use std::io;
@@ -19,8 +19,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use server::ReplyLog;
 
 use crate::records::is_full;
-use format::{FILE_HEAD_BYTES, Records};
-use place::{FILE_BYTES, Place};
+use format::{FILE_HEAD_BYTES, ReplyRecords};
+use log_file::{FILE_BYTES, LogFile};
 
 const NAMES: [&str; 2] = ["replies-0", "replies-1"];
 
@@ -28,15 +28,15 @@ const NAMES: [&str; 2] = ["replies-0", "replies-1"];
 #[derive(Debug)]
 pub(crate) struct FileReplyLog {
     dir: PathBuf,
-    current: Mutex<Current>,
+    current: Mutex<CurrentFile>,
 }
 
 /// The current file.
 #[derive(Debug)]
-struct Current {
+struct CurrentFile {
     index: usize,
     /// `None` after a failure.
-    place: Option<Place>,
+    file: Option<LogFile>,
     generation: u64,
     end: usize,
     /// Memory for a record, reused for the next one.
@@ -45,7 +45,7 @@ struct Current {
 }
 
 /// A file that an earlier process left.
-struct Left {
+struct OldFile {
     generation: u64,
     end: usize,
     records: Vec<Vec<u8>>,
@@ -55,7 +55,7 @@ struct Left {
 /// failure.
 pub fn sync(dir: &Path) {
     for name in NAMES {
-        match place::sync(&dir.join(name)) {
+        match log_file::sync(&dir.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => tracing::error!(
                 dir = %dir.display(), %error,
                 "cannot flush the reply log to storage: after a power failure, retransmitted requests may fail"
@@ -69,13 +69,14 @@ impl FileReplyLog {
     /// Opens the log in `dir`, and reads the records that are at most `max_age` old, oldest first.
     pub(crate) fn open(dir: &Path, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {
         let oldest = seconds_since_1970().saturating_sub(max_age.as_secs());
-        let [first, second] = [Left::read(&dir.join(NAMES[0]), oldest)?, Left::read(&dir.join(NAMES[1]), oldest)?];
+        let [first, second] =
+            [OldFile::read(&dir.join(NAMES[0]), oldest)?, OldFile::read(&dir.join(NAMES[1]), oldest)?];
         let (index, older, newer) =
             if second.generation > first.generation { (1, first, second) } else { (0, second, first) };
-        let Left { generation, end, records } = newer;
+        let OldFile { generation, end, records } = newer;
         // Rests of a torn record must not become part of a later one.
-        place::truncate(&dir.join(NAMES[index]), end)?;
-        let mut current = Current { index, place: None, generation, end, record: Vec::new(), has_failed: false };
+        log_file::truncate(&dir.join(NAMES[index]), end)?;
+        let mut current = CurrentFile { index, file: None, generation, end, record: Vec::new(), has_failed: false };
         match current.go_on(dir) {
             Err(error) if is_full(&error) => current.fail(dir, &error),
             ready => ready?,
@@ -85,18 +86,18 @@ impl FileReplyLog {
     }
 }
 
-impl Left {
+impl OldFile {
     /// Reads a file up to the first torn record.
-    fn read(path: &Path, oldest: u64) -> io::Result<Left> {
+    fn read(path: &Path, oldest: u64) -> io::Result<OldFile> {
         let bytes = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read?,
         };
-        let mut all = Records::of(&bytes);
+        let mut all = ReplyRecords::of(&bytes);
         let young = all.by_ref().filter(|(time, _)| *time >= oldest).map(|(_, body)| body.to_vec());
         let records = young.collect();
         let generation = format::generation(&bytes);
-        Ok(Left { generation, end: if generation == 0 { 0 } else { all.end() }, records })
+        Ok(OldFile { generation, end: if generation == 0 { 0 } else { all.end() }, records })
     }
 }
 
@@ -109,27 +110,27 @@ impl ReplyLog for FileReplyLog {
     }
 }
 
-impl Current {
+impl CurrentFile {
     /// Prepares the file for the next record.
     fn go_on(&mut self, dir: &Path) -> io::Result<()> {
         if self.generation == 0 {
             return self.empty(dir, self.index);
         }
-        self.place = Some(Place::open(&dir.join(NAMES[self.index]))?);
+        self.file = Some(LogFile::open(&dir.join(NAMES[self.index]))?);
         Ok(())
     }
 
     fn append(&mut self, dir: &Path, (time, body): (u64, &[u8])) -> io::Result<()> {
         self.encode(time, body);
-        if self.place.is_none() || self.end + self.record.len() > FILE_BYTES {
+        if self.file.is_none() || self.end + self.record.len() > FILE_BYTES {
             self.empty(dir, 1 - self.index)?;
             self.encode(time, body);
         }
-        let place = self.place.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        let file = self.file.as_mut().ok_or(io::ErrorKind::NotFound)?;
         if self.end + self.record.len() > FILE_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        place.put(self.end, &self.record)?;
+        file.put(self.end, &self.record)?;
         self.end += self.record.len();
         Ok(())
     }
@@ -143,18 +144,18 @@ impl Current {
     fn empty(&mut self, dir: &Path, index: usize) -> io::Result<()> {
         let generation = self.generation + 1;
         // The mapping of the other file uses memory.
-        self.place = None;
-        let mut place = Place::open(&dir.join(NAMES[index]))?;
-        place.put(0, &format::file_head(generation))?;
-        (self.index, self.place, self.generation, self.end) = (index, Some(place), generation, FILE_HEAD_BYTES);
+        self.file = None;
+        let mut file = LogFile::open(&dir.join(NAMES[index]))?;
+        file.put(0, &format::file_head(generation))?;
+        (self.index, self.file, self.generation, self.end) = (index, Some(file), generation, FILE_HEAD_BYTES);
         Ok(())
     }
 
     /// Drops all records, so that none is missing among them.
     fn fail(&mut self, dir: &Path, error: &io::Error) {
         // A mapped file must not be truncated. Emptying a file needs no space.
-        self.place = None;
-        let emptied = NAMES.map(|name| place::truncate(&dir.join(name), 0).is_ok());
+        self.file = None;
+        let emptied = NAMES.map(|name| log_file::truncate(&dir.join(name), 0).is_ok());
         if !std::mem::replace(&mut self.has_failed, true) {
             tracing::error!(
                 dir = %dir.display(), %error, ?emptied,

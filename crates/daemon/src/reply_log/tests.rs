@@ -5,14 +5,14 @@ use super::format::HEAD_BYTES;
 use super::*;
 
 /// A directory that is removed with the test.
-struct Dir(PathBuf);
+struct TestDir(PathBuf);
 
-impl Dir {
-    fn new(name: &str) -> Dir {
+impl TestDir {
+    fn new(name: &str) -> TestDir {
         let dir = std::env::temp_dir().join(format!("wharf-replies-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(&dir).unwrap();
-        Dir(dir)
+        TestDir(dir)
     }
 
     fn open(&self) -> (FileReplyLog, Vec<Vec<u8>>) {
@@ -33,7 +33,7 @@ impl Dir {
     }
 }
 
-impl Drop for Dir {
+impl Drop for TestDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -45,7 +45,7 @@ const SECOND_AT: usize = FILE_HEAD_BYTES + HEAD_BYTES + 8;
 #[test]
 fn record_that_was_stored_in_part_is_none_whatever_part_is_missing() {
     for missing in 0..HEAD_BYTES + 3 {
-        let dir = Dir::new(&format!("torn-{missing}"));
+        let dir = TestDir::new(&format!("torn-{missing}"));
         let (log, _) = dir.open();
         log.keep(b"one");
         log.keep(b"two");
@@ -65,7 +65,7 @@ fn record_that_was_stored_in_part_is_none_whatever_part_is_missing() {
 
 #[test]
 fn record_whose_length_was_never_stored_is_none() {
-    let dir = Dir::new("no-length");
+    let dir = TestDir::new("no-length");
     let (log, _) = dir.open();
     log.keep(b"one");
     log.keep(b"two");
@@ -80,7 +80,7 @@ fn record_whose_length_was_never_stored_is_none() {
 
 #[test]
 fn log_stays_bounded_and_keeps_the_newest() {
-    let dir = Dir::new("bounded");
+    let dir = TestDir::new("bounded");
     let (log, _) = dir.open();
     let count = 3 * FILE_BYTES / 1000;
     for number in 0..count {
@@ -98,7 +98,7 @@ fn log_stays_bounded_and_keeps_the_newest() {
 
 #[test]
 fn records_are_read_in_the_order_in_which_they_were_kept() {
-    let dir = Dir::new("order");
+    let dir = TestDir::new("order");
     let (log, _) = dir.open();
     // More data than two files hold: the first file is in use again, and still has old records.
     let count = 5 * FILE_BYTES / 2 / 1000;
@@ -113,11 +113,11 @@ fn records_are_read_in_the_order_in_which_they_were_kept() {
 
 #[test]
 fn record_that_cannot_be_stored_drops_the_earlier_ones() {
-    let dir = Dir::new("gap");
+    let dir = TestDir::new("gap");
     let (log, _) = dir.open();
     log.keep(b"one");
-    let read_only = Place::Written(File::open(dir.0.join(NAMES[0])).unwrap());
-    log.current.lock().unwrap().place = Some(read_only);
+    let read_only = LogFile::Written(File::open(dir.0.join(NAMES[0])).unwrap());
+    log.current.lock().unwrap().file = Some(read_only);
     log.keep(b"lost");
     assert!(dir.records().is_empty());
     log.keep(b"three");
@@ -126,7 +126,7 @@ fn record_that_cannot_be_stored_drops_the_earlier_ones() {
 
 #[test]
 fn old_records_are_not_taken_up() {
-    let dir = Dir::new("old");
+    let dir = TestDir::new("old");
     let (log, _) = dir.open();
     log.current.lock().unwrap().append(&dir.0, (seconds_since_1970() - 61, b"old")).unwrap();
     log.keep(b"new");
@@ -135,10 +135,10 @@ fn old_records_are_not_taken_up() {
 
 #[test]
 fn file_without_mapping_keeps_records_too() {
-    let dir = Dir::new("written");
+    let dir = TestDir::new("written");
     let (log, _) = dir.open();
     log.keep(b"one");
-    log.current.lock().unwrap().place = Some(Place::Written(dir.file(0)));
+    log.current.lock().unwrap().file = Some(LogFile::Written(dir.file(0)));
     log.keep(b"two");
     drop(log);
     assert_eq!(dir.records(), [b"one", b"two"]);
@@ -147,17 +147,17 @@ fn file_without_mapping_keeps_records_too() {
 /// Otherwise a full disk would kill the process.
 #[test]
 fn every_byte_of_a_mapped_file_has_a_block() {
-    let dir = Dir::new("blocks");
+    let dir = TestDir::new("blocks");
     let (log, _) = dir.open();
     let current = log.current.lock().unwrap();
-    let Some(Place::Mapped(map)) = &current.place else { return eprintln!("SKIPPED: files here are written") };
+    let Some(LogFile::Mapped(map)) = &current.file else { return eprintln!("SKIPPED: files here are written") };
     assert_eq!(map.len(), FILE_BYTES);
     assert!(dir.blocks(0) * 512 >= FILE_BYTES as u64, "{} blocks", dir.blocks(0));
 }
 
 #[test]
 fn file_that_is_none_of_this_log_is_replaced() {
-    let dir = Dir::new("foreign");
+    let dir = TestDir::new("foreign");
     fs::write(dir.0.join(NAMES[0]), vec![7; 1000]).unwrap();
     let (log, records) = dir.open();
     assert!(records.is_empty());

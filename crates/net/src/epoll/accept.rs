@@ -85,7 +85,7 @@ impl<S: Service + ?Sized> Loop<S> {
         if !matches!(admitted, Err(TooMany::InAll)) {
             return admitted;
         }
-        self.make_room_everywhere(engine.hub.budget.many(client));
+        self.make_room_everywhere(engine.hub.budget.many_connections(client));
         admit()
     }
 

@@ -20,7 +20,7 @@ const TMPFS_MAGIC: u32 = 0x0102_1994;
 
 /// A file of at most [`FILE_BYTES`].
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum LogFile {
     /// All of its blocks are allocated, so storing requires neither a system call nor space.
     Mapped(MmapMut),
     /// Storing may require space: the disk is full, or the file system allocates a new block for each change, as btrfs
@@ -28,21 +28,21 @@ pub(super) enum Place {
     Written(File),
 }
 
-impl Place {
+impl LogFile {
     /// Opens the file, and allocates all its space if possible.
-    pub(super) fn open(path: &Path) -> io::Result<Place> {
+    pub(super) fn open(path: &Path) -> io::Result<LogFile> {
         let file = open(path)?;
         if !is_written_in_place(&file)? {
-            return Ok(Place::Written(file));
+            return Ok(LogFile::Written(file));
         }
         let length_bytes = file.metadata()?.len();
         match fallocate(&file, FallocateFlags::empty(), 0, FILE_BYTES as u64) {
-            Ok(()) => Ok(Place::Mapped(map_shared(&file, FILE_BYTES)?)),
-            Err(Errno::OPNOTSUPP) => Ok(Place::Written(file)),
+            Ok(()) => Ok(LogFile::Mapped(map_shared(&file, FILE_BYTES)?)),
+            Err(Errno::OPNOTSUPP) => Ok(LogFile::Written(file)),
             Err(Errno::NOSPC | Errno::DQUOT) => {
                 // A failed allocation may keep part of the space.
                 file.set_len(length_bytes)?;
-                Ok(Place::Written(file))
+                Ok(LogFile::Written(file))
             }
             Err(error) => Err(error.into()),
         }
@@ -51,11 +51,11 @@ impl Place {
     /// Stores bytes, which must end within [`FILE_BYTES`].
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Place::Mapped(map) => {
+            LogFile::Mapped(map) => {
                 map[at..at + bytes.len()].copy_from_slice(bytes);
                 Ok(())
             }
-            Place::Written(file) => file.write_all_at(bytes, at as u64),
+            LogFile::Written(file) => file.write_all_at(bytes, at as u64),
         }
     }
 }
