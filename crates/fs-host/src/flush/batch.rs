@@ -9,15 +9,15 @@ use rustix::io::Result;
 
 use super::Depth;
 use super::disk::Storage;
-use super::ticket::{Owned, Ticket};
+use super::request::{FlushRequest, OwnedFlush};
 
-/// The tickets of a group, with their files, each once.
-pub(super) struct Batch {
-    tickets: Vec<Arc<Ticket>>,
+/// The requests of a group, with their files, each once.
+pub(super) struct FlushBatch {
+    requests: Vec<Arc<FlushRequest>>,
     files: Vec<Distinct>,
     /// How many files somebody has taken to flush.
     taken: AtomicUsize,
-    progress: Mutex<Progress>,
+    progress: Mutex<FlushProgress>,
 }
 
 /// A file of a batch, with all who want it flushed.
@@ -26,50 +26,50 @@ struct Distinct {
     members: Vec<Member>,
 }
 
-/// A file of a ticket, by their numbers.
+/// A file of a request, by their numbers.
 #[derive(Clone, Copy)]
 struct Member {
-    ticket: usize,
+    request: usize,
     file: usize,
 }
 
 /// How the flushes of files ended so far.
-struct Progress {
+struct FlushProgress {
     results: Vec<Result<()>>,
     left: usize,
 }
 
-impl Batch {
+impl FlushBatch {
     /// The files come in the order in which they were asked for.
-    pub(super) fn of(tickets: Vec<Arc<Ticket>>) -> Arc<Batch> {
+    pub(super) fn of(requests: Vec<Arc<FlushRequest>>) -> Arc<FlushBatch> {
         let mut files: Vec<Distinct> = Vec::new();
         let mut places = HashMap::new();
-        for (number, ticket) in tickets.iter().enumerate() {
-            for (file, Owned { depth, identity, .. }) in ticket.files().iter().enumerate() {
+        for (number, request) in requests.iter().enumerate() {
+            for (file, OwnedFlush { depth, identity, .. }) in request.files().iter().enumerate() {
                 let place = *places.entry(*identity).or_insert(files.len());
                 if place == files.len() {
                     files.push(Distinct { depth: *depth, members: Vec::new() });
                 }
                 files[place].depth = files[place].depth.max(*depth);
-                files[place].members.push(Member { ticket: number, file });
+                files[place].members.push(Member { request: number, file });
             }
         }
-        let progress = Mutex::new(Progress { results: vec![Ok(()); files.len()], left: files.len() });
-        Arc::new(Batch { tickets, files, taken: AtomicUsize::new(0), progress })
+        let progress = Mutex::new(FlushProgress { results: vec![Ok(()); files.len()], left: files.len() });
+        Arc::new(FlushBatch { requests, files, taken: AtomicUsize::new(0), progress })
     }
 
-    pub(super) fn tickets(&self) -> usize {
-        self.tickets.len()
+    pub(super) fn requests(&self) -> usize {
+        self.requests.len()
     }
 
     pub(super) fn files(&self) -> usize {
         self.files.len()
     }
 
-    /// Wakes as many callers as there are files besides the one that the leader takes. The first ticket is the leader's.
-    pub(super) fn call_helpers(self: &Arc<Batch>) {
+    /// Wakes as many callers as there are files besides the one that the leader takes. The first request is the leader's.
+    pub(super) fn call_helpers(self: &Arc<FlushBatch>) {
         let helpers = self.files.len().saturating_sub(1);
-        self.tickets.iter().skip(1).take(helpers).for_each(|ticket| ticket.help(Arc::clone(self)));
+        self.requests.iter().skip(1).take(helpers).for_each(|request| request.help(Arc::clone(self)));
     }
 
     /// Flushes files until all are taken. Whoever flushes the last one tells all callers how theirs ended.
@@ -100,19 +100,19 @@ impl Batch {
     }
 
     /// Tells each caller how the flush of its files ended. The kernel reports an error of writing a file back once to each
-    /// open file, so a ticket whose own descriptor was not flushed asks for its error.
+    /// open file, so a request whose own descriptor was not flushed asks for its error.
     fn tell(&self, results: &[Result<()>], storage: &dyn Storage) {
-        let mut outcomes = vec![Ok(()); self.tickets.len()];
+        let mut outcomes = vec![Ok(()); self.requests.len()];
         for (file, result) in self.files.iter().zip(results) {
             for &member in &file.members {
                 let result = result.and_then(|()| storage.pending_error(self.owned(member).fd.as_fd()));
-                outcomes[member.ticket] = outcomes[member.ticket].and(result);
+                outcomes[member.request] = outcomes[member.request].and(result);
             }
         }
-        self.tickets.iter().zip(outcomes).for_each(|(ticket, outcome)| ticket.end(outcome));
+        self.requests.iter().zip(outcomes).for_each(|(request, outcome)| request.end(outcome));
     }
 
-    fn owned(&self, member: Member) -> &Owned {
-        &self.tickets[member.ticket].files()[member.file]
+    fn owned(&self, member: Member) -> &OwnedFlush {
+        &self.requests[member.request].files()[member.file]
     }
 }

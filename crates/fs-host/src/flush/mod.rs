@@ -1,26 +1,26 @@
 //! Group commit: calls that need stable storage at the same time share flushes.
 //!
-//! A call that finds no flush running makes its own at once. A call that comes meanwhile leaves a ticket and waits.
-//! When the flush ends, the first waiting call becomes the leader, takes all tickets that have gathered, and flushes
-//! their files together. All calls of the group return when that flush ends, and the next leader takes the tickets that
+//! A call that finds no flush running makes its own at once. A call that comes meanwhile leaves a request and waits.
+//! When the flush ends, the first waiting call becomes the leader, takes all requests that have gathered, and flushes
+//! their files together. All calls of the group return when that flush ends, and the next leader takes the requests that
 //! came meanwhile.
 //!
 //! A call that is alone waits for no other. Any other call waits for at most one running flush besides the one that
-//! carries its ticket.
+//! carries its request.
 //!
 //! A group is flushed file by file, each file once, or with the whole file system: `costs` chooses the cheaper way. Files
 //! are flushed side by side by the threads that wait for them, so that the file system's journal commits once for all.
 //! When a file cannot be flushed, the calls that asked for it fail, and no others.
 //!
-//! Where callers are quicker apart, they do not stand in line: `crowd` finds out.
+//! Where callers are quicker apart, they do not queue: `load` finds out.
 
 mod batch;
 mod choice;
 mod costs;
 mod counters;
-mod crowd;
 mod disk;
-mod ticket;
+mod load;
+mod request;
 
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,13 +28,13 @@ use std::time::Instant;
 
 use rustix::io::Result;
 
-use batch::Batch;
+use batch::FlushBatch;
 use costs::{Costs, Way};
 pub use counters::{FlushCounters, FlushCounts};
-use crowd::{Call, Crowd, Manner};
 pub(crate) use disk::Disk;
 use disk::Storage;
-use ticket::{Standing, Ticket};
+use load::{FlushCall, FlushLoad, Manner};
+use request::{FlushRequest, RequestState};
 
 /// How much of a file is flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,17 +57,17 @@ pub(crate) struct FlushGroup {
     storage: Box<dyn Storage>,
     /// Whether callers share flushes; else each makes its own.
     is_shared: bool,
-    crowd: Crowd,
-    line: Mutex<Line>,
+    load: FlushLoad,
+    queue: Mutex<FlushQueue>,
     costs: Mutex<Costs>,
     counters: Arc<FlushCounters>,
 }
 
 /// Who flushes, and who comes next.
 #[derive(Default)]
-struct Line {
+struct FlushQueue {
     is_flushing: bool,
-    waiting: Vec<Arc<Ticket>>,
+    waiting: Vec<Arc<FlushRequest>>,
 }
 
 /// The right to flush while nobody else of the group does. It passes on to those who wait when this is dropped.
@@ -85,17 +85,17 @@ impl Drop for Lead<'_> {
 #[derive(Default)]
 pub(crate) struct Leave<'g> {
     _lead: Option<Lead<'g>>,
-    _call: Option<Call<'g>>,
+    _call: Option<FlushCall<'g>>,
 }
 
 /// Where a caller comes in.
-enum Place<'g> {
+enum FlushRole<'g> {
     /// Nobody flushes: the caller does.
-    First(Lead<'g>),
+    Leader(Lead<'g>),
     /// Somebody flushes: the caller waits.
-    InLine(Arc<Ticket>),
-    /// The caller flushes beside the others: no descriptor is left to stand in line.
-    Outside,
+    Follower(Arc<FlushRequest>),
+    /// The caller flushes beside the others: no descriptor is left to queue.
+    Alone,
 }
 
 impl FlushGroup {
@@ -104,8 +104,8 @@ impl FlushGroup {
         FlushGroup {
             storage,
             is_shared,
-            crowd: Crowd::default(),
-            line: Mutex::default(),
+            load: FlushLoad::default(),
+            queue: Mutex::default(),
             costs: Mutex::default(),
             counters,
         }
@@ -121,24 +121,24 @@ impl FlushGroup {
         if !self.is_shared {
             return self.flush_own(files);
         }
-        let call = self.crowd.enter();
+        let call = self.load.enter();
         match call.manner {
-            Manner::Together => self.flush_in_line(files),
+            Manner::Together => self.flush_shared(files),
             Manner::Apart => self.flush_own(files),
         }
     }
 
-    fn flush_in_line(&self, files: &[Flush<'_>]) -> Result<()> {
+    fn flush_shared(&self, files: &[Flush<'_>]) -> Result<()> {
         match self.join(files) {
-            Place::First(_lead) => self.flush_own(files),
-            Place::Outside => self.flush_own(files),
-            Place::InLine(ticket) => match ticket.wait() {
-                Standing::Ended(result) => result,
-                Standing::Helps(batch) => {
+            FlushRole::Leader(_lead) => self.flush_own(files),
+            FlushRole::Alone => self.flush_own(files),
+            FlushRole::Follower(request) => match request.wait() {
+                RequestState::Ended(result) => result,
+                RequestState::Helps(batch) => {
                     batch.flush_files(&*self.storage);
-                    ticket.wait_for_end()
+                    request.wait_for_end()
                 }
-                Standing::Waits | Standing::Leads => self.lead(&ticket),
+                RequestState::Waits | RequestState::Leads => self.lead(&request),
             },
         }
     }
@@ -148,15 +148,15 @@ impl FlushGroup {
         files.iter().try_for_each(|file| self.storage.flush(file.fd, file.depth))
     }
 
-    /// The right to flush at once, if the caller need not stand in line: then `flush` need not be called.
+    /// The right to flush at once, if the caller need not queue: then `flush` need not be called.
     pub(crate) fn try_leave(&self) -> Option<Leave<'_>> {
-        let leave = if self.is_shared { self.leave_line()? } else { Leave::default() };
+        let leave = if self.is_shared { self.leave_queue()? } else { Leave::default() };
         self.counters.note(1, 1);
         Some(leave)
     }
 
-    fn leave_line(&self) -> Option<Leave<'_>> {
-        let call = self.crowd.enter();
+    fn leave_queue(&self) -> Option<Leave<'_>> {
+        let call = self.load.enter();
         if call.manner == Manner::Apart {
             return Some(Leave { _lead: None, _call: Some(call) });
         }
@@ -174,21 +174,21 @@ impl FlushGroup {
         (!is_flushing).then(|| Lead { group: self })
     }
 
-    /// Stands in line, or leads when there is none.
-    fn join(&self, files: &[Flush<'_>]) -> Place<'_> {
-        let mut line = self.lock();
-        if !std::mem::replace(&mut line.is_flushing, true) {
-            return Place::First(Lead { group: self });
+    /// Queues, or leads when there is none.
+    fn join(&self, files: &[Flush<'_>]) -> FlushRole<'_> {
+        let mut queue = self.lock();
+        if !std::mem::replace(&mut queue.is_flushing, true) {
+            return FlushRole::Leader(Lead { group: self });
         }
-        let Ok(ticket) = Ticket::new(files).map(Arc::new) else { return Place::Outside };
-        line.waiting.push(Arc::clone(&ticket));
-        Place::InLine(ticket)
+        let Ok(request) = FlushRequest::new(files).map(Arc::new) else { return FlushRole::Alone };
+        queue.waiting.push(Arc::clone(&request));
+        FlushRole::Follower(request)
     }
 
     /// Flushes what has gathered, as the first of those who wait.
-    fn lead(&self, own: &Ticket) -> Result<()> {
+    fn lead(&self, own: &FlushRequest) -> Result<()> {
         let _lead = Lead { group: self };
-        let batch = Batch::of(std::mem::take(&mut self.lock().waiting));
+        let batch = FlushBatch::of(std::mem::take(&mut self.lock().waiting));
         let files = batch.files();
         let way = self.lock_costs().choose(files, || self.storage.is_all_cheap());
         let start = Instant::now();
@@ -206,27 +206,27 @@ impl FlushGroup {
         if flushed || way == Way::Each {
             self.lock_costs().note(way, files, start.elapsed());
         }
-        self.counters.note(batch.tickets(), if flushed { 1 } else { files });
+        self.counters.note(batch.requests(), if flushed { 1 } else { files });
         result
     }
 
     /// Flushes the files of a batch side by side, with the help of those who wait for them.
-    fn flush_together(&self, batch: &Arc<Batch>) {
+    fn flush_together(&self, batch: &Arc<FlushBatch>) {
         batch.call_helpers();
         batch.flush_files(&*self.storage);
     }
 
     /// Lets the first of those who wait lead.
     fn pass_on(&self) {
-        let mut line = self.lock();
-        match line.waiting.first() {
+        let mut queue = self.lock();
+        match queue.waiting.first() {
             Some(next) => next.lead(),
-            None => line.is_flushing = false,
+            None => queue.is_flushing = false,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, FlushQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_costs(&self) -> MutexGuard<'_, Costs> {

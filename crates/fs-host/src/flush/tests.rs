@@ -177,11 +177,11 @@ fn files_of_a_group_are_flushed_side_by_side_by_those_who_wait_for_them() {
 fn caller_whose_batch_has_ended_is_not_asked_for_help() {
     let file = memory("a");
     let flush = Flush { fd: file.as_fd(), depth: Depth::All };
-    let ticket = Arc::new(Ticket::new(&[flush]).unwrap());
-    let batch = Batch::of(vec![Arc::clone(&ticket)]);
-    ticket.end(Ok(()));
-    ticket.help(batch);
-    assert!(matches!(ticket.wait(), Standing::Ended(Ok(()))));
+    let request = Arc::new(FlushRequest::new(&[flush]).unwrap());
+    let batch = FlushBatch::of(vec![Arc::clone(&request)]);
+    request.end(Ok(()));
+    request.help(batch);
+    assert!(matches!(request.wait(), RequestState::Ended(Ok(()))));
 }
 
 #[test]

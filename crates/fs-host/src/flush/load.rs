@@ -28,18 +28,18 @@ pub(super) enum Manner {
 
 /// The callers that flush now, and what was learnt of those before.
 #[derive(Default)]
-pub(super) struct Crowd(Mutex<State>);
+pub(super) struct FlushLoad(Mutex<LoadState>);
 
 /// A caller; its time is over when this is dropped.
-pub(super) struct Call<'c> {
-    crowd: &'c Crowd,
+pub(super) struct FlushCall<'c> {
+    load: &'c FlushLoad,
     start: Instant,
     /// The epoch that it counts for.
     epoch: Option<u64>,
     pub(super) manner: Manner,
 }
 
-struct State {
+struct LoadState {
     callers: usize,
     manner: Manner,
     epoch: u64,
@@ -51,9 +51,9 @@ struct State {
     manners: Choice,
 }
 
-impl Default for State {
-    fn default() -> State {
-        State {
+impl Default for LoadState {
+    fn default() -> LoadState {
+        LoadState {
             callers: 0,
             manner: Manner::Together,
             epoch: 0,
@@ -65,37 +65,37 @@ impl Default for State {
     }
 }
 
-impl Crowd {
+impl FlushLoad {
     /// Begins a call.
-    pub(super) fn enter(&self) -> Call<'_> {
+    pub(super) fn enter(&self) -> FlushCall<'_> {
         let mut state = self.lock();
         state.callers += 1;
         let is_alone = state.callers == 1;
         state.begun += u32::from(!is_alone);
         let counts = !is_alone && state.begun > SETTLING_CALLS;
-        Call {
-            crowd: self,
+        FlushCall {
+            load: self,
             start: Instant::now(),
             epoch: counts.then_some(state.epoch),
             manner: if is_alone { Manner::Together } else { state.manner },
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LoadState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Call<'_> {
+impl FlushCall<'_> {
     /// Ends the call without a measurement: the caller comes again.
     pub(super) fn give_up(mut self) {
         self.epoch = None;
     }
 }
 
-impl Drop for Call<'_> {
+impl Drop for FlushCall<'_> {
     fn drop(&mut self) {
-        let mut state = self.crowd.lock();
+        let mut state = self.load.lock();
         state.callers -= 1;
         if self.epoch == Some(state.epoch) {
             state.note(self.start.elapsed());
@@ -103,7 +103,7 @@ impl Drop for Call<'_> {
     }
 }
 
-impl State {
+impl LoadState {
     fn note(&mut self, took: Duration) {
         self.total += took;
         self.measured += 1;
@@ -126,7 +126,7 @@ mod tests {
 
     /// What 200 epochs choose when calls take so long.
     fn epochs(together_ms: u64, apart_ms: u64) -> Vec<Manner> {
-        let mut state = State::default();
+        let mut state = LoadState::default();
         let epoch = |_| {
             let manner = state.manner;
             let took = if manner == Manner::Together { together_ms } else { apart_ms };
@@ -147,26 +147,26 @@ mod tests {
 
     #[test]
     fn caller_who_is_alone_counts_for_neither_manner() {
-        let crowd = Crowd::default();
+        let load = FlushLoad::default();
         for _ in 0..10 * (EPOCH_CALLS + SETTLING_CALLS) {
-            assert_eq!(crowd.enter().manner, Manner::Together);
+            assert_eq!(load.enter().manner, Manner::Together);
         }
-        let state = crowd.lock();
+        let state = load.lock();
         assert_eq!((state.epoch, state.measured), (0, 0));
     }
 
     #[test]
     fn calls_of_an_earlier_epoch_and_those_that_gave_up_are_not_measured() {
-        let crowd = Crowd::default();
-        let _first = crowd.enter();
-        (0..SETTLING_CALLS).for_each(|_| drop(crowd.enter()));
-        let late = crowd.enter();
-        crowd.enter().give_up();
-        assert_eq!(crowd.lock().measured, 0);
-        (0..EPOCH_CALLS).for_each(|_| drop(crowd.enter()));
-        assert_eq!(crowd.lock().manner, Manner::Apart);
+        let load = FlushLoad::default();
+        let _first = load.enter();
+        (0..SETTLING_CALLS).for_each(|_| drop(load.enter()));
+        let late = load.enter();
+        load.enter().give_up();
+        assert_eq!(load.lock().measured, 0);
+        (0..EPOCH_CALLS).for_each(|_| drop(load.enter()));
+        assert_eq!(load.lock().manner, Manner::Apart);
         drop(late);
-        let state = crowd.lock();
+        let state = load.lock();
         assert_eq!((state.measured, state.callers), (0, 1));
     }
 }
