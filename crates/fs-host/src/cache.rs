@@ -13,7 +13,7 @@ use crate::node::Node;
 
 /// All workers' shelves.
 pub(crate) struct NodeCache {
-    shelves: Box<[Aligned]>,
+    shelves: Box<[AlignedShelf]>,
     limits: NodeLimits,
     /// How many nodes all shelves have.
     count: AtomicUsize,
@@ -28,16 +28,16 @@ pub(crate) struct NodeLimits {
 
 /// Keeps two workers' locks off one cache line.
 #[repr(align(128))]
-struct Aligned(Mutex<Shelf>);
+struct AlignedShelf(Mutex<Shelf>);
 
 #[derive(Default)]
 struct Shelf {
     places: foldhash::HashMap<Handle, usize>,
-    slots: Vec<Slot>,
+    slots: Vec<CachedNode>,
     hand: usize,
 }
 
-struct Slot {
+struct CachedNode {
     handle: Handle,
     node: Arc<Node>,
     used: bool,
@@ -46,7 +46,7 @@ struct Slot {
 impl NodeCache {
     /// Makes a cache of `workers` shelves; each may have one node at the least.
     pub(crate) fn new(workers: usize, limits: NodeLimits) -> NodeCache {
-        let shelves = (0..workers.max(1)).map(|_| Aligned(Mutex::default())).collect();
+        let shelves = (0..workers.max(1)).map(|_| AlignedShelf(Mutex::default())).collect();
         let limits = NodeLimits { per_worker: limits.per_worker.max(1), total: limits.total.max(1) };
         NodeCache { shelves, limits, count: AtomicUsize::new(0) }
     }
@@ -58,7 +58,7 @@ impl NodeCache {
 
     /// Puts a node on `worker`'s shelf, in place of another one when the shelf is full.
     pub(crate) fn put(&self, worker: usize, handle: Handle, node: Arc<Node>) {
-        let replaced = self.shelf(worker).put(Slot { handle, node, used: false }, self.limits.per_worker);
+        let replaced = self.shelf(worker).put(CachedNode { handle, node, used: false }, self.limits.per_worker);
         if replaced.is_none() && self.count.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
             self.make_room(worker);
         }
@@ -131,7 +131,7 @@ impl Shelf {
         Some(Arc::clone(&slot.node))
     }
 
-    fn put(&mut self, slot: Slot, max_nodes: usize) -> Option<Slot> {
+    fn put(&mut self, slot: CachedNode, max_nodes: usize) -> Option<CachedNode> {
         let replaced = match self.remove(&slot.handle) {
             None if self.slots.len() >= max_nodes => self.take_unused(),
             earlier => earlier,
@@ -142,7 +142,7 @@ impl Shelf {
     }
 
     /// Every slot that the hand passes loses its mark, so the second round finds one at the latest.
-    fn take_unused(&mut self) -> Option<Slot> {
+    fn take_unused(&mut self) -> Option<CachedNode> {
         for _ in 0..2 * self.slots.len() {
             self.hand = (self.hand + 1) % self.slots.len();
             let slot = &mut self.slots[self.hand];
@@ -154,7 +154,7 @@ impl Shelf {
         None
     }
 
-    fn remove(&mut self, handle: &Handle) -> Option<Slot> {
+    fn remove(&mut self, handle: &Handle) -> Option<CachedNode> {
         if self.places.is_empty() {
             return None;
         }

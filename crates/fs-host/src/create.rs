@@ -12,7 +12,7 @@ use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttribu
 use crate::attributes::{stat_fd, stat_name};
 use crate::failure::failed;
 use crate::flush::{Depth, Flush};
-use crate::handles::Site;
+use crate::handles::NameAt;
 use crate::host::HostFs;
 use crate::link::link_fd;
 use crate::node::CName;
@@ -32,8 +32,8 @@ impl HostFs {
     ) -> Result<Entry> {
         let node = self.dir_to_change(cx, &place.dir)?;
         let name = CName::new(place.name);
-        let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
-        let asked = Asked { mode, set };
+        let site = NameAt { dir: &place.dir, node: &node, name: name.as_c_str() };
+        let asked = NewFile { mode, set };
         race::until_won(|| match self.make_regular(cx, site, asked) {
             Err(Error::Exists) => race::unless_removed(self.take_existing(cx, site, asked)),
             made => made,
@@ -41,7 +41,7 @@ impl HostFs {
     }
 
     /// Makes the file; `None` when somebody removed it before it was known by its handle.
-    fn make_regular(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Option<Entry>> {
+    fn make_regular(&self, cx: &Context<'_>, site: NameAt<'_>, asked: NewFile<'_>) -> Result<Option<Entry>> {
         self.identity.assume(&cx.caller)?;
         if !self.needs_opening(asked) {
             make_closed(site, asked.set)?;
@@ -58,7 +58,7 @@ impl HostFs {
     /// Makes the file of an exclusive create and gives it its name last, so that whatever has the name has the verifier,
     /// even if the server is killed in between. `None` where only a file with a name can be made. A file that has the name
     /// already counts more than whatever else is wrong: it may be this call's own (RFC 1813 §3.3.8).
-    fn make_unnamed(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Option<OwnedFd>> {
+    fn make_unnamed(&self, cx: &Context<'_>, site: NameAt<'_>, asked: NewFile<'_>) -> Result<Option<OwnedFd>> {
         if !matches!(asked.mode, CreateMode::Exclusive(_)) {
             return Ok(None);
         }
@@ -68,27 +68,27 @@ impl HostFs {
         }
     }
 
-    fn find_made(&self, cx: &Context<'_>, site: Site<'_>) -> Result<Entry> {
+    fn find_made(&self, cx: &Context<'_>, site: NameAt<'_>) -> Result<Entry> {
         let entry = self.find(cx, site)?;
         self.keep_handles()?;
         Ok(entry)
     }
 
     /// Whether anything is left to do with a file once it has a name and a mode. In memory nothing is brought to storage.
-    fn needs_opening(&self, asked: Asked<'_>) -> bool {
+    fn needs_opening(&self, asked: NewFile<'_>) -> bool {
         let rest =
             SetAttributes { mode: None, size_bytes: asked.set.size_bytes.filter(|&size| size != 0), ..*asked.set };
         !self.volume.is_memory || matches!(asked.mode, CreateMode::Exclusive(_)) || !rest.is_empty()
     }
 
     /// Brings a new file to storage, and keeps it open for the first write.
-    fn finish(&self, site: Site<'_>, (file, asked): (OwnedFd, Asked<'_>)) -> Result<Entry> {
+    fn finish(&self, site: NameAt<'_>, (file, asked): (OwnedFd, NewFile<'_>)) -> Result<Entry> {
         let entry = keep_or_undo(site, self.settle_and_identify(site, (&file, asked)))?;
         self.made.keep(entry.handle, file);
         Ok(entry)
     }
 
-    fn settle_and_identify(&self, site: Site<'_>, (file, asked): (&OwnedFd, Asked<'_>)) -> Result<Entry> {
+    fn settle_and_identify(&self, site: NameAt<'_>, (file, asked): (&OwnedFd, NewFile<'_>)) -> Result<Entry> {
         let is_untouched = after_create(asked.set).is_empty() && !matches!(asked.mode, CreateMode::Exclusive(_));
         self.settle_new(file.as_fd(), site.node, is_untouched)?;
         let entry = self.identify(site, file)?;
@@ -97,7 +97,7 @@ impl HostFs {
     }
 
     /// What to do with a file that is there already.
-    fn take_existing(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Entry> {
+    fn take_existing(&self, cx: &Context<'_>, site: NameAt<'_>, asked: NewFile<'_>) -> Result<Entry> {
         match asked.mode {
             CreateMode::Guarded => Err(Error::Exists),
             CreateMode::Unchecked => self.take_any(cx, site, asked.set.size_bytes),
@@ -105,14 +105,14 @@ impl HostFs {
         }
     }
 
-    fn find_regular(&self, cx: &Context<'_>, site: Site<'_>) -> Result<Entry> {
+    fn find_regular(&self, cx: &Context<'_>, site: NameAt<'_>) -> Result<Entry> {
         self.identity.own()?;
         let found = self.find(cx, site)?;
         self.keep_handles()?;
         if found.attributes.kind == FileKind::Regular { Ok(found) } else { Err(Error::Exists) }
     }
 
-    fn take_any(&self, cx: &Context<'_>, site: Site<'_>, size_bytes: Option<u64>) -> Result<Entry> {
+    fn take_any(&self, cx: &Context<'_>, site: NameAt<'_>, size_bytes: Option<u64>) -> Result<Entry> {
         let found = self.find_regular(cx, site)?;
         if size_bytes.is_none() {
             return Ok(found);
@@ -123,7 +123,7 @@ impl HostFs {
 
     /// The file of an exclusive create that was sent again. The first call may have been cut short by a crash of the server
     /// before anything was synced, so that is done again too.
-    fn take_own(&self, cx: &Context<'_>, site: Site<'_>, made_with: ([u8; 8], u64)) -> Result<Entry> {
+    fn take_own(&self, cx: &Context<'_>, site: NameAt<'_>, made_with: ([u8; 8], u64)) -> Result<Entry> {
         let found = self.find_regular(cx, site)?;
         let node = self.node(cx, &found.handle)?;
         if !verifier::matches(&stat_fd(node.fd())?, made_with) {
@@ -138,7 +138,7 @@ impl HostFs {
 }
 
 /// A file that could not be finished is not left behind.
-fn keep_or_undo<T>(site: Site<'_>, finished: Result<T>) -> Result<T> {
+fn keep_or_undo<T>(site: NameAt<'_>, finished: Result<T>) -> Result<T> {
     if finished.is_err() {
         // The reason why it failed says more than whether it could be taken back.
         let _ = rustix::fs::unlinkat(site.node.fd(), site.name, AtFlags::empty());
@@ -148,21 +148,21 @@ fn keep_or_undo<T>(site: Site<'_>, finished: Result<T>) -> Result<T> {
 
 /// What a caller wants of a new file.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct NewFile<'a> {
     mode: CreateMode,
     set: &'a SetAttributes,
 }
 
 /// Makes the file, gives it what was asked for, and then its name. `None` where the file system, or this process in it, has no
 /// files without a name or cannot give them one.
-fn make_and_name(site: Site<'_>, asked: Asked<'_>) -> Result<Option<OwnedFd>> {
+fn make_and_name(site: NameAt<'_>, asked: NewFile<'_>) -> Result<Option<OwnedFd>> {
     let Some(file) = unless_unsupported(make_nameless(site, asked.set))? else { return Ok(None) };
     furnish(&file, asked)?;
     Ok(unless_unsupported(link_fd(file.as_fd(), site.node, site.name))?.map(|()| file))
 }
 
 /// Makes a file in a directory without naming it there; it inherits what a file with a name would.
-fn make_nameless(site: Site<'_>, set: &SetAttributes) -> Result<OwnedFd> {
+fn make_nameless(site: NameAt<'_>, set: &SetAttributes) -> Result<OwnedFd> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     rustix::fs::openat(site.node.fd(), c".", flags, first_mode(set)).map_err(failed)
 }
@@ -178,7 +178,7 @@ fn unless_unsupported<T>(done: Result<T>) -> Result<Option<T>> {
 }
 
 /// Gives a new file what was asked for.
-fn furnish(file: &OwnedFd, asked: Asked<'_>) -> Result<()> {
+fn furnish(file: &OwnedFd, asked: NewFile<'_>) -> Result<()> {
     let file = file.as_fd();
     apply(file, Some(file), &after_create(asked.set))?;
     match asked.mode {
@@ -188,13 +188,13 @@ fn furnish(file: &OwnedFd, asked: Asked<'_>) -> Result<()> {
 }
 
 /// Makes the file and opens it; a name that is there already is not touched, whatever it is.
-fn make_file(site: Site<'_>, set: &SetAttributes) -> Result<OwnedFd> {
+fn make_file(site: NameAt<'_>, set: &SetAttributes) -> Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(site.node.fd(), site.name, flags, first_mode(set)).map_err(failed)
 }
 
 /// Makes the file and does not open it, which costs less.
-fn make_closed(site: Site<'_>, set: &SetAttributes) -> Result<()> {
+fn make_closed(site: NameAt<'_>, set: &SetAttributes) -> Result<()> {
     rustix::fs::mknodat(site.node.fd(), site.name, FileType::RegularFile, first_mode(set), 0).map_err(failed)
 }
 

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use vfs::{Context, Detail, DirEntry, EachEntry, Entry, Error, FileKind, Listing, ReadDir, Result};
 
 use crate::failure::failed;
-use crate::handles::Site;
+use crate::handles::NameAt;
 use crate::host::HostFs;
 
 /// How much of a directory is taken from the kernel at once, in bytes: about what one reply holds, since the rest is asked
@@ -37,7 +37,7 @@ impl HostFs {
         let fd = self.with_room(cx, || dir.listing())?;
         let _position = dir.position.lock().unwrap_or_else(PoisonError::into_inner);
         go_to(fd, list.after)?;
-        let mut budget = Budget::new(cx);
+        let mut budget = ListingBudget::new(cx);
         let mut buffer = [const { MaybeUninit::uninit() }; BATCH_BYTES];
         let mut entries = RawDir::new(fd, &mut buffer);
         while let Some(entry) = entries.next() {
@@ -45,7 +45,7 @@ impl HostFs {
             if is_dots(entry.file_name()) {
                 continue;
             }
-            let site = Site { dir: list.dir, node: &dir, name: entry.file_name() };
+            let site = NameAt { dir: list.dir, node: &dir, name: entry.file_name() };
             if each(self.dir_entry(cx, site, list.detail, &entry)).is_break() || budget.is_spent() {
                 self.keep_handles()?;
                 return Ok(Listing::Stopped);
@@ -58,7 +58,7 @@ impl HostFs {
     fn dir_entry<'e>(
         &self,
         cx: &Context<'_>,
-        site: Site<'_>,
+        site: NameAt<'_>,
         detail: Detail,
         entry: &'e RawDirEntry<'_>,
     ) -> DirEntry<'e> {
@@ -119,15 +119,15 @@ fn is_dots(name: &CStr) -> bool {
 }
 
 /// The time that a listing may take on a thread that must not block.
-struct Budget {
+struct ListingBudget {
     deadline: Option<Instant>,
     entries: u32,
 }
 
-impl Budget {
-    fn new(cx: &Context<'_>) -> Budget {
+impl ListingBudget {
+    fn new(cx: &Context<'_>) -> ListingBudget {
         let deadline = (!cx.may_block).then(|| Instant::now() + MAX_TIME_ON_LOOP);
-        Budget { deadline, entries: 0 }
+        ListingBudget { deadline, entries: 0 }
     }
 
     fn is_spent(&mut self) -> bool {

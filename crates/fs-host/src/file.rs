@@ -18,9 +18,9 @@ use crate::extents;
 use crate::failure::failed;
 use crate::flush::{Depth, Flush, FlushGroup};
 use crate::host::HostFs;
-use crate::identity::Identity;
+use crate::identity::Impersonation;
 use crate::node::Node;
-use crate::read_ahead::{FileStreams, Found};
+use crate::read_ahead::{FileStreams, Residency};
 use crate::resident::ResidentFile;
 use crate::set_attributes::set_mode;
 use crate::sync::check_space;
@@ -119,7 +119,7 @@ struct OpenHostFile {
     is_memory: bool,
     /// Cleared when the file system turns out not to know `RWF_NOWAIT`.
     reads_without_waiting: AtomicBool,
-    identity: Identity,
+    identity: Impersonation,
     /// The callers of the export that wait for storage.
     flushes: Arc<FlushGroup>,
 }
@@ -132,11 +132,11 @@ impl OpenFile for OpenHostFile {
         if flags.contains(ReadWriteFlags::NOWAIT) {
             let result = self.try_read(offset_bytes, into, flags);
             let is_missing = matches!(result, Err(Error::WouldBlock));
-            self.note_read(range, if is_missing { Found::Missing } else { Found::Here });
+            self.note_read(range, if is_missing { Residency::Missing } else { Residency::Here });
             result
         } else {
             // What is read ahead is asked for before this read waits for its own bytes.
-            self.note_read(range, Found::Unknown);
+            self.note_read(range, Residency::Unknown);
             let result = self.try_read(offset_bytes, into, flags);
             self.fd.note_storage_read();
             result
@@ -210,7 +210,7 @@ impl OpenFile for OpenHostFile {
     fn is_resident(&self, offset_bytes: u64, length: usize) -> bool {
         let is_resident = self.fd.is_resident(offset_bytes, length);
         if is_resident {
-            self.note_read(offset_bytes..offset_bytes.saturating_add(length as u64), Found::Here);
+            self.note_read(offset_bytes..offset_bytes.saturating_add(length as u64), Residency::Here);
         }
         is_resident
     }
@@ -222,8 +222,8 @@ impl OpenHostFile {
     }
 
     /// Takes note of a read for the read-ahead, and of whether the file's bytes come from storage now.
-    fn note_read(&self, range_bytes: Range<u64>, found: Found) {
-        if found == Found::Missing {
+    fn note_read(&self, range_bytes: Range<u64>, found: Residency) {
+        if found == Residency::Missing {
             self.fd.note_storage_read();
         }
         if let Some(streams) = &self.streams {

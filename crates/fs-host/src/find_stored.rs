@@ -10,7 +10,7 @@ use vfs::{Context, Error, Handle, Result};
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
-use crate::handles::{StoredHandles, Subject};
+use crate::handles::{FileAt, StoredHandles};
 use crate::host::HostFs;
 use crate::lookup::open_path;
 use crate::node::reopen;
@@ -64,7 +64,7 @@ impl HostFs {
         if self.volume.is_root(&stat) {
             return Ok(StoredHandles::handle_of(ROOT_ID));
         }
-        let fingerprint = stored.fingerprint(Subject::of_fd(&dir, &stat))?;
+        let fingerprint = stored.fingerprint(FileAt::of_fd(&dir, &stat))?;
         if let Some(known) = stored.store.known(&fingerprint).map_err(Error::Io)? {
             return Ok(StoredHandles::handle_of(known.id));
         }
@@ -98,7 +98,7 @@ impl HostFs {
         }
         let is_same = self.volume.holds(&stat)
             && stat.stx_ino == wanted.fileid
-            && stored.fingerprint(Subject::of_fd(&fd, &stat))? == *wanted;
+            && stored.fingerprint(FileAt::of_fd(&fd, &stat))? == *wanted;
         Ok(is_same.then_some(fd))
     }
 

@@ -30,7 +30,7 @@ pub(crate) enum Handles {
 
 /// Where a file was seen.
 #[derive(Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct NameAt<'a> {
     /// The directory's handle.
     pub(crate) dir: &'a Handle,
     /// The directory.
@@ -41,22 +41,22 @@ pub(crate) struct Site<'a> {
 
 /// A file that is named by a descriptor and a path from there, which is empty when it is the descriptor's own file.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct FileAt<'a> {
     pub(crate) fd: BorrowedFd<'a>,
     pub(crate) path: &'a CStr,
     pub(crate) stat: &'a Statx,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> FileAt<'a> {
     /// The file of a descriptor.
-    pub(crate) fn of_fd(fd: &'a impl AsFd, stat: &'a Statx) -> Subject<'a> {
-        Subject { fd: fd.as_fd(), path: c"", stat }
+    pub(crate) fn of_fd(fd: &'a impl AsFd, stat: &'a Statx) -> FileAt<'a> {
+        FileAt { fd: fd.as_fd(), path: c"", stat }
     }
 }
 
 impl Handles {
     /// The handle of a file that was seen somewhere.
-    pub(crate) fn make(&self, site: Site<'_>, subject: Subject<'_>) -> Result<Handle> {
+    pub(crate) fn make(&self, site: NameAt<'_>, subject: FileAt<'_>) -> Result<Handle> {
         match self {
             Handles::Kernel(kernel) => kernel.make(subject.fd, subject.path),
             Handles::Stored(stored) => stored.make(site, subject),
@@ -65,8 +65,8 @@ impl Handles {
 
     /// The handle of what a name stands for, or `None` when that cannot be told from the name alone: `stat` is one answer
     /// about the name and the handle another, and the name may have passed to another file in between.
-    pub(crate) fn make_by_name(&self, site: Site<'_>, stat: &Statx) -> Result<Option<Handle>> {
-        let subject = Subject { fd: site.node.fd(), path: site.name, stat };
+    pub(crate) fn make_by_name(&self, site: NameAt<'_>, stat: &Statx) -> Result<Option<Handle>> {
+        let subject = FileAt { fd: site.node.fd(), path: site.name, stat };
         match self {
             Handles::Kernel(kernel) => {
                 let handle = kernel.make(subject.fd, subject.path)?;
@@ -117,7 +117,7 @@ impl StoredHandles {
     }
 
     /// What a file is recognised by.
-    pub(crate) fn fingerprint(&self, subject: Subject<'_>) -> Result<Fingerprint> {
+    pub(crate) fn fingerprint(&self, subject: FileAt<'_>) -> Result<Fingerprint> {
         let device = device(subject.stat);
         let evidence = match self.evidence {
             Evidence::Handle => handle_evidence(subject, 0)?,
@@ -146,7 +146,7 @@ impl StoredHandles {
     }
 
     /// Writes down where a file is, when it was moved.
-    pub(crate) fn moved(&self, handle: &Handle, to: Site<'_>) -> Result<()> {
+    pub(crate) fn moved(&self, handle: &Handle, to: NameAt<'_>) -> Result<()> {
         if let Some(known) = self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {
             let moved = Record { parent: Self::id_of(to.dir)?, name: to.name.to_bytes().to_vec(), ..known };
             self.store.put(moved).map_err(Error::Io)?;
@@ -155,7 +155,7 @@ impl StoredHandles {
     }
 
     /// Writes down what a file at hand is recognised by now: an overlay makes another file of it when it is first changed.
-    pub(crate) fn reaffirm(&self, handle: &Handle, subject: Subject<'_>) -> Result<()> {
+    pub(crate) fn reaffirm(&self, handle: &Handle, subject: FileAt<'_>) -> Result<()> {
         let fingerprint = self.fingerprint(subject)?;
         match self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {
             Some(known) if known.fingerprint != fingerprint => {
@@ -165,11 +165,11 @@ impl StoredHandles {
         }
     }
 
-    fn make(&self, site: Site<'_>, subject: Subject<'_>) -> Result<Handle> {
+    fn make(&self, site: NameAt<'_>, subject: FileAt<'_>) -> Result<Handle> {
         self.number(site, subject, self.fingerprint(subject)?)
     }
 
-    fn make_by_name(&self, site: Site<'_>, subject: Subject<'_>) -> Result<Option<Handle>> {
+    fn make_by_name(&self, site: NameAt<'_>, subject: FileAt<'_>) -> Result<Option<Handle>> {
         if self.evidence == Evidence::Identifier {
             return Ok(None);
         }
@@ -180,7 +180,7 @@ impl StoredHandles {
         if is_one_file { self.number(site, subject, fingerprint).map(Some) } else { Ok(None) }
     }
 
-    fn number(&self, site: Site<'_>, subject: Subject<'_>, fingerprint: Fingerprint) -> Result<Handle> {
+    fn number(&self, site: NameAt<'_>, subject: FileAt<'_>, fingerprint: Fingerprint) -> Result<Handle> {
         let (parent, name) = (Self::id_of(site.dir)?, site.name.to_bytes().to_vec());
         let seen = Record { id: 0, parent, name, fingerprint };
         let is_only_name = subject.stat.stx_nlink == 1 || kind(subject.stat) == FileKind::Directory;
@@ -194,7 +194,7 @@ fn shows_fileid(handle: &[u8], fileid: u64) -> bool {
     handle.get(..4).is_some_and(|word| word == low) || handle.get(4..8).is_some_and(|word| word == low)
 }
 
-fn handle_evidence(subject: Subject<'_>, flags: i32) -> Result<Vec<u8>> {
+fn handle_evidence(subject: FileAt<'_>, flags: i32) -> Result<Vec<u8>> {
     let empty = if subject.path.is_empty() { sys::EMPTY_PATH } else { 0 };
     let handle = sys::name_to_handle(subject.fd, subject.path, flags | empty)?;
     let mut evidence = Vec::with_capacity(MAX_EVIDENCE_BYTES);

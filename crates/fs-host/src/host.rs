@@ -11,7 +11,7 @@ use crate::cache::NodeCache;
 use crate::flush::FlushGroup;
 use crate::form::root_handle;
 use crate::handles::Handles;
-use crate::identity::Identity;
+use crate::identity::Impersonation;
 use crate::made::MadeFiles;
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
@@ -25,7 +25,7 @@ pub struct HostFs {
     pub(crate) searches: Searches,
     pub(crate) nodes: NodeCache,
     pub(crate) made: MadeFiles,
-    pub(crate) identity: Identity,
+    pub(crate) identity: Impersonation,
     pub(crate) streams: StreamTable,
     pub(crate) flushes: Arc<FlushGroup>,
     pub(crate) options: HostOptions,

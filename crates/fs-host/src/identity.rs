@@ -26,7 +26,7 @@ thread_local! {
 
 /// Whether this process can act as its callers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Identity {
+pub(crate) struct Impersonation {
     switches: bool,
 }
 
@@ -44,12 +44,12 @@ struct Assumed {
 /// # Errors
 /// [`Error::NotPermitted`] when the process has given up the privilege to switch back.
 pub fn act_as_server() -> Result<()> {
-    Identity { switches: rustix::process::geteuid().is_root() }.own()
+    Impersonation { switches: rustix::process::geteuid().is_root() }.own()
 }
 
-impl Identity {
+impl Impersonation {
     /// Finds out by trying.
-    pub(crate) fn probe() -> Identity {
+    pub(crate) fn probe() -> Impersonation {
         const NOBODY: u32 = 65_534;
         let is_root = rustix::process::geteuid().is_root();
         let switches = is_root && sys::set_fsgid(NOBODY) && sys::set_fsuid(NOBODY);
@@ -58,7 +58,7 @@ impl Identity {
             sys::set_fsgid(0);
             ASSUMED.with_borrow_mut(|assumed| (assumed.uid, assumed.gid) = (Some(0), Some(0)));
         }
-        Identity { switches }
+        Impersonation { switches }
     }
 
     /// Whether changes are made as the caller.

@@ -20,7 +20,7 @@ impl HostFs {
         }
         self.stat_living(handle, &node)?;
         let name = CName::new(place.name);
-        let link = Link { file: &node, dir: &dir, name: name.as_c_str() };
+        let link = NewName { file: &node, dir: &dir, name: name.as_c_str() };
         self.identity.assume(&cx.caller)?;
         match link.make() {
             Err(Error::NotPermitted) if self.identity.switches() => self.link_as_server(cx, &place.dir, &link)?,
@@ -34,7 +34,7 @@ impl HostFs {
     /// Makes a link that `fs.protected_hardlinks` keeps from the caller. That setting is about users of this machine; a client's
     /// kernel has one of its own, and a server of NFS asks for permission to add names to the directory and for nothing else
     /// (RFC 1813 §3.3.15, RFC 8881 §18.9). What the kernel refuses for other reasons, it refuses again.
-    fn link_as_server(&self, cx: &Context<'_>, dir: &Handle, link: &Link<'_>) -> Result<()> {
+    fn link_as_server(&self, cx: &Context<'_>, dir: &Handle, link: &NewName<'_>) -> Result<()> {
         let attributes = from_statx(&stat_fd(link.dir.fd())?, self.volume.device);
         if !self.allowed(cx, dir, &attributes)?.contains(Access::WRITE | Access::EXECUTE) {
             return Err(Error::AccessDenied);
@@ -45,13 +45,13 @@ impl HostFs {
 }
 
 /// A further name that a file shall have.
-struct Link<'l> {
+struct NewName<'l> {
     file: &'l Node,
     dir: &'l Node,
     name: &'l CStr,
 }
 
-impl Link<'_> {
+impl NewName<'_> {
     fn make(&self) -> Result<()> {
         link_fd(self.file.fd(), self.dir, self.name)
     }

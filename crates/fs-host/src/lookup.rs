@@ -9,7 +9,7 @@ use vfs::{Context, Entry, Error, FileKind, Handle, Place, Result};
 
 use crate::attributes::{from_statx, stat_fd, stat_name};
 use crate::failure::failed;
-use crate::handles::{Handles, Site, Subject};
+use crate::handles::{FileAt, Handles, NameAt};
 use crate::host::HostFs;
 use crate::node::CName;
 
@@ -22,13 +22,13 @@ impl HostFs {
         let dir = self.dir_node(cx, &place.dir)?;
         self.identity.own()?;
         let name = CName::new(place.name);
-        let entry = self.find(cx, Site { dir: &place.dir, node: &dir, name: name.as_c_str() })?;
+        let entry = self.find(cx, NameAt { dir: &place.dir, node: &dir, name: name.as_c_str() })?;
         self.keep_handles()?;
         Ok(entry)
     }
 
     /// What a name stands for now.
-    pub(crate) fn find(&self, cx: &Context<'_>, site: Site<'_>) -> Result<Entry> {
+    pub(crate) fn find(&self, cx: &Context<'_>, site: NameAt<'_>) -> Result<Entry> {
         if !cx.may_block && !self.volume.is_memory {
             let fd = self.with_room(cx, || open_cached_path(site.node.fd(), site.name))?;
             return self.identify(site, &fd);
@@ -43,10 +43,10 @@ impl HostFs {
     }
 
     /// The handle and attributes of what a descriptor, opened at this site, stands for.
-    pub(crate) fn identify(&self, site: Site<'_>, fd: &impl AsFd) -> Result<Entry> {
+    pub(crate) fn identify(&self, site: NameAt<'_>, fd: &impl AsFd) -> Result<Entry> {
         let stat = stat_fd(fd.as_fd())?;
         self.volume.check(&stat)?;
-        Ok(self.entry(self.handles.make(site, Subject::of_fd(fd, &stat))?, &stat))
+        Ok(self.entry(self.handles.make(site, FileAt::of_fd(fd, &stat))?, &stat))
     }
 
     pub(crate) fn entry(&self, handle: Handle, stat: &Statx) -> Entry {

@@ -19,12 +19,12 @@ const NODES_PER_FILE: usize = 16;
 /// Files that were made just now, open for reading and writing, oldest first.
 #[derive(Debug)]
 pub(crate) struct MadeFiles {
-    files: Mutex<VecDeque<Made>>,
+    files: Mutex<VecDeque<MadeFile>>,
     max_files: usize,
 }
 
 #[derive(Debug)]
-struct Made {
+struct MadeFile {
     handle: Handle,
     fd: OwnedFd,
     /// Whether the file was there already when files were last tidied up.
@@ -45,7 +45,7 @@ impl MadeFiles {
         }
         let mut files = self.lock();
         let oldest = if files.len() < self.max_files { None } else { files.pop_front() };
-        files.push_back(Made { handle, fd, is_old: false });
+        files.push_back(MadeFile { handle, fd, is_old: false });
         // A descriptor is closed when the lock is free again, here and below.
         drop(files);
         drop(oldest);
@@ -70,7 +70,7 @@ impl MadeFiles {
     pub(crate) fn tidy(&self) {
         let mut files = self.lock();
         let kept = files.iter().position(|made| !made.is_old).unwrap_or(files.len());
-        let closed: Vec<Made> = files.drain(..kept).collect();
+        let closed: Vec<MadeFile> = files.drain(..kept).collect();
         files.iter_mut().for_each(|made| made.is_old = true);
         drop(files);
         drop(closed);
@@ -82,7 +82,7 @@ impl MadeFiles {
         drop(closed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Made>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<MadeFile>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

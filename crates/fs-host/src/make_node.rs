@@ -7,7 +7,7 @@ use vfs::{Context, Device, Entry, Error, NewNode, Place, Result, SetAttributes, 
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
-use crate::handles::Site;
+use crate::handles::NameAt;
 use crate::host::HostFs;
 use crate::lookup::open_path;
 use crate::node::{CName, reopen};
@@ -36,7 +36,7 @@ impl HostFs {
     ) -> Result<Entry> {
         let node = self.dir_to_change(cx, &place.dir)?;
         let name = CName::new(place.name);
-        let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
+        let site = NameAt { dir: &place.dir, node: &node, name: name.as_c_str() };
         race::until_won(|| {
             self.identity.assume(&cx.caller)?;
             make_at(site, new, set)?;
@@ -50,7 +50,7 @@ impl HostFs {
         })
     }
 
-    fn furnish_node(&self, site: Site<'_>, new: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
+    fn furnish_node(&self, site: NameAt<'_>, new: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
         let fd = open_path(site.node.fd(), site.name)?;
         let inherited = u32::from(stat_fd(fd.as_fd())?.stx_mode);
         let rest = after_make(new, set, inherited);
@@ -64,7 +64,7 @@ impl HostFs {
     /// Brings something new, of which `rest` was set, and its name to storage.
     fn settle_node(
         &self,
-        site: Site<'_>,
+        site: NameAt<'_>,
         (fd, new): (BorrowedFd<'_>, NewNode<'_>),
         rest: &SetAttributes,
     ) -> Result<()> {
@@ -83,7 +83,7 @@ impl HostFs {
     }
 }
 
-fn make_at(site: Site<'_>, new: NewNode<'_>, set: &SetAttributes) -> Result<()> {
+fn make_at(site: NameAt<'_>, new: NewNode<'_>, set: &SetAttributes) -> Result<()> {
     let mode = |default| Mode::from_raw_mode(set.mode.unwrap_or(default) & 0o7777);
     let special = |kind, device: Device| {
         let device = makedev(device.major, device.minor);

@@ -14,7 +14,7 @@ use crate::cache::{NodeCache, NodeLimits};
 use crate::flush::{Disk, FlushGroup};
 use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
-use crate::identity::Identity;
+use crate::identity::Impersonation;
 use crate::kernel_handles::KernelHandles;
 use crate::made::MadeFiles;
 use crate::options::{HandleForm, HostOptions};
@@ -180,7 +180,7 @@ impl HostFs {
     /// # Ok::<(), wharf_fs_host::OpenError>(())
     /// ```
     pub fn open(dir: &Path, options: HostOptions) -> Result<HostFs, OpenError> {
-        let identity = Identity::probe();
+        let identity = Impersonation::probe();
         prepare_process();
         let volume = open_volume(dir)?;
         require_apart(dir, &options)?;

@@ -7,7 +7,7 @@ use vfs::{Attributes, Context, Entry, Error, Handle, Place, Result};
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
-use crate::handles::{Site, StoredHandles};
+use crate::handles::{NameAt, StoredHandles};
 use crate::host::HostFs;
 use crate::lookup::open_path;
 use crate::node::CName;
@@ -32,7 +32,7 @@ impl HostFs {
     pub(crate) fn remove_name(&self, cx: &Context<'_>, place: Place<'_>, flags: AtFlags) -> Result<()> {
         let node = self.dir_to_change(cx, &place.dir)?;
         let name = CName::new(place.name);
-        let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
+        let site = NameAt { dir: &place.dir, node: &node, name: name.as_c_str() };
         self.identity.own()?;
         let victim = self.with_room(cx, || self.victim(site))?;
         victim.check_space(cx)?;
@@ -61,7 +61,7 @@ impl HostFs {
     }
 
     /// The file that a name stands for and that may lose it.
-    pub(crate) fn victim(&self, site: Site<'_>) -> Result<Victim> {
+    pub(crate) fn victim(&self, site: NameAt<'_>) -> Result<Victim> {
         let fd = open_path(site.node.fd(), site.name)?;
         let Entry { handle, attributes } = self.identify(site, &fd)?;
         Ok(Victim { handle, fd, attributes })

@@ -3,7 +3,7 @@
 use vfs::{Context, Error, Place, Result};
 
 use crate::failure::failed;
-use crate::handles::Site;
+use crate::handles::NameAt;
 use crate::host::HostFs;
 use crate::node::CName;
 
@@ -12,8 +12,8 @@ impl HostFs {
         let from_dir = self.dir_to_change(cx, &from.dir)?;
         let to_dir = self.dir_to_change(cx, &to.dir)?;
         let (from_name, to_name) = (CName::new(from.name), CName::new(to.name));
-        let from_site = Site { dir: &from.dir, node: &from_dir, name: from_name.as_c_str() };
-        let to_site = Site { dir: &to.dir, node: &to_dir, name: to_name.as_c_str() };
+        let from_site = NameAt { dir: &from.dir, node: &from_dir, name: from_name.as_c_str() };
+        let to_site = NameAt { dir: &to.dir, node: &to_dir, name: to_name.as_c_str() };
         self.identity.own()?;
         let moved = self.find(cx, from_site)?;
         let victim = match self.with_room(cx, || self.victim(to_site)) {

@@ -9,7 +9,7 @@ use vfs::{Attributes, Context, Error, FileKind, Handle, Result};
 use crate::attributes::{from_statx, kind, stat_fd};
 use crate::failure::failed;
 use crate::form::{Named, decode, root_handle};
-use crate::handles::{Handles, Subject};
+use crate::handles::{FileAt, Handles};
 use crate::host::HostFs;
 use crate::node::Node;
 
@@ -129,7 +129,7 @@ impl HostFs {
     pub(crate) fn reaffirm(&self, handle: &Handle, node: &Node) -> Result<()> {
         match self.handles.stored() {
             Some(stored) if *handle != root_handle() => {
-                stored.reaffirm(handle, Subject::of_fd(&node.fd(), &stat_fd(node.fd())?))?;
+                stored.reaffirm(handle, FileAt::of_fd(&node.fd(), &stat_fd(node.fd())?))?;
                 self.keep_handles()
             }
             _ => Ok(()),

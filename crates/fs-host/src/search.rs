@@ -15,7 +15,7 @@ use vfs::{Context, Error, FileKind, Result};
 
 use crate::attributes::{kind, stat_name};
 use crate::failure::failed;
-use crate::handles::{StoredHandles, Subject};
+use crate::handles::{FileAt, StoredHandles};
 use crate::host::HostFs;
 use crate::node::{Node, reopen};
 use crate::store::Record;
@@ -173,7 +173,7 @@ impl HostFs {
         let is_dir =
             matches!(entry.file_type(), FileType::Directory | FileType::Unknown) && kind(&stat) == FileKind::Directory;
         // Should the name pass to another file between the two answers, they are those of no file that is known.
-        let Ok(fingerprint) = stored.fingerprint(Subject { fd: dir.node.fd(), path: name, stat: &stat }) else {
+        let Ok(fingerprint) = stored.fingerprint(FileAt { fd: dir.node.fd(), path: name, stat: &stat }) else {
             return Ok(());
         };
         let seen = Record { id: 0, parent: dir.id, name: name.to_bytes().to_vec(), fingerprint };

@@ -34,7 +34,7 @@ impl HostFs {
         self.identity.own()?;
         let opened = self.with_room(cx, || self.open_to_set(&node, set))?;
         self.identity.assume(&cx.caller)?;
-        let change = Change { named: node.fd(), opened: opened.as_ref().map(AsFd::as_fd), before: &before };
+        let change = AttributeChange { named: node.fd(), opened: opened.as_ref().map(AsFd::as_fd), before: &before };
         if let Err(error) = self.change(cx, handle, &change, set) {
             self.undo(&change, set);
             return Err(error);
@@ -44,7 +44,13 @@ impl HostFs {
         Ok(from_statx(&stat_fd(node.fd())?, self.volume.device))
     }
 
-    fn change(&self, cx: &Context<'_>, handle: &Handle, change: &Change<'_>, set: &SetAttributes) -> Result<()> {
+    fn change(
+        &self,
+        cx: &Context<'_>,
+        handle: &Handle,
+        change: &AttributeChange<'_>,
+        set: &SetAttributes,
+    ) -> Result<()> {
         if has_explicit_time(set) {
             return apply(change.named, change.opened, set);
         }
@@ -56,7 +62,13 @@ impl HostFs {
 
     /// Sets times to now, which is allowed to who may write (RFC 1813 §3.3.2, utimensat(2)). To the kernel, one time alone is the
     /// owner's to set: so the server sets it, or, where it has no rights of its own, both.
-    fn touch(&self, cx: &Context<'_>, handle: &Handle, change: &Change<'_>, set: &SetAttributes) -> Result<()> {
+    fn touch(
+        &self,
+        cx: &Context<'_>,
+        handle: &Handle,
+        change: &AttributeChange<'_>,
+        set: &SetAttributes,
+    ) -> Result<()> {
         match set_times(change.named, set) {
             Err(Error::NotPermitted) => {}
             done => return done,
@@ -72,7 +84,7 @@ impl HostFs {
     }
 
     /// Gives the file back the owner and the mode that it had. The reason why the change failed says more than whether this does.
-    fn undo(&self, change: &Change<'_>, set: &SetAttributes) {
+    fn undo(&self, change: &AttributeChange<'_>, set: &SetAttributes) {
         let Ok(now) = stat_fd(change.named) else { return };
         let earlier = earlier(change.before, &now, set);
         if !earlier.is_empty() {
@@ -119,7 +131,7 @@ impl HostFs {
 }
 
 /// A file that is changed.
-struct Change<'c> {
+struct AttributeChange<'c> {
     named: BorrowedFd<'c>,
     /// The file open for writing, when its size changes.
     opened: Option<BorrowedFd<'c>>,

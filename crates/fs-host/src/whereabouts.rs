@@ -12,9 +12,9 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 /// Where the kernel tells a process of the mounts that it sees (proc_pid_mountinfo(5)).
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// A place in some storage.
+/// A resolve in some storage.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct StoragePath {
     /// The storage's device number, as the kernel writes it.
     device: Vec<u8>,
     /// The path there.
@@ -37,13 +37,13 @@ struct MountLine {
 /// What the system says to a look at the directories or at the table of mounts.
 pub fn is_inside(inner: &Path, outer: &Path) -> io::Result<bool> {
     let mounts = fs::read(MOUNTS)?;
-    let (inner, outer) = (place(inner, &mounts)?, place(outer, &mounts)?);
+    let (inner, outer) = (resolve(inner, &mounts)?, resolve(outer, &mounts)?);
     Ok(inner.device == outer.device && inner.path.starts_with(&outer.path))
 }
 
-/// The place of a directory, which will be where its path leads if it does not exist yet. Where the kernel does not say
-/// which mount leads to a path, that is taken for the place itself.
-fn place(dir: &Path, mounts: &[u8]) -> io::Result<Place> {
+/// The resolve of a directory, which will be where its path leads if it does not exist yet. Where the kernel does not say
+/// which mount leads to a path, that is taken for the resolve itself.
+fn resolve(dir: &Path, mounts: &[u8]) -> io::Result<StoragePath> {
     let (existing, missing) = existing_part(dir)?;
     let stat = statx(CWD, &existing, AtFlags::empty(), StatxFlags::MNT_ID)?;
     let mut lines = mounts.split(|byte| *byte == b'\n').filter_map(MountLine::parse);
@@ -51,9 +51,9 @@ fn place(dir: &Path, mounts: &[u8]) -> io::Result<Place> {
     Ok(match mount {
         Some(mount) => {
             let below = existing.strip_prefix(&mount.target).unwrap_or(Path::new(""));
-            Place { device: mount.device, path: mount.root.join(below).join(missing) }
+            StoragePath { device: mount.device, path: mount.root.join(below).join(missing) }
         }
-        None => Place { device: Vec::new(), path: existing.join(missing) },
+        None => StoragePath { device: Vec::new(), path: existing.join(missing) },
     })
 }
 

@@ -68,17 +68,17 @@ fn exact(locks: &[(u64, Option<bool>)]) -> Vec<FileLock> {
     ranges.overlapping(0, LAST_OFFSET).collect()
 }
 
-struct Run {
+struct ModelRun {
     rng: Rng,
     holder: LockHolder<Kernel>,
     /// What each byte in use is wanted as.
     bytes: Vec<(u64, Option<bool>)>,
 }
 
-impl Run {
-    fn new(seed: u64, max_ranges: usize) -> Run {
+impl ModelRun {
+    fn new(seed: u64, max_ranges: usize) -> ModelRun {
         let bytes = (0..70).chain(LAST_OFFSET - 9..=LAST_OFFSET).map(|at| (at, None)).collect();
-        Run { rng: Rng(seed), holder: LockHolder::new(Kernel::default(), max_ranges), bytes }
+        ModelRun { rng: Rng(seed), holder: LockHolder::new(Kernel::default(), max_ranges), bytes }
     }
 
     fn want(&mut self, range: FileLock, what: Option<bool>) {
@@ -144,7 +144,7 @@ fn few_ranges_are_held_exactly_and_many_at_least() {
     for seed in 0..SEEDS {
         for max_ranges in [6, 1000] {
             println!("seed {seed}, at most {max_ranges} ranges");
-            let mut run = Run::new(seed, max_ranges);
+            let mut run = ModelRun::new(seed, max_ranges);
             (0..STEPS).for_each(|_| run.step());
             assert!(max_ranges < 1000 || !run.holder.is_coarse);
             run.holder.description.local.borrow_mut().clear();

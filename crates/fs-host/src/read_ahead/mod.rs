@@ -17,7 +17,7 @@ use std::{fmt, thread};
 use rustix::fs::Advice;
 use vfs::Handle;
 
-pub(crate) use streams::Found;
+pub(crate) use streams::Residency;
 use streams::Streams;
 
 use crate::resident::ResidentFile;
@@ -50,7 +50,7 @@ pub enum ReadAheadMode {
 pub struct ReadAhead {
     max_window_bytes: u64,
     streams: AtomicUsize,
-    jobs: OnceLock<SyncSender<Job>>,
+    jobs: OnceLock<SyncSender<ReadAheadJob>>,
     begun: AtomicU64,
     bytes: AtomicU64,
     dropped: AtomicU64,
@@ -69,7 +69,7 @@ pub struct ReadAheadCounts {
     pub dropped: u64,
 }
 
-struct Job {
+struct ReadAheadJob {
     file: Arc<ResidentFile>,
     range: Range<u64>,
 }
@@ -114,7 +114,7 @@ impl ReadAhead {
 
     fn submit(&self, file: &Arc<ResidentFile>, range: Range<u64>) {
         let length = range.end - range.start;
-        let job = Job { file: Arc::clone(file), range };
+        let job = ReadAheadJob { file: Arc::clone(file), range };
         match self.jobs.get_or_init(start_threads).try_send(job) {
             Ok(()) => self.bytes.fetch_add(length, Ordering::Relaxed),
             Err(_) => self.dropped.fetch_add(1, Ordering::Relaxed),
@@ -123,7 +123,7 @@ impl ReadAhead {
 }
 
 /// Starts the threads, which end when the sender is gone. Without any, nothing is read ahead.
-fn start_threads() -> SyncSender<Job> {
+fn start_threads() -> SyncSender<ReadAheadJob> {
     let (sender, receiver) = sync_channel(MAX_WAITING);
     let receiver = Arc::new(Mutex::new(receiver));
     for number in 0..THREADS {
@@ -139,11 +139,11 @@ fn start_threads() -> SyncSender<Job> {
     sender
 }
 
-fn next_job(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
+fn next_job(jobs: &Mutex<Receiver<ReadAheadJob>>) -> Option<ReadAheadJob> {
     lock(jobs).recv().ok()
 }
 
-fn perform(job: &Job) {
+fn perform(job: &ReadAheadJob) {
     let mut start = job.range.start;
     while start < job.range.end {
         let length = (job.range.end - start).min(PIECE_BYTES);
@@ -157,11 +157,11 @@ fn perform(job: &Job) {
 /// The streams of all open files of one export, by handle, so that all descriptors of a file share them.
 pub(crate) struct StreamTable {
     mode: ReadAheadMode,
-    files: Mutex<Files>,
+    files: Mutex<OpenStreams>,
 }
 
 #[derive(Default)]
-struct Files {
+struct OpenStreams {
     by_handle: HashMap<Handle, Weak<FileStreams>>,
     /// How many there were when those that are closed were last taken out.
     swept: usize,
@@ -183,7 +183,7 @@ impl StreamTable {
     }
 }
 
-impl Files {
+impl OpenStreams {
     fn get(&mut self, handle: &Handle, read_ahead: &Arc<ReadAhead>) -> Arc<FileStreams> {
         if let Some(streams) = self.by_handle.get(handle).and_then(Weak::upgrade) {
             return streams;
@@ -213,14 +213,14 @@ impl FileStreams {
 
     /// Takes note of a read, and reads ahead of the stream that it belongs to.
     #[inline]
-    pub(crate) fn note(&self, file: &Arc<ResidentFile>, read: Range<u64>, found: Found) {
-        if found != Found::Here || self.any.load(Ordering::Relaxed) {
+    pub(crate) fn note(&self, file: &Arc<ResidentFile>, read: Range<u64>, found: Residency) {
+        if found != Residency::Here || self.any.load(Ordering::Relaxed) {
             self.note_in_streams(file, &read, found);
         }
     }
 
     #[cold]
-    fn note_in_streams(&self, file: &Arc<ResidentFile>, read: &Range<u64>, found: Found) {
+    fn note_in_streams(&self, file: &Arc<ResidentFile>, read: &Range<u64>, found: Residency) {
         let mut streams = lock(&self.streams);
         let before = streams.proven();
         let ahead = streams.note(read, found, self.read_ahead.window_bytes());
