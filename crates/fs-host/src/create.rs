@@ -33,36 +33,36 @@ impl HostFs {
         let node = self.dir_to_change(cx, &place.dir)?;
         let name = CName::new(place.name);
         let site = NameAt { dir: &place.dir, node: &node, name: name.as_c_str() };
-        let asked = NewFile { mode, set };
-        race::until_won(|| match self.make_regular(cx, site, asked) {
-            Err(Error::Exists) => race::unless_removed(self.take_existing(cx, site, asked)),
+        let new_file = NewFile { mode, set };
+        race::until_won(|| match self.make_regular(cx, site, new_file) {
+            Err(Error::Exists) => race::unless_removed(self.take_existing(cx, site, new_file)),
             made => made,
         })
     }
 
     /// Makes the file; `None` when somebody removed it before it was known by its handle.
-    fn make_regular(&self, cx: &Context<'_>, site: NameAt<'_>, asked: NewFile<'_>) -> Result<Option<Entry>> {
+    fn make_regular(&self, cx: &Context<'_>, site: NameAt<'_>, new_file: NewFile<'_>) -> Result<Option<Entry>> {
         self.identity.assume(&cx.caller)?;
-        if !self.needs_opening(asked) {
-            make_closed(site, asked.set)?;
+        if !self.needs_opening(new_file) {
+            make_closed(site, new_file.set)?;
             return keep_or_undo(site, race::unless_removed(self.find_made(cx, site)));
         }
-        if let Some(file) = self.make_unnamed(cx, site, asked)? {
-            return self.finish(site, (file, asked)).map(Some);
+        if let Some(file) = self.make_unnamed(cx, site, new_file)? {
+            return self.finish(site, (file, new_file)).map(Some);
         }
-        let file = self.with_room(cx, || make_file(site, asked.set))?;
-        keep_or_undo(site, furnish(&file, asked))?;
-        self.finish(site, (file, asked)).map(Some)
+        let file = self.with_room(cx, || make_file(site, new_file.set))?;
+        keep_or_undo(site, furnish(&file, new_file))?;
+        self.finish(site, (file, new_file)).map(Some)
     }
 
     /// Makes the file of an exclusive create and gives it its name last, so that whatever has the name has the verifier,
     /// even if the server is killed in between. `None` where only a file with a name can be made. A file that has the name
     /// already counts more than whatever else is wrong: it may be this call's own (RFC 1813 §3.3.8).
-    fn make_unnamed(&self, cx: &Context<'_>, site: NameAt<'_>, asked: NewFile<'_>) -> Result<Option<OwnedFd>> {
-        if !matches!(asked.mode, CreateMode::Exclusive(_)) {
+    fn make_unnamed(&self, cx: &Context<'_>, site: NameAt<'_>, new_file: NewFile<'_>) -> Result<Option<OwnedFd>> {
+        if !matches!(new_file.mode, CreateMode::Exclusive(_)) {
             return Ok(None);
         }
-        match self.with_room(cx, || make_and_name(site, asked)) {
+        match self.with_room(cx, || make_and_name(site, new_file)) {
             Err(_) if stat_name(site.node.fd(), site.name).is_ok() => Err(Error::Exists),
             made => made,
         }
@@ -75,21 +75,24 @@ impl HostFs {
     }
 
     /// Whether anything is left to do with a file once it has a name and a mode. In memory nothing is brought to storage.
-    fn needs_opening(&self, asked: NewFile<'_>) -> bool {
-        let rest =
-            SetAttributes { mode: None, size_bytes: asked.set.size_bytes.filter(|&size| size != 0), ..*asked.set };
-        !self.volume.is_memory || matches!(asked.mode, CreateMode::Exclusive(_)) || !rest.is_empty()
+    fn needs_opening(&self, new_file: NewFile<'_>) -> bool {
+        let rest = SetAttributes {
+            mode: None,
+            size_bytes: new_file.set.size_bytes.filter(|&size| size != 0),
+            ..*new_file.set
+        };
+        !self.volume.is_memory || matches!(new_file.mode, CreateMode::Exclusive(_)) || !rest.is_empty()
     }
 
     /// Brings a new file to storage, and keeps it open for the first write.
-    fn finish(&self, site: NameAt<'_>, (file, asked): (OwnedFd, NewFile<'_>)) -> Result<Entry> {
-        let entry = keep_or_undo(site, self.settle_and_identify(site, (&file, asked)))?;
+    fn finish(&self, site: NameAt<'_>, (file, new_file): (OwnedFd, NewFile<'_>)) -> Result<Entry> {
+        let entry = keep_or_undo(site, self.settle_and_identify(site, (&file, new_file)))?;
         self.made.keep(entry.handle, file);
         Ok(entry)
     }
 
-    fn settle_and_identify(&self, site: NameAt<'_>, (file, asked): (&OwnedFd, NewFile<'_>)) -> Result<Entry> {
-        let is_untouched = after_create(asked.set).is_empty() && !matches!(asked.mode, CreateMode::Exclusive(_));
+    fn settle_and_identify(&self, site: NameAt<'_>, (file, new_file): (&OwnedFd, NewFile<'_>)) -> Result<Entry> {
+        let is_untouched = after_create(new_file.set).is_empty() && !matches!(new_file.mode, CreateMode::Exclusive(_));
         self.settle_new(file.as_fd(), site.node, is_untouched)?;
         let entry = self.identify(site, file)?;
         self.keep_handles()?;
@@ -97,11 +100,11 @@ impl HostFs {
     }
 
     /// What to do with a file that is there already.
-    fn take_existing(&self, cx: &Context<'_>, site: NameAt<'_>, asked: NewFile<'_>) -> Result<Entry> {
-        match asked.mode {
+    fn take_existing(&self, cx: &Context<'_>, site: NameAt<'_>, new_file: NewFile<'_>) -> Result<Entry> {
+        match new_file.mode {
             CreateMode::Guarded => Err(Error::Exists),
-            CreateMode::Unchecked => self.take_any(cx, site, asked.set.size_bytes),
-            CreateMode::Exclusive(bytes) => self.take_own(cx, site, (bytes, asked.set.size_bytes.unwrap_or(0))),
+            CreateMode::Unchecked => self.take_any(cx, site, new_file.set.size_bytes),
+            CreateMode::Exclusive(bytes) => self.take_own(cx, site, (bytes, new_file.set.size_bytes.unwrap_or(0))),
         }
     }
 
@@ -155,9 +158,9 @@ struct NewFile<'a> {
 
 /// Makes the file, gives it what was asked for, and then its name. `None` where the file system, or this process in it, has no
 /// files without a name or cannot give them one.
-fn make_and_name(site: NameAt<'_>, asked: NewFile<'_>) -> Result<Option<OwnedFd>> {
-    let Some(file) = unless_unsupported(make_nameless(site, asked.set))? else { return Ok(None) };
-    furnish(&file, asked)?;
+fn make_and_name(site: NameAt<'_>, new_file: NewFile<'_>) -> Result<Option<OwnedFd>> {
+    let Some(file) = unless_unsupported(make_nameless(site, new_file.set))? else { return Ok(None) };
+    furnish(&file, new_file)?;
     Ok(unless_unsupported(link_fd(file.as_fd(), site.node, site.name))?.map(|()| file))
 }
 
@@ -178,10 +181,10 @@ fn unless_unsupported<T>(done: Result<T>) -> Result<Option<T>> {
 }
 
 /// Gives a new file what was asked for.
-fn furnish(file: &OwnedFd, asked: NewFile<'_>) -> Result<()> {
+fn furnish(file: &OwnedFd, new_file: NewFile<'_>) -> Result<()> {
     let file = file.as_fd();
-    apply(file, Some(file), &after_create(asked.set))?;
-    match asked.mode {
+    apply(file, Some(file), &after_create(new_file.set))?;
+    match new_file.mode {
         CreateMode::Exclusive(bytes) => verifier::store(file, bytes),
         CreateMode::Unchecked | CreateMode::Guarded => Ok(()),
     }

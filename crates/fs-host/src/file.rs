@@ -222,12 +222,12 @@ impl OpenHostFile {
     }
 
     /// Takes note of a read for the read-ahead, and of whether the file's bytes come from storage now.
-    fn note_read(&self, range_bytes: Range<u64>, found: Residency) {
-        if found == Residency::Missing {
+    fn note_read(&self, range_bytes: Range<u64>, residency: Residency) {
+        if residency == Residency::Missing {
             self.fd.note_storage_read();
         }
         if let Some(streams) = &self.streams {
-            streams.note(&self.fd, range_bytes, found);
+            streams.note(&self.fd, range_bytes, residency);
         }
     }
 

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 /// Where the kernel tells a process of the mounts that it sees (proc_pid_mountinfo(5)).
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// A resolve in some storage.
+/// A place in some storage.
 #[derive(Debug, PartialEq, Eq)]
 struct StoragePath {
     /// The storage's device number, as the kernel writes it.
@@ -41,8 +41,8 @@ pub fn is_inside(inner: &Path, outer: &Path) -> io::Result<bool> {
     Ok(inner.device == outer.device && inner.path.starts_with(&outer.path))
 }
 
-/// The resolve of a directory, which will be where its path leads if it does not exist yet. Where the kernel does not say
-/// which mount leads to a path, that is taken for the resolve itself.
+/// The place of a directory, which will be where its path leads if it does not exist yet. Where the kernel does not say
+/// which mount leads to a path, that is taken for the place itself.
 fn resolve(dir: &Path, mounts: &[u8]) -> io::Result<StoragePath> {
     let (existing, missing) = existing_part(dir)?;
     let stat = statx(CWD, &existing, AtFlags::empty(), StatxFlags::MNT_ID)?;

@@ -213,17 +213,17 @@ impl FileStreams {
 
     /// Takes note of a read, and reads ahead of the stream that it belongs to.
     #[inline]
-    pub(crate) fn note(&self, file: &Arc<ResidentFile>, read: Range<u64>, found: Residency) {
-        if found != Residency::Here || self.any.load(Ordering::Relaxed) {
-            self.note_in_streams(file, &read, found);
+    pub(crate) fn note(&self, file: &Arc<ResidentFile>, read: Range<u64>, residency: Residency) {
+        if residency != Residency::Here || self.any.load(Ordering::Relaxed) {
+            self.note_in_streams(file, &read, residency);
         }
     }
 
     #[cold]
-    fn note_in_streams(&self, file: &Arc<ResidentFile>, read: &Range<u64>, found: Residency) {
+    fn note_in_streams(&self, file: &Arc<ResidentFile>, read: &Range<u64>, residency: Residency) {
         let mut streams = lock(&self.streams);
         let before = streams.proven();
-        let ahead = streams.note(read, found, self.read_ahead.window_bytes());
+        let ahead = streams.note(read, residency, self.read_ahead.window_bytes());
         let after = streams.proven();
         self.any.store(after > 0, Ordering::Relaxed);
         drop(streams);

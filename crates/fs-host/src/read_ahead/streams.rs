@@ -26,7 +26,7 @@ const MAX_IDLE_READS: u32 = 256;
 /// How many missed reads are kept in mind until they are read by a thread that waits.
 const MAX_MISSED: usize = 256;
 
-/// What was found out about a read without waiting for storage.
+/// Whether the bytes of a read were in memory, as far as that shows without waiting for storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Residency {
     /// All bytes were in memory.
@@ -67,13 +67,13 @@ impl Streams {
     }
 
     /// Takes note of a read, and says what is to be read ahead now: no more than `max_window` bytes.
-    pub(crate) fn note(&mut self, read: &Range<u64>, found: Residency, max_window: u64) -> Option<Range<u64>> {
-        if read.is_empty() || self.was_noted(read, found) {
+    pub(crate) fn note(&mut self, read: &Range<u64>, residency: Residency, max_window: u64) -> Option<Range<u64>> {
+        if read.is_empty() || self.was_noted(read, residency) {
             return None;
         }
         self.reads += 1;
         let Some(index) = self.streams.iter().position(|stream| stream.expects(read)) else {
-            self.unexpected(read, found);
+            self.unexpected(read, residency);
             return None;
         };
         self.idle_reads = 0;
@@ -83,8 +83,8 @@ impl Streams {
     }
 
     /// Whether a read that waits was noted already when it was tried.
-    fn was_noted(&mut self, read: &Range<u64>, found: Residency) -> bool {
-        match found {
+    fn was_noted(&mut self, read: &Range<u64>, residency: Residency) -> bool {
+        match residency {
             Residency::Here => false,
             Residency::Missing => {
                 if self.missed.len() == MAX_MISSED {
@@ -101,13 +101,13 @@ impl Streams {
     }
 
     /// A read that no stream expected may be the first of another one, unless all of it was here.
-    fn unexpected(&mut self, read: &Range<u64>, found: Residency) {
+    fn unexpected(&mut self, read: &Range<u64>, residency: Residency) {
         self.idle_reads += 1;
         if self.idle_reads > MAX_IDLE_READS {
             self.streams.clear();
             self.idle_reads = 0;
         }
-        if found == Residency::Here {
+        if residency == Residency::Here {
             return;
         }
         if self.streams.len() == MAX_STREAMS {
