@@ -18,8 +18,8 @@ use crate::failure::failed;
 use crate::handles::{FileAt, StoredHandles};
 use crate::host::HostFs;
 use crate::node::{Node, reopen};
-use crate::store::Record;
-use crate::walk::{Stop, TURN_ENTRIES, Vain, Walk, Walks};
+use crate::store::FileRecord;
+use crate::walk::{TURN_ENTRIES, Vain, Walk, WalkPosition, Walks};
 
 /// How much of a directory is taken from the kernel at once, in bytes.
 const BATCH_BYTES: usize = 16 * 1024;
@@ -33,7 +33,7 @@ pub(crate) struct Searches {
 }
 
 /// One turn of a walk.
-struct Turn<'a> {
+struct WalkTurn<'a> {
     walk: &'a mut Walk,
     /// The file that ends it when it is met.
     target: u64,
@@ -42,7 +42,7 @@ struct Turn<'a> {
 }
 
 /// A directory of the walk.
-struct Dir<'a> {
+struct WalkedDir<'a> {
     id: u64,
     node: &'a Node,
     descends: bool,
@@ -53,7 +53,7 @@ impl HostFs {
     ///
     /// # Errors
     /// [`Error::TryLater`] while the search goes on, [`Error::Stale`] when it found nothing.
-    pub(crate) fn search(&self, cx: &Context<'_>, stored: &StoredHandles, record: &Record) -> Result<OwnedFd> {
+    pub(crate) fn search(&self, cx: &Context<'_>, stored: &StoredHandles, record: &FileRecord) -> Result<OwnedFd> {
         if self.searches.vain().has(record, Instant::now()) {
             return Err(Error::Stale);
         }
@@ -89,9 +89,14 @@ impl HostFs {
     }
 
     /// Makes one turn of the walk and says whether it met the file.
-    fn carry_on(&self, cx: &Context<'_>, stored: &StoredHandles, (walk, record): (&mut Walk, &Record)) -> Result<bool> {
+    fn carry_on(
+        &self,
+        cx: &Context<'_>,
+        stored: &StoredHandles,
+        (walk, record): (&mut Walk, &FileRecord),
+    ) -> Result<bool> {
         walk.look_first(record.parent);
-        let mut turn = Turn { walk, target: record.id, is_found: false, entries_left: TURN_ENTRIES };
+        let mut turn = WalkTurn { walk, target: record.id, is_found: false, entries_left: TURN_ENTRIES };
         while turn.goes_on()
             && let Some(stop) = turn.walk.next()
         {
@@ -117,7 +122,7 @@ impl HostFs {
     }
 
     /// Nothing was found. A walk that this very call began leaves no doubt that the file is gone.
-    fn give_up(&self, stored: &StoredHandles, record: &Record, (walk, called): (Walk, Instant)) -> Result<OwnedFd> {
+    fn give_up(&self, stored: &StoredHandles, record: &FileRecord, (walk, called): (Walk, Instant)) -> Result<OwnedFd> {
         let is_gone = walk.began() == called && walk.is_whole();
         self.searches.vain().end(walk, Instant::now());
         if is_gone {
@@ -126,9 +131,15 @@ impl HostFs {
         Err(Error::Stale)
     }
 
-    fn visit(&self, cx: &Context<'_>, stored: &StoredHandles, turn: &mut Turn<'_>, stop: Stop) -> Result<()> {
+    fn visit(
+        &self,
+        cx: &Context<'_>,
+        stored: &StoredHandles,
+        turn: &mut WalkTurn<'_>,
+        stop: WalkPosition,
+    ) -> Result<()> {
         let node = Node::new(self.open_dir(cx, stored, stop.dir)?, FileKind::Directory);
-        let dir = Dir { id: stop.dir, node: &node, descends: stop.descends };
+        let dir = WalkedDir { id: stop.dir, node: &node, descends: stop.descends };
         let listing = reopen(node.fd(), OFlags::RDONLY | OFlags::DIRECTORY)?;
         seek(&listing, SeekFrom::Start(stop.cookie)).map_err(failed)?;
         let mut buffer = [const { MaybeUninit::uninit() }; BATCH_BYTES];
@@ -138,7 +149,7 @@ impl HostFs {
             let entry = entry.map_err(failed)?;
             self.meet(cx, stored, turn, (&dir, &entry))?;
             if !turn.goes_on() {
-                turn.walk.pause(Stop { cookie: entry.next_entry_cookie(), ..stop });
+                turn.walk.pause(WalkPosition { cookie: entry.next_entry_cookie(), ..stop });
                 break;
             }
         }
@@ -157,8 +168,8 @@ impl HostFs {
         &self,
         cx: &Context<'_>,
         stored: &StoredHandles,
-        turn: &mut Turn<'_>,
-        (dir, entry): (&Dir<'_>, &RawDirEntry<'_>),
+        turn: &mut WalkTurn<'_>,
+        (dir, entry): (&WalkedDir<'_>, &RawDirEntry<'_>),
     ) -> Result<()> {
         let name = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
@@ -176,7 +187,7 @@ impl HostFs {
         let Ok(fingerprint) = stored.fingerprint(FileAt { fd: dir.node.fd(), path: name, stat: &stat }) else {
             return Ok(());
         };
-        let seen = Record { id: 0, parent: dir.id, name: name.to_bytes().to_vec(), fingerprint };
+        let seen = FileRecord { id: 0, parent: dir.id, name: name.to_bytes().to_vec(), fingerprint };
         if is_dir && dir.descends {
             let id = stored.store.id(&seen, true).map_err(Error::Io)?;
             turn.walk.add(id);
@@ -192,8 +203,8 @@ impl HostFs {
         &self,
         cx: &Context<'_>,
         stored: &StoredHandles,
-        turn: &mut Turn<'_>,
-        (seen, stat): (Record, &Statx),
+        turn: &mut WalkTurn<'_>,
+        (seen, stat): (FileRecord, &Statx),
     ) -> Result<()> {
         let Some(known) = stored.store.known(&seen.fingerprint).map_err(Error::Io)? else { return Ok(()) };
         turn.is_found |= known.id == turn.target;
@@ -202,7 +213,7 @@ impl HostFs {
         }
         let has_one_name = stat.stx_nlink == 1 || kind(stat) == FileKind::Directory;
         if has_one_name || !matches!(self.open_in_place(cx, stored, &known, 0), Ok(Some(_))) {
-            stored.store.put(Record { id: known.id, ..seen }).map_err(Error::Io)?;
+            stored.store.put(FileRecord { id: known.id, ..seen }).map_err(Error::Io)?;
         }
         Ok(())
     }
@@ -222,7 +233,7 @@ impl Searches {
     }
 }
 
-impl Turn<'_> {
+impl WalkTurn<'_> {
     fn count(&mut self) {
         self.entries_left = self.entries_left.saturating_sub(1);
     }

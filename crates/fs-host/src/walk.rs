@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-use crate::store::Record;
+use crate::store::FileRecord;
 
 /// How many entries one turn looks at: about 100 ms of work.
 pub(crate) const TURN_ENTRIES: usize = 20_000;
@@ -58,17 +58,17 @@ pub(crate) struct Walk {
     worked: Duration,
     /// It says nothing of files that were numbered from here on.
     below_id: u64,
-    first: VecDeque<Stop>,
+    first: VecDeque<WalkPosition>,
     was_first: HashSet<u64>,
     queue: VecDeque<u64>,
-    current: Option<Stop>,
+    current: Option<WalkPosition>,
     is_whole: bool,
-    seen: Seen,
+    seen: SeenFiles,
 }
 
 /// A directory to look at, from this position on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stop {
+pub(crate) struct WalkPosition {
     pub(crate) dir: u64,
     pub(crate) cookie: u64,
     /// Whether the directories in it are looked at too.
@@ -82,20 +82,20 @@ pub(crate) struct Vain {
     asked: HashMap<u64, u64>,
     /// Files that were searched for in vain, until when that holds, and the places where they were not.
     until: HashMap<u64, (Instant, u64)>,
-    evidence: Option<Evidence>,
+    evidence: Option<WalkResult>,
 }
 
 /// What a walk through the whole tree saw.
 #[derive(Debug)]
-struct Evidence {
+struct WalkResult {
     ended: Instant,
     below_id: u64,
-    seen: Seen,
+    seen: SeenFiles,
 }
 
 /// Numbers of files, each as one bit.
 #[derive(Debug)]
-struct Seen(Box<[u64]>);
+struct SeenFiles(Box<[u64]>);
 
 impl Walks {
     /// How long to wait before the next turn; `Err` when that is too long for a thread.
@@ -140,7 +140,7 @@ impl Walk {
             queue: VecDeque::from([crate::store::ROOT_ID]),
             current: None,
             is_whole: true,
-            seen: Seen::new(),
+            seen: SeenFiles::new(),
         }
     }
 
@@ -158,19 +158,19 @@ impl Walk {
     /// name.
     pub(crate) fn look_first(&mut self, dir: u64) {
         if self.was_first.len() < MAX_FIRST && self.was_first.insert(dir) {
-            self.first.push_back(Stop { dir, cookie: 0, descends: false });
+            self.first.push_back(WalkPosition { dir, cookie: 0, descends: false });
         }
     }
 
     /// The next directory.
-    pub(crate) fn next(&mut self) -> Option<Stop> {
-        let queued = |dir| Stop { dir, cookie: 0, descends: true };
+    pub(crate) fn next(&mut self) -> Option<WalkPosition> {
+        let queued = |dir| WalkPosition { dir, cookie: 0, descends: true };
         let first = self.first.pop_front().or_else(|| self.current.take());
         first.or_else(|| self.queue.pop_front().map(queued))
     }
 
     /// Goes on with a directory later.
-    pub(crate) fn pause(&mut self, stop: Stop) {
+    pub(crate) fn pause(&mut self, stop: WalkPosition) {
         if stop.descends { self.current = Some(stop) } else { self.first.push_front(stop) }
     }
 
@@ -196,7 +196,7 @@ impl Walk {
 
 impl Vain {
     /// Whether a file is known to be gone, or was lately searched for in vain.
-    pub(crate) fn has(&self, record: &Record, now: Instant) -> bool {
+    pub(crate) fn has(&self, record: &FileRecord, now: Instant) -> bool {
         // A file that was found since is known to be in another place.
         let holds = |&(until, place)| now < until && place == place_of(record);
         let is_vain = self.until.get(&record.id).is_some_and(holds);
@@ -204,7 +204,7 @@ impl Vain {
     }
 
     /// Remembers that somebody looks for a file.
-    pub(crate) fn ask(&mut self, record: &Record) {
+    pub(crate) fn ask(&mut self, record: &FileRecord) {
         if self.asked.len() < MAX_ASKED {
             self.asked.insert(record.id, place_of(record));
         }
@@ -216,7 +216,7 @@ impl Vain {
         let room = MAX_ASKED.saturating_sub(self.until.len());
         self.until.extend(self.asked.drain().take(room).map(|(id, place)| (id, (now + VAIN_HOLDS, place))));
         let Walk { below_id, seen, is_whole, .. } = walk;
-        self.evidence = is_whole.then_some(Evidence { ended: now, below_id, seen });
+        self.evidence = is_whole.then_some(WalkResult { ended: now, below_id, seen });
     }
 
     /// Gives back the memory of what no longer holds.
@@ -227,34 +227,34 @@ impl Vain {
 }
 
 /// What tells a file's last known place from others.
-fn place_of(record: &Record) -> u64 {
+fn place_of(record: &FileRecord) -> u64 {
     let mut hasher = DefaultHasher::new();
     (record.parent, &record.name).hash(&mut hasher);
     hasher.finish()
 }
 
-impl Evidence {
+impl WalkResult {
     fn holds(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.ended) < EVIDENCE_HOLDS
     }
 
-    fn excludes(&self, record: &Record, now: Instant) -> bool {
+    fn excludes(&self, record: &FileRecord, now: Instant) -> bool {
         record.id < self.below_id && self.holds(now) && !self.seen.has(record.fingerprint.fileid)
     }
 }
 
-impl Seen {
-    fn new() -> Seen {
-        Seen(vec![0; SEEN_BITS / 64].into_boxed_slice())
+impl SeenFiles {
+    fn new() -> SeenFiles {
+        SeenFiles(vec![0; SEEN_BITS / 64].into_boxed_slice())
     }
 
     fn add(&mut self, fileid: u64) {
-        let (word, bit) = Seen::place(fileid);
+        let (word, bit) = SeenFiles::place(fileid);
         self.0[word] |= bit;
     }
 
     fn has(&self, fileid: u64) -> bool {
-        let (word, bit) = Seen::place(fileid);
+        let (word, bit) = SeenFiles::place(fileid);
         self.0[word] & bit != 0
     }
 
@@ -271,9 +271,9 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn file(id: u64) -> Record {
+    fn file(id: u64) -> FileRecord {
         let fingerprint = Fingerprint { fileid: id, device: 0, evidence: Vec::new() };
-        Record { id, parent: 0, name: Vec::new(), fingerprint }
+        FileRecord { id, parent: 0, name: Vec::new(), fingerprint }
     }
 
     /// Carries a walk out that takes a second and sees `seen`.
@@ -302,8 +302,8 @@ mod tests {
         let (mut walks, now) = (Walks::default(), Instant::now());
         let walk = walks.go_on(now, 100);
         let stop = walk.next().unwrap();
-        assert_eq!(stop, Stop { dir: 0, cookie: 0, descends: true });
-        walk.pause(Stop { cookie: 5, ..stop });
+        assert_eq!(stop, WalkPosition { dir: 0, cookie: 0, descends: true });
+        walk.pause(WalkPosition { cookie: 5, ..stop });
         (0..2).for_each(|_| walk.look_first(7));
         walk.add(8);
         let order: Vec<_> = std::iter::from_fn(|| walk.next()).map(|stop| (stop.dir, stop.cookie)).collect();
@@ -319,7 +319,7 @@ mod tests {
         let gone = |id, after| vain.has(&file(id), ended + after);
         assert!(gone(1, SECOND) && gone(3, SECOND) && !gone(2, SECOND));
         assert!(gone(1, 59 * SECOND) && !gone(3, 6 * SECOND) && !gone(1, 61 * SECOND));
-        let elsewhere = Record { parent: 9, ..file(1) };
+        let elsewhere = FileRecord { parent: 9, ..file(1) };
         assert!(!vain.has(&elsewhere, ended + SECOND), "it was found since");
         // It was numbered later.
         assert!(!gone(100, SECOND));

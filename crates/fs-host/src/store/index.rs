@@ -54,7 +54,7 @@ const BOOT_ID_BYTES: usize = 36;
 /// Where the kernel does not say.
 const UNKNOWN_BOOT: [u8; BOOT_ID_BYTES] = [0; BOOT_ID_BYTES];
 
-type Page = [u8; PAGE_BYTES];
+type IndexPage = [u8; PAGE_BYTES];
 
 /// The hash table.
 pub(crate) struct Index {
@@ -71,12 +71,12 @@ pub(crate) struct Index {
     /// The next number when the present round began: when it ends, all numbers below are in the file.
     round_began: u64,
     recent: Lately<u64>,
-    pages: Lately<Box<Page>>,
+    pages: Lately<Box<IndexPage>>,
 }
 
 /// What the index knows when it is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum IndexedIds {
     /// Every number below this one.
     Below(u64),
     /// Nothing that can be relied on.
@@ -85,11 +85,11 @@ pub(crate) enum Known {
 
 impl Index {
     /// Opens the index of the table with this serial, or begins one.
-    pub(crate) fn open(path: &Path, serial: u64) -> io::Result<(Index, Known)> {
+    pub(crate) fn open(path: &Path, serial: u64) -> io::Result<(Index, IndexedIds)> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
         let buckets = (file.metadata()?.len() / PAGE_BYTES as u64).saturating_sub(1);
-        let state = State::read(&file).filter(|state| buckets > 0 && state.serial == serial && state.is_trusted());
+        let state = IndexState::read(&file).filter(|state| buckets > 0 && state.serial == serial && state.is_trusted());
         let index = Index {
             file,
             serial,
@@ -102,7 +102,7 @@ impl Index {
             recent: Lately::new(RECENT),
             pages: Lately::new(RECENT_PAGES),
         };
-        Ok((index, state.map_or(Known::Nothing, |state| Known::Below(state.indexed_below))))
+        Ok((index, state.map_or(IndexedIds::Nothing, |state| IndexedIds::Below(state.indexed_below))))
     }
 
     /// Begins anew, with room for about this many entries, which come next.
@@ -292,12 +292,13 @@ impl Index {
     }
 
     fn write_state(&self, indexed_below: u64, is_closed: bool) -> io::Result<()> {
-        let state = State { serial: self.serial, boot_id: boot_id(), is_closed, indexed_below, entries: self.entries };
+        let state =
+            IndexState { serial: self.serial, boot_id: boot_id(), is_closed, indexed_below, entries: self.entries };
         self.file.write_all_at(&state.bytes(), 0)
     }
 }
 
-fn read_page<'a>((pages, file): (&'a mut Lately<Box<Page>>, &File), bucket: u64) -> io::Result<&'a Page> {
+fn read_page<'a>((pages, file): (&'a mut Lately<Box<IndexPage>>, &File), bucket: u64) -> io::Result<&'a IndexPage> {
     if pages.get(bucket).is_none() {
         let mut page = Box::new([0; PAGE_BYTES]);
         read_at(file, &mut *page, (1 + bucket) * PAGE_BYTES as u64)?;
@@ -306,7 +307,7 @@ fn read_page<'a>((pages, file): (&'a mut Lately<Box<Page>>, &File), bucket: u64)
     pages.get(bucket).map(|page| &**page).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-fn entries(page: &Page) -> impl Iterator<Item = (u64, u64)> {
+fn entries(page: &IndexPage) -> impl Iterator<Item = (u64, u64)> {
     let entries = page.as_chunks::<8>().0.as_chunks::<2>().0.iter();
     entries
         .map(|[hash, number]| (u64::from_le_bytes(*hash), u64::from_le_bytes(*number)))
@@ -315,7 +316,7 @@ fn entries(page: &Page) -> impl Iterator<Item = (u64, u64)> {
 
 /// What page 0 says.
 #[derive(Debug, Clone, Copy)]
-struct State {
+struct IndexState {
     serial: u64,
     boot_id: [u8; BOOT_ID_BYTES],
     is_closed: bool,
@@ -330,14 +331,14 @@ const CLOSED: usize = BOOT + BOOT_ID_BYTES;
 const INDEXED: usize = CLOSED + 8;
 const ENTRIES: usize = INDEXED + 8;
 
-impl State {
-    fn read(file: &File) -> Option<State> {
+impl IndexState {
+    fn read(file: &File) -> Option<IndexState> {
         let mut page = [0; PAGE_BYTES];
         read_at(file, &mut page, 0).ok()?;
         let (sum, rest) = page.split_first_chunk()?;
         let is_whole = fnv(rest) as u32 == u32::from_le_bytes(*sum) && rest.starts_with(MAGIC);
         let number = |at: usize| page[at..at + 8].try_into().ok().map(u64::from_le_bytes);
-        let state = State {
+        let state = IndexState {
             serial: number(SERIAL)?,
             boot_id: page[BOOT..CLOSED].try_into().ok()?,
             is_closed: page[CLOSED] == 1,

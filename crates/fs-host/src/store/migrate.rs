@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
 
-use crate::store::old_log::{Line, OldLog, Summary};
-use crate::store::record::Record;
-use crate::store::slots::{Header, Slots, Span};
+use crate::store::old_log::{OldLog, OldLogLine, Summary};
+use crate::store::record::FileRecord;
+use crate::store::slots::{SlotTable, SlotTableHeader, Span};
 use crate::store::{ROOT_ID, StoreError};
 
 /// What the log of earlier servers was called, beside the table.
@@ -17,7 +17,7 @@ const OLD_EXTENSION: &str = "handles";
 const BATCH_SLOTS: usize = 8192;
 
 /// Makes the table at `path`. It gets its name when it is whole, and only then the log goes.
-pub(crate) fn begin(path: &Path, export: &[u8]) -> Result<Slots, StoreError> {
+pub(crate) fn begin(path: &Path, export: &[u8]) -> Result<SlotTable, StoreError> {
     let old_path = path.with_extension(OLD_EXTENSION);
     let Some((log, _kept_locked)) = OldLog::open(&old_path)? else { return Ok(create(path, header(export, None))?) };
     let summary = log.summary()?;
@@ -25,7 +25,7 @@ pub(crate) fn begin(path: &Path, export: &[u8]) -> Result<Slots, StoreError> {
         return Err(StoreError::Foreign(owner.escape_ascii().to_string()));
     }
     let new_path = path.with_extension("new");
-    let mut slots = Slots::create(&new_path, header(export, Some(&summary)))?;
+    let mut slots = SlotTable::create(&new_path, header(export, Some(&summary)))?;
     let records = take_over(&log, &summary, &mut slots)?;
     rename(&new_path, path)?;
     std::fs::remove_file(&old_path)?;
@@ -34,31 +34,31 @@ pub(crate) fn begin(path: &Path, export: &[u8]) -> Result<Slots, StoreError> {
     Ok(slots)
 }
 
-fn create(path: &Path, header: Header) -> io::Result<Slots> {
+fn create(path: &Path, header: SlotTableHeader) -> io::Result<SlotTable> {
     let new_path = path.with_extension("new");
-    let mut slots = Slots::create(&new_path, header)?;
+    let mut slots = SlotTable::create(&new_path, header)?;
     slots.sync(ROOT_ID + 1)?;
     rename(&new_path, path)?;
     Ok(slots)
 }
 
-fn header(export: &[u8], summary: Option<&Summary>) -> Header {
+fn header(export: &[u8], summary: Option<&Summary>) -> SlotTableHeader {
     let empty = || vec![Span { first_number: ROOT_ID + 1, first_slot: 0 }];
     let spans = summary.map_or_else(empty, Summary::spans);
-    Header { serial: RandomState::new().hash_one(export), export: export.to_vec(), spans }
+    SlotTableHeader { serial: RandomState::new().hash_one(export), export: export.to_vec(), spans }
 }
 
 /// Later lines replace earlier ones.
-fn take_over(log: &OldLog, summary: &Summary, slots: &mut Slots) -> io::Result<u64> {
+fn take_over(log: &OldLog, summary: &Summary, slots: &mut SlotTable) -> io::Result<u64> {
     let (mut next, mut records) = (summary.next(), 0);
     log.read(|line| {
         match line {
-            Line::Node(record) => {
+            OldLogLine::Node(record) => {
                 put(slots, &record, &mut next);
                 records += 1;
             }
-            Line::Gone(id) => slots.clear(id, 1),
-            Line::Export(_) | Line::Reserved(_) => {}
+            OldLogLine::Gone(id) => slots.clear(id, 1),
+            OldLogLine::Export(_) | OldLogLine::Reserved(_) => {}
         }
         if slots.pending() >= BATCH_SLOTS { slots.flush(next) } else { Ok(()) }
     })?;
@@ -66,7 +66,7 @@ fn take_over(log: &OldLog, summary: &Summary, slots: &mut Slots) -> io::Result<u
     Ok(records)
 }
 
-fn put(slots: &mut Slots, record: &Record, next: &mut u64) {
+fn put(slots: &mut SlotTable, record: &FileRecord, next: &mut u64) {
     let made = record.slots(*next);
     slots.write(*next, &made[1..]);
     slots.write(record.id, &made[..1]);

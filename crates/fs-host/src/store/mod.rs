@@ -16,10 +16,10 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use index::{Index, Known};
-pub(crate) use record::{Fingerprint, Record, fnv};
-use record::{Head, Long, MAX_REST_SLOTS};
-use slots::Slots;
+use index::{Index, IndexedIds};
+pub(crate) use record::{FileRecord, Fingerprint, fnv};
+use record::{Long, MAX_REST_SLOTS, SlotContent};
+use slots::SlotTable;
 
 /// The number that stands for the exported directory, which has no record.
 pub(crate) const ROOT_ID: u64 = 0;
@@ -29,11 +29,11 @@ const MAX_PENDING_SLOTS: usize = 1024;
 
 /// The numbers of one export.
 pub(crate) struct Store {
-    numbers: Mutex<Numbers>,
+    numbers: Mutex<NumberTable>,
 }
 
-struct Numbers {
-    slots: Slots,
+struct NumberTable {
+    slots: SlotTable,
     index: Index,
     next: u64,
     reserved: u64,
@@ -51,7 +51,7 @@ pub(crate) enum StoreError {
 impl Store {
     /// Opens the store at `path`, or begins it, for the export at this path. The index lies beside it.
     pub(crate) fn open(path: &Path, export: &[u8]) -> Result<Store, StoreError> {
-        let slots = match Slots::open(path)? {
+        let slots = match SlotTable::open(path)? {
             Some(slots) => slots,
             None => migrate::begin(path, export)?,
         };
@@ -61,9 +61,9 @@ impl Store {
         }
         let (index, known) = Index::open(&path.with_extension("index"), slots.header().serial)?;
         // Should the table have lost its end, the index knows still which numbers were in it.
-        let indexed_below = if let Known::Below(number) = known { number } else { ROOT_ID + 1 };
+        let indexed_below = if let IndexedIds::Below(number) = known { number } else { ROOT_ID + 1 };
         let next = slots.end().max(indexed_below);
-        let mut numbers = Numbers { slots, index, next, reserved: 0 };
+        let mut numbers = NumberTable { slots, index, next, reserved: 0 };
         numbers.complete_index(known)?;
         numbers.reserve()?;
         Ok(Store { numbers: Mutex::new(numbers) })
@@ -72,19 +72,19 @@ impl Store {
     /// The number of a file that was seen as `name` in `parent`: the one that it has, or a new one.
     ///
     /// `is_only_name` says that the file has no other name, so that this one replaces what was known.
-    pub(crate) fn id(&self, seen: &Record, is_only_name: bool) -> io::Result<u64> {
+    pub(crate) fn id(&self, seen: &FileRecord, is_only_name: bool) -> io::Result<u64> {
         let mut numbers = self.lock();
         let Some(known) = numbers.find(&seen.fingerprint)? else { return numbers.add(seen.clone()) };
         let is_moved = known.parent != seen.parent || known.name != seen.name;
         let id = known.id;
         if is_moved && is_only_name {
-            numbers.replace(known, Record { id, ..seen.clone() })?;
+            numbers.replace(known, FileRecord { id, ..seen.clone() })?;
         }
         Ok(id)
     }
 
     /// What is known of a file, if it has a number.
-    pub(crate) fn known(&self, fingerprint: &Fingerprint) -> io::Result<Option<Record>> {
+    pub(crate) fn known(&self, fingerprint: &Fingerprint) -> io::Result<Option<FileRecord>> {
         self.lock().find(fingerprint)
     }
 
@@ -94,12 +94,12 @@ impl Store {
     }
 
     /// What is known of a number.
-    pub(crate) fn record(&self, id: u64) -> io::Result<Option<Record>> {
+    pub(crate) fn record(&self, id: u64) -> io::Result<Option<FileRecord>> {
         self.lock().record(id)
     }
 
     /// Replaces what is known of a number.
-    pub(crate) fn put(&self, record: Record) -> io::Result<()> {
+    pub(crate) fn put(&self, record: FileRecord) -> io::Result<()> {
         let mut numbers = self.lock();
         match numbers.record(record.id)? {
             Some(known) => numbers.replace(known, record),
@@ -126,7 +126,7 @@ impl Store {
         records.sync_data()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Numbers> {
+    fn lock(&self) -> MutexGuard<'_, NumberTable> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -139,27 +139,27 @@ impl Drop for Store {
     }
 }
 
-impl Numbers {
+impl NumberTable {
     /// Adds what the index does not have yet: the last numbers, or all of them when it cannot be relied on.
-    fn complete_index(&mut self, known: Known) -> io::Result<()> {
+    fn complete_index(&mut self, known: IndexedIds) -> io::Result<()> {
         let first = self.slots.header().spans.first().map_or(ROOT_ID + 1, |span| span.first_number);
         let from = match known {
-            Known::Below(number) => number.max(first),
-            Known::Nothing => {
+            IndexedIds::Below(number) => number.max(first),
+            IndexedIds::Nothing => {
                 let entries = self.slots.used_bytes()? / record::SLOT_BYTES as u64;
                 self.index.begin(entries)?;
                 first
             }
         };
-        let Numbers { slots, index, next, .. } = self;
+        let NumberTable { slots, index, next, .. } = self;
         slots.scan(from, |read, number, slot| {
-            let fingerprint = match Head::parse(number, slot) {
-                Head::Whole(record) => record.fingerprint,
-                Head::Long(long) => match read_long(read, *long)? {
+            let fingerprint = match SlotContent::parse(number, slot) {
+                SlotContent::Whole(record) => record.fingerprint,
+                SlotContent::Long(long) => match read_long(read, *long)? {
                     Some(record) => record.fingerprint,
                     None => return Ok(()),
                 },
-                Head::Empty | Head::Damaged => return Ok(()),
+                SlotContent::Empty | SlotContent::Damaged => return Ok(()),
             };
             index.add(fingerprint.hash(), number);
             index.write_some(*next)
@@ -167,14 +167,14 @@ impl Numbers {
         index.is_complete(*next)
     }
 
-    fn record(&mut self, id: u64) -> io::Result<Option<Record>> {
+    fn record(&mut self, id: u64) -> io::Result<Option<FileRecord>> {
         let Some(slot) = self.slots.read_one(id)? else { return Ok(None) };
-        let record = match Head::parse(id, &slot) {
-            Head::Empty => return Ok(None),
-            Head::Whole(record) => Some(record),
-            Head::Long(long) => read_long(&self.slots, *long)?,
-            Head::Damaged if Head::is_rest(id, &slot) => return Ok(None),
-            Head::Damaged => None,
+        let record = match SlotContent::parse(id, &slot) {
+            SlotContent::Empty => return Ok(None),
+            SlotContent::Whole(record) => Some(record),
+            SlotContent::Long(long) => read_long(&self.slots, *long)?,
+            SlotContent::Damaged if SlotContent::is_rest(id, &slot) => return Ok(None),
+            SlotContent::Damaged => None,
         };
         if record.is_none() {
             tracing::warn!(id, "a record in the store of file handles is damaged: its handle is stale");
@@ -183,9 +183,9 @@ impl Numbers {
         Ok(record)
     }
 
-    fn find(&mut self, fingerprint: &Fingerprint) -> io::Result<Option<Record>> {
+    fn find(&mut self, fingerprint: &Fingerprint) -> io::Result<Option<FileRecord>> {
         let hash = fingerprint.hash();
-        let is_same = |record: &Record| record.fingerprint == *fingerprint;
+        let is_same = |record: &FileRecord| record.fingerprint == *fingerprint;
         if let Some(id) = self.index.recent(hash)
             && let Some(record) = self.record(id)?.filter(is_same)
         {
@@ -200,16 +200,16 @@ impl Numbers {
         Ok(None)
     }
 
-    fn add(&mut self, seen: Record) -> io::Result<u64> {
+    fn add(&mut self, seen: FileRecord) -> io::Result<u64> {
         self.make_room()?;
         let (id, hash) = (self.next, seen.fingerprint.hash());
         self.index.add(hash, id);
         self.next += 1;
-        self.write(&Record { id, ..seen });
+        self.write(&FileRecord { id, ..seen });
         Ok(id)
     }
 
-    fn replace(&mut self, known: Record, record: Record) -> io::Result<()> {
+    fn replace(&mut self, known: FileRecord, record: FileRecord) -> io::Result<()> {
         self.make_room()?;
         self.clear_rest(&known)?;
         if known.fingerprint != record.fingerprint {
@@ -229,7 +229,7 @@ impl Numbers {
     }
 
     /// Puts a record into its slot, and what does not fit there into slots of numbers that no file gets.
-    fn write(&mut self, record: &Record) {
+    fn write(&mut self, record: &FileRecord) {
         let (rest, count) = (self.next, record.rest_slots());
         let slots = record.slots(rest);
         self.slots.write(rest, &slots[1..]);
@@ -237,10 +237,10 @@ impl Numbers {
         self.next += count as u64;
     }
 
-    fn clear_rest(&mut self, known: &Record) -> io::Result<()> {
+    fn clear_rest(&mut self, known: &FileRecord) -> io::Result<()> {
         if known.rest_slots() > 0
             && let Some(slot) = self.slots.read_one(known.id)?
-            && let Head::Long(long) = Head::parse(known.id, &slot)
+            && let SlotContent::Long(long) = SlotContent::parse(known.id, &slot)
         {
             self.slots.clear(long.rest, long.rest_slots());
         }
@@ -277,7 +277,7 @@ impl Numbers {
     }
 }
 
-fn read_long(slots: &Slots, long: Long) -> io::Result<Option<Record>> {
+fn read_long(slots: &SlotTable, long: Long) -> io::Result<Option<FileRecord>> {
     let rest = slots.read(long.rest, long.rest_slots())?;
     Ok(long.complete(&rest))
 }

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::store::record::{Fingerprint, Record, fnv};
+use crate::store::record::{FileRecord, Fingerprint, fnv};
 use crate::store::slots::{Span, lock};
 
 /// How much of the file is read at once, in bytes.
@@ -51,11 +51,11 @@ pub(crate) struct Summary {
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum OldLogLine {
     /// Whose log this is.
     Export(Vec<u8>),
     /// A file, or where it is now.
-    Node(Record),
+    Node(FileRecord),
     /// A file that is gone.
     Gone(u64),
     /// Ids below this may have been given out.
@@ -75,7 +75,7 @@ impl OldLog {
     }
 
     /// Gives every whole line to `each`, leaves out what is damaged, and says how many bytes that was.
-    pub(crate) fn read(&self, mut each: impl FnMut(Line) -> io::Result<()>) -> io::Result<u64> {
+    pub(crate) fn read(&self, mut each: impl FnMut(OldLogLine) -> io::Result<()>) -> io::Result<u64> {
         let mut file = File::open(&self.path)?;
         let (mut unread, mut damaged) = (Vec::new(), 0);
         loop {
@@ -83,7 +83,7 @@ impl OldLog {
             let mut used = 0;
             // Where a whole line may be, unless this is the end.
             while is_end && used < unread.len() || unread.len() - used >= PREFIX_BYTES + MAX_PAYLOAD_BYTES {
-                match Line::take(&unread[used..]) {
+                match OldLogLine::take(&unread[used..]) {
                     Some((line, length)) => {
                         used += length;
                         each(line)?;
@@ -106,10 +106,10 @@ impl OldLog {
         let mut summary = Summary::default();
         summary.damaged_bytes = self.read(|line| {
             match line {
-                Line::Export(path) => summary.export = Some(path),
-                Line::Node(record) => summary.see(record.id),
-                Line::Gone(_) => {}
-                Line::Reserved(id) => summary.next = summary.next.max(id),
+                OldLogLine::Export(path) => summary.export = Some(path),
+                OldLogLine::Node(record) => summary.see(record.id),
+                OldLogLine::Gone(_) => {}
+                OldLogLine::Reserved(id) => summary.next = summary.next.max(id),
             }
             Ok(())
         })?;
@@ -148,35 +148,35 @@ impl Summary {
     }
 }
 
-impl Line {
+impl OldLogLine {
     /// Reads the line at the start of `log` and says how many bytes it takes; `None` when it is cut off or damaged.
-    fn take(log: &[u8]) -> Option<(Line, usize)> {
+    fn take(log: &[u8]) -> Option<(OldLogLine, usize)> {
         let (prefix, rest) = log.split_first_chunk::<PREFIX_BYTES>()?;
         let [a, b, c, d, e, f, g, h] = *prefix;
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
         let payload = rest.get(..length).filter(|payload| payload.len() <= MAX_PAYLOAD_BYTES)?;
         let is_whole = checksum(payload) == u32::from_le_bytes([e, f, g, h]);
-        is_whole.then(|| Some((Line::parse(payload)?, PREFIX_BYTES + length))).flatten()
+        is_whole.then(|| Some((OldLogLine::parse(payload)?, PREFIX_BYTES + length))).flatten()
     }
 
-    fn parse(payload: &[u8]) -> Option<Line> {
+    fn parse(payload: &[u8]) -> Option<OldLogLine> {
         let (&kind, mut rest) = payload.split_first()?;
         match kind {
-            0 => Some(Line::Export(rest.to_vec())),
-            1 => parse_record(rest).map(Line::Node),
-            2 => take_u64(&mut rest).map(Line::Gone),
-            3 => take_u64(&mut rest).map(Line::Reserved),
+            0 => Some(OldLogLine::Export(rest.to_vec())),
+            1 => parse_record(rest).map(OldLogLine::Node),
+            2 => take_u64(&mut rest).map(OldLogLine::Gone),
+            3 => take_u64(&mut rest).map(OldLogLine::Reserved),
             _ => None,
         }
     }
 }
 
-fn parse_record(mut rest: &[u8]) -> Option<Record> {
+fn parse_record(mut rest: &[u8]) -> Option<FileRecord> {
     let (id, parent) = (take_u64(&mut rest)?, take_u64(&mut rest)?);
     let (fileid, device) = (take_u64(&mut rest)?, take_u64(&mut rest)?);
     let evidence = take_bytes(&mut rest)?;
     let name = take_bytes(&mut rest)?;
-    Some(Record { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } })
+    Some(FileRecord { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } })
 }
 
 fn take_u64(rest: &mut &[u8]) -> Option<u64> {
@@ -198,13 +198,13 @@ pub(crate) mod tests {
     use super::*;
 
     /// The bytes of a line, as earlier servers wrote it.
-    pub(crate) fn line(line: &Line) -> Vec<u8> {
+    pub(crate) fn line(line: &OldLogLine) -> Vec<u8> {
         let payload = match line {
-            Line::Export(path) => [&[0], &path[..]].concat(),
-            Line::Gone(id) => [&[2], &id.to_le_bytes()[..]].concat(),
-            Line::Reserved(id) => [&[3], &id.to_le_bytes()[..]].concat(),
-            Line::Node(record) => {
-                let Record { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } } = record;
+            OldLogLine::Export(path) => [&[0], &path[..]].concat(),
+            OldLogLine::Gone(id) => [&[2], &id.to_le_bytes()[..]].concat(),
+            OldLogLine::Reserved(id) => [&[3], &id.to_le_bytes()[..]].concat(),
+            OldLogLine::Node(record) => {
+                let FileRecord { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } } = record;
                 let numbers = [*id, *parent, *fileid, *device].map(u64::to_le_bytes).concat();
                 let lengths = [[evidence.len() as u8], [name.len() as u8]];
                 [&[1], &numbers[..], &lengths[0], evidence, &lengths[1], name].concat()

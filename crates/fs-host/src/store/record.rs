@@ -28,10 +28,10 @@ const LONG_BYTES: usize = BODY_BYTES - 8;
 const REST_BYTES: usize = SLOT_BYTES - 16;
 
 /// The bytes of a slot.
-pub(crate) type Slot = [u8; SLOT_BYTES];
+pub(crate) type SlotBytes = [u8; SLOT_BYTES];
 
 /// The slot of a number that stands for no file.
-pub(crate) const EMPTY: Slot = [0; SLOT_BYTES];
+pub(crate) const EMPTY: SlotBytes = [0; SLOT_BYTES];
 
 /// What tells a file from every other one, and from a later one with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,7 +46,7 @@ pub(crate) struct Fingerprint {
 
 /// One file that a handle was given out for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct FileRecord {
     /// The number in its handle.
     pub(crate) id: u64,
     /// The number of the directory in which it was last seen; 0 is the exported one.
@@ -59,13 +59,13 @@ pub(crate) struct Record {
 
 /// What a slot has under a number.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Head {
+pub(crate) enum SlotContent {
     /// No file.
     Empty,
     /// Something that was not written there.
     Damaged,
     /// A whole record.
-    Whole(Record),
+    Whole(FileRecord),
     /// A record whose evidence and name go on in the slots of other numbers.
     Long(Box<Long>),
 }
@@ -73,7 +73,7 @@ pub(crate) enum Head {
 /// The start of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Long {
-    record: Record,
+    record: FileRecord,
     body: Vec<u8>,
     lengths: [u8; 2],
     /// The first number of the rest.
@@ -91,14 +91,14 @@ impl Fingerprint {
     }
 }
 
-impl Record {
+impl FileRecord {
     /// How many slots it needs behind its head.
     pub(crate) fn rest_slots(&self) -> usize {
         rest_slots(self.fingerprint.evidence.len() + self.name.len())
     }
 
     /// Its slots: the head, and those of the rest, which begin at the number `rest`.
-    pub(crate) fn slots(&self, rest: u64) -> Vec<Slot> {
+    pub(crate) fn slots(&self, rest: u64) -> Vec<SlotBytes> {
         let body = [&self.fingerprint.evidence[..], &self.name].concat();
         let is_long = body.len() > BODY_BYTES;
         let (start, left) = body.split_at(if is_long { LONG_BYTES } else { body.len() });
@@ -107,7 +107,7 @@ impl Record {
         slots
     }
 
-    fn head(&self, rest: Option<u64>, start: &[u8]) -> Slot {
+    fn head(&self, rest: Option<u64>, start: &[u8]) -> SlotBytes {
         let mut slot = EMPTY;
         slot[4..7].copy_from_slice(&[HEAD, self.fingerprint.evidence.len() as u8, self.name.len() as u8]);
         let numbers = [self.parent, self.fingerprint.fileid, self.fingerprint.device];
@@ -119,29 +119,29 @@ impl Record {
     }
 }
 
-impl Head {
+impl SlotContent {
     /// Reads the slot of a number.
-    pub(crate) fn parse(id: u64, slot: &Slot) -> Head {
+    pub(crate) fn parse(id: u64, slot: &SlotBytes) -> SlotContent {
         if *slot == EMPTY {
-            return Head::Empty;
+            return SlotContent::Empty;
         }
         let [evidence, name] = [slot[5], slot[6]];
         let length = usize::from(evidence) + usize::from(name);
         if slot[4] != HEAD || !is_sealed(slot, id) {
-            return Head::Damaged;
+            return SlotContent::Damaged;
         }
         let [parent, fileid, device] = [8, 16, 24].map(|at| u64_at(slot, at));
         let fingerprint = Fingerprint { fileid, device, evidence: Vec::new() };
-        let record = Record { id, parent, name: Vec::new(), fingerprint };
+        let record = FileRecord { id, parent, name: Vec::new(), fingerprint };
         if length <= BODY_BYTES {
-            return Head::Whole(with_body(record, &slot[BODY..BODY + length], evidence));
+            return SlotContent::Whole(with_body(record, &slot[BODY..BODY + length], evidence));
         }
         let body = slot[BODY + 8..].to_vec();
-        Head::Long(Box::new(Long { record, body, lengths: [evidence, name], rest: u64_at(slot, BODY) }))
+        SlotContent::Long(Box::new(Long { record, body, lengths: [evidence, name], rest: u64_at(slot, BODY) }))
     }
 
     /// Whether a slot is part of another number's record.
-    pub(crate) fn is_rest(number: u64, slot: &Slot) -> bool {
+    pub(crate) fn is_rest(number: u64, slot: &SlotBytes) -> bool {
         slot[4] == REST && is_sealed(slot, number)
     }
 }
@@ -153,10 +153,10 @@ impl Long {
     }
 
     /// The whole record, if these are the slots of its rest.
-    pub(crate) fn complete(self, rest: &[Slot]) -> Option<Record> {
+    pub(crate) fn complete(self, rest: &[SlotBytes]) -> Option<FileRecord> {
         let Long { record, mut body, lengths, rest: first } = self;
         for (number, slot) in (first..).zip(rest) {
-            let is_own = Head::is_rest(number, slot) && u64_at(slot, FIXED) == record.id;
+            let is_own = SlotContent::is_rest(number, slot) && u64_at(slot, FIXED) == record.id;
             is_own.then(|| body.extend_from_slice(&slot[16..]))?;
         }
         let length = lengths.map(usize::from).iter().sum();
@@ -168,14 +168,14 @@ fn rest_slots(body_bytes: usize) -> usize {
     if body_bytes <= BODY_BYTES { 0 } else { (body_bytes - LONG_BYTES).div_ceil(REST_BYTES) }
 }
 
-fn with_body(mut record: Record, body: &[u8], evidence: u8) -> Record {
+fn with_body(mut record: FileRecord, body: &[u8], evidence: u8) -> FileRecord {
     let (evidence, name) = body.split_at(evidence.into());
     record.fingerprint.evidence = evidence.to_vec();
     record.name = name.to_vec();
     record
 }
 
-fn rest_slot(id: u64, number: u64, bytes: &[u8]) -> Slot {
+fn rest_slot(id: u64, number: u64, bytes: &[u8]) -> SlotBytes {
     let mut slot = EMPTY;
     slot[4] = REST;
     slot[FIXED..16].copy_from_slice(&id.to_le_bytes());
@@ -183,17 +183,17 @@ fn rest_slot(id: u64, number: u64, bytes: &[u8]) -> Slot {
     sealed(slot, number)
 }
 
-fn sealed(mut slot: Slot, number: u64) -> Slot {
+fn sealed(mut slot: SlotBytes, number: u64) -> SlotBytes {
     let sum = checksum(&slot, number);
     slot[..4].copy_from_slice(&sum.to_le_bytes());
     slot
 }
 
-fn is_sealed(slot: &Slot, number: u64) -> bool {
+fn is_sealed(slot: &SlotBytes, number: u64) -> bool {
     slot[..4] == checksum(slot, number).to_le_bytes()
 }
 
-fn checksum(slot: &Slot, number: u64) -> u32 {
+fn checksum(slot: &SlotBytes, number: u64) -> u32 {
     let words = slot[4..].chunks_exact(4).map(|word| u32_of(word).into());
     // One step for each word: FNV's step for each byte would cost more than reading the slot.
     let sum = words.fold(fnv(&number.to_le_bytes()), |sum, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01b3));
@@ -221,16 +221,16 @@ fn fnv_on(sum: u64, bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn record(evidence: usize, name: usize) -> Record {
+    fn record(evidence: usize, name: usize) -> FileRecord {
         let fingerprint = Fingerprint { fileid: 12, device: 0, evidence: vec![7; evidence] };
-        Record { id: 3, parent: 1, name: vec![0xff; name], fingerprint }
+        FileRecord { id: 3, parent: 1, name: vec![0xff; name], fingerprint }
     }
 
-    fn read_back(slots: &[Slot]) -> Option<Record> {
-        match Head::parse(3, &slots[0]) {
-            Head::Whole(record) => Some(record),
-            Head::Long(long) => long.complete(&slots[1..]),
-            Head::Empty | Head::Damaged => None,
+    fn read_back(slots: &[SlotBytes]) -> Option<FileRecord> {
+        match SlotContent::parse(3, &slots[0]) {
+            SlotContent::Whole(record) => Some(record),
+            SlotContent::Long(long) => long.complete(&slots[1..]),
+            SlotContent::Empty | SlotContent::Damaged => None,
         }
     }
 
@@ -253,7 +253,7 @@ mod tests {
             assert_eq!(read_back(&slots), None, "slot {slot}, byte {at}");
             slots[slot][at] ^= 1;
         }
-        assert_eq!(Head::parse(4, &slots[0]), Head::Damaged);
-        assert_eq!(Head::parse(3, &EMPTY), Head::Empty);
+        assert_eq!(SlotContent::parse(4, &slots[0]), SlotContent::Damaged);
+        assert_eq!(SlotContent::parse(3, &EMPTY), SlotContent::Empty);
     }
 }

@@ -22,7 +22,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom, fallocate, flock, see
 use rustix::io::Errno;
 
 use crate::store::lately::Lately;
-use crate::store::record::{EMPTY, SLOT_BYTES, Slot, fnv};
+use crate::store::record::{EMPTY, SLOT_BYTES, SlotBytes, fnv};
 
 const MAGIC: &[u8; 16] = b"wharf-numbers-1\n";
 
@@ -53,20 +53,20 @@ pub(crate) struct Span {
 }
 
 /// The file.
-pub(crate) struct Slots {
+pub(crate) struct SlotTable {
     file: File,
-    header: Header,
+    header: SlotTableHeader,
     /// How many slots the file has: the numbers of the others were never given out.
     len: u64,
     /// Slots that are not in the file yet.
-    pending: BTreeMap<u64, Slot>,
+    pending: BTreeMap<u64, SlotBytes>,
     cleared_pages: BTreeSet<u64>,
-    lately: Lately<Slot>,
+    lately: Lately<SlotBytes>,
 }
 
 /// What the start of the file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct SlotTableHeader {
     /// Tells this table from every other one.
     pub(crate) serial: u64,
     /// The path of the export.
@@ -75,9 +75,9 @@ pub(crate) struct Header {
     pub(crate) spans: Vec<Span>,
 }
 
-impl Slots {
+impl SlotTable {
     /// Opens a table, for this process alone; `None` when there is none.
-    pub(crate) fn open(path: &Path) -> io::Result<Option<Slots>> {
+    pub(crate) fn open(path: &Path) -> io::Result<Option<SlotTable>> {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -85,29 +85,30 @@ impl Slots {
         };
         lock(&file)?;
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "both of its headers are damaged");
-        let header = [0, HEADER_BYTES].iter().find_map(|&at| Header::read(&file, at as u64)).ok_or_else(damaged)?;
+        let header =
+            [0, HEADER_BYTES].iter().find_map(|&at| SlotTableHeader::read(&file, at as u64)).ok_or_else(damaged)?;
         let len = file.metadata()?.len().saturating_sub(HEADERS_BYTES).div_ceil(SLOT_BYTES as u64);
-        Ok(Some(Slots { len, ..Slots::of(file, header) }))
+        Ok(Some(SlotTable { len, ..SlotTable::of(file, header) }))
     }
 
     /// Begins a table, for this process alone, readable for its owner alone.
-    pub(crate) fn create(path: &Path, header: Header) -> io::Result<Slots> {
+    pub(crate) fn create(path: &Path, header: SlotTableHeader) -> io::Result<SlotTable> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
         lock(&file)?;
         file.set_len(0)?;
         file.write_all_at(&header.bytes()?, 0)?;
         file.write_all_at(&header.bytes()?, HEADER_BYTES as u64)?;
-        Ok(Slots::of(file, header))
+        Ok(SlotTable::of(file, header))
     }
 
-    fn of(file: File, header: Header) -> Slots {
+    fn of(file: File, header: SlotTableHeader) -> SlotTable {
         let (pending, cleared_pages) = (BTreeMap::new(), BTreeSet::new());
-        Slots { file, header, len: 0, pending, cleared_pages, lately: Lately::new(LATELY) }
+        SlotTable { file, header, len: 0, pending, cleared_pages, lately: Lately::new(LATELY) }
     }
 
     /// What the start of the file says.
-    pub(crate) fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &SlotTableHeader {
         &self.header
     }
 
@@ -133,7 +134,7 @@ impl Slots {
     }
 
     /// The slot of a number, if the table has a place for it.
-    pub(crate) fn read_one(&mut self, number: u64) -> io::Result<Option<Slot>> {
+    pub(crate) fn read_one(&mut self, number: u64) -> io::Result<Option<SlotBytes>> {
         let Some(at) = self.header.slot_of(number) else { return Ok(None) };
         let mut slot = self.lately.get(at).or_else(|| self.pending.get(&at)).copied();
         if slot.is_none() {
@@ -145,7 +146,7 @@ impl Slots {
     }
 
     /// The slots from a number on; those that there is no place for are empty.
-    pub(crate) fn read(&self, number: u64, count: usize) -> io::Result<Vec<Slot>> {
+    pub(crate) fn read(&self, number: u64, count: usize) -> io::Result<Vec<SlotBytes>> {
         let mut slots = vec![EMPTY; count];
         let Some(first) = self.header.slot_of(number) else { return Ok(slots) };
         read_at(&self.file, slots.as_flattened_mut(), place(first))?;
@@ -155,8 +156,8 @@ impl Slots {
         Ok(slots)
     }
 
-    /// Puts slots from a number on; they are in memory until the next [`Slots::flush`].
-    pub(crate) fn write(&mut self, number: u64, slots: &[Slot]) {
+    /// Puts slots from a number on; they are in memory until the next [`SlotTable::flush`].
+    pub(crate) fn write(&mut self, number: u64, slots: &[SlotBytes]) {
         if let Some(first) = self.header.slot_of(number) {
             for (at, slot) in (first..).zip(slots) {
                 self.lately.put(at, *slot);
@@ -204,7 +205,11 @@ impl Slots {
     }
 
     /// Gives every slot with its number to `each`, from the number `from` on, and leaves out what was never written.
-    pub(crate) fn scan(&self, from: u64, mut each: impl FnMut(&Slots, u64, &Slot) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn scan(
+        &self,
+        from: u64,
+        mut each: impl FnMut(&SlotTable, u64, &SlotBytes) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut slot = self.header.slot_of(from).ok_or(io::ErrorKind::NotFound)?;
         let mut batch = vec![EMPTY; BATCH_SLOTS as usize];
         while let Some(start) = self.data_from(slot)? {
@@ -286,7 +291,7 @@ impl Slots {
     }
 }
 
-impl Header {
+impl SlotTableHeader {
     /// The slot of a number, if the table has a place for it.
     fn slot_of(&self, number: u64) -> Option<u64> {
         let at = self.spans.partition_point(|span| span.first_number <= number).checked_sub(1)?;
@@ -301,7 +306,7 @@ impl Header {
         self.spans.get(at).map_or(0, |span| span.first_number + (slot - span.first_slot))
     }
 
-    fn read(file: &File, offset: u64) -> Option<Header> {
+    fn read(file: &File, offset: u64) -> Option<SlotTableHeader> {
         let mut bytes = [0; HEADER_BYTES];
         read_at(file, &mut bytes, offset).ok()?;
         let (sum, rest) = bytes.split_first_chunk()?;
@@ -312,7 +317,7 @@ impl Header {
         let count = take_u32(&mut rest)?;
         let span = |_| Some(Span { first_number: take_u64(&mut rest)?, first_slot: take_u64(&mut rest)? });
         let spans = (0..count).map(span).collect::<Option<_>>()?;
-        Some(Header { serial, export, spans })
+        Some(SlotTableHeader { serial, export, spans })
     }
 
     fn bytes(&self) -> io::Result<[u8; HEADER_BYTES]> {

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::old_log::Line;
+use super::old_log::OldLogLine;
 use super::old_log::tests::line;
 use super::*;
 
@@ -13,12 +13,12 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 const EXPORT: &[u8] = b"/srv";
 
-struct Folder(PathBuf);
+struct TestFolder(PathBuf);
 
-impl Folder {
-    fn new() -> Folder {
+impl TestFolder {
+    fn new() -> TestFolder {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = Folder(std::env::temp_dir().join(format!("wharf-store-{}-{number}", std::process::id())));
+        let folder = TestFolder(std::env::temp_dir().join(format!("wharf-store-{}-{number}", std::process::id())));
         std::fs::create_dir_all(&folder.0).unwrap();
         folder
     }
@@ -32,8 +32,8 @@ impl Folder {
     }
 
     /// The files as a kill of the server would leave them.
-    fn after_kill(&self) -> Folder {
-        let copy = Folder::new();
+    fn after_kill(&self) -> TestFolder {
+        let copy = TestFolder::new();
         for extension in ["numbers", "index"] {
             std::fs::copy(self.file(extension), copy.file(extension)).unwrap();
         }
@@ -41,27 +41,27 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-fn file(fileid: u64) -> Record {
+fn file(fileid: u64) -> FileRecord {
     let fingerprint = Fingerprint { fileid, device: 0, evidence: fileid.to_le_bytes().to_vec() };
     let length = if fileid.is_multiple_of(50) { 255 } else { 20 };
-    Record { id: 0, parent: 1, name: format!("{fileid:0>length$}").into_bytes(), fingerprint }
+    FileRecord { id: 0, parent: 1, name: format!("{fileid:0>length$}").into_bytes(), fingerprint }
 }
 
 fn is_known(store: &Store, fileid: u64, id: u64) -> bool {
     let seen = file(fileid);
     let known = store.record(id).unwrap();
-    store.known(&seen.fingerprint).unwrap() == known && known == Some(Record { id, ..seen })
+    store.known(&seen.fingerprint).unwrap() == known && known == Some(FileRecord { id, ..seen })
 }
 
 #[test]
 fn store_agrees_with_a_model_through_growth_removal_and_restarts() {
-    let (folder, mut model, mut random) = (Folder::new(), HashMap::new(), 7_u64);
+    let (folder, mut model, mut random) = (TestFolder::new(), HashMap::new(), 7_u64);
     let mut highest = 0;
     for _ in 0..4 {
         let store = folder.open();
@@ -86,7 +86,7 @@ fn store_agrees_with_a_model_through_growth_removal_and_restarts() {
 
 #[test]
 fn what_was_flushed_survives_a_kill_and_its_numbers_are_not_given_again() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let store = folder.open();
     let ids: Vec<_> = (0..8_000).map(|fileid| store.id(&file(fileid), true).unwrap()).collect();
     store.flush().unwrap();
@@ -99,10 +99,10 @@ fn what_was_flushed_survives_a_kill_and_its_numbers_are_not_given_again() {
 
 #[test]
 fn file_that_is_recognised_otherwise_from_now_on_is_found_after_a_kill() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let store = folder.open();
     let ids: Vec<_> = (0..4_000).map(|fileid| store.id(&file(fileid), true).unwrap()).collect();
-    store.put(Record { id: ids[3], ..file(90_000) }).unwrap();
+    store.put(FileRecord { id: ids[3], ..file(90_000) }).unwrap();
     store.flush().unwrap();
     let store = folder.after_kill();
     let store = store.open();
@@ -112,7 +112,7 @@ fn file_that_is_recognised_otherwise_from_now_on_is_found_after_a_kill() {
 
 #[test]
 fn crash_of_the_machine_that_lost_the_index_costs_no_number() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let store = folder.open();
     let ids: Vec<_> = (0..8_000).map(|fileid| store.id(&file(fileid), true).unwrap()).collect();
     store.flush().unwrap();
@@ -127,7 +127,7 @@ fn crash_of_the_machine_that_lost_the_index_costs_no_number() {
 
 #[test]
 fn space_of_files_that_are_gone_comes_back() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let store = folder.open();
     let used = || std::fs::metadata(folder.file("numbers")).unwrap().blocks() * 512;
     for fileid in 0..20_000 {
@@ -148,16 +148,16 @@ fn space_of_files_that_are_gone_comes_back() {
 
 #[test]
 fn log_of_an_earlier_version_is_taken_over_but_for_what_is_damaged() {
-    let folder = Folder::new();
-    let record = |id| Record { id, ..file(id) };
-    let mut log = line(&Line::Export(EXPORT.to_vec()));
-    log.extend((1..=1000).flat_map(|id| line(&Line::Node(record(id)))));
+    let folder = TestFolder::new();
+    let record = |id| FileRecord { id, ..file(id) };
+    let mut log = line(&OldLogLine::Export(EXPORT.to_vec()));
+    log.extend((1..=1000).flat_map(|id| line(&OldLogLine::Node(record(id)))));
     let damaged_at = log.len() - 30;
     // What servers did after damage: they went on far ahead.
     let far = 1 << 40;
-    log.extend((far..far + 100).flat_map(|id| line(&Line::Node(record(id)))));
-    log.extend(line(&Line::Gone(5)));
-    log.extend(line(&Line::Node(Record { parent: 9, ..record(6) })));
+    log.extend((far..far + 100).flat_map(|id| line(&OldLogLine::Node(record(id)))));
+    log.extend(line(&OldLogLine::Gone(5)));
+    log.extend(line(&OldLogLine::Node(FileRecord { parent: 9, ..record(6) })));
     log[damaged_at] ^= 1;
     std::fs::write(folder.file("handles"), log).unwrap();
     for _ in 0..2 {
@@ -188,7 +188,7 @@ fn ten_million_files_are_known_in_little_memory_and_opened_at_once() {
         println!("{what}: {took:.2?}, {:.2} us each, {} MiB", took.as_secs_f64() * 1e6 / count as f64, memory());
         took
     };
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let mut store = Some(folder.open());
     timed("numbering", FILES, &mut || {
         for fileid in 0..FILES {
