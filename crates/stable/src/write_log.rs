@@ -81,12 +81,12 @@ enum Fallback {
 /// Wakes the trimming thread.
 #[derive(Default)]
 struct Trimmer {
-    wanted: Mutex<Wanted>,
+    wanted: Mutex<TrimRequest>,
     changed: Condvar,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum TrimRequest {
     #[default]
     Nothing,
     Trim,
@@ -297,7 +297,7 @@ impl WriteLog {
 
     /// Detaches the exports and ends the trimming thread. No change may follow.
     pub fn close(&self) {
-        self.trimmer.want(Wanted::End);
+        self.trimmer.want(TrimRequest::End);
         hold(&self.exports).clear();
     }
 
@@ -353,7 +353,7 @@ impl WriteLog {
             return false;
         }
         if self.is_above(self.options.high_water) {
-            self.trimmer.want(Wanted::Trim);
+            self.trimmer.want(TrimRequest::Trim);
         }
         true
     }
@@ -438,11 +438,11 @@ impl WriteLog {
     /// Waits for work and trims. `false` when the thread must end.
     fn trim_when_wanted(&self) -> bool {
         let wanted = self.trimmer.wait();
-        if wanted == Wanted::End || self.has_failed() {
+        if wanted == TrimRequest::End || self.has_failed() {
             return false;
         }
         let has_lost = hold(&self.exports).iter().any(|export| export.has_lost());
-        let is_due = !has_lost && (wanted == Wanted::Trim || self.is_old() || self.knows_many_files());
+        let is_due = !has_lost && (wanted == TrimRequest::Trim || self.is_old() || self.knows_many_files());
         if is_due && let Err(error) = self.trim_to_low_water() {
             tracing::error!(%error, "the write log cannot be trimmed: when it is full, changes wait");
             std::thread::sleep(BETWEEN_LOOKS);
@@ -498,21 +498,21 @@ impl Export {
 }
 
 impl Trimmer {
-    fn want(&self, wanted: Wanted) {
+    fn want(&self, wanted: TrimRequest) {
         let mut now = hold(&self.wanted);
-        if *now == Wanted::Nothing || wanted == Wanted::End {
+        if *now == TrimRequest::Nothing || wanted == TrimRequest::End {
             *now = wanted;
             self.changed.notify_one();
         }
     }
 
-    fn wait(&self) -> Wanted {
+    fn wait(&self) -> TrimRequest {
         let wanted = hold(&self.wanted);
-        let woken = self.changed.wait_timeout_while(wanted, BETWEEN_LOOKS, |wanted| *wanted == Wanted::Nothing);
+        let woken = self.changed.wait_timeout_while(wanted, BETWEEN_LOOKS, |wanted| *wanted == TrimRequest::Nothing);
         let (mut wanted, _) = woken.unwrap_or_else(PoisonError::into_inner);
         let now = *wanted;
-        if now == Wanted::Trim {
-            *wanted = Wanted::Nothing;
+        if now == TrimRequest::Trim {
+            *wanted = TrimRequest::Nothing;
         }
         now
     }

@@ -1,6 +1,6 @@
 use std::sync::{MutexGuard, PoisonError};
 
-use super::state::{Room, State};
+use super::state::{LogState, Room};
 use super::{Log, LogError, Position};
 
 /// A record whose change is in progress. Drop it when the change is made, or has failed.
@@ -64,7 +64,7 @@ impl Log {
     }
 
     /// Waits for room, and returns the locked state.
-    fn make_room(&self, bytes: usize) -> Result<MutexGuard<'_, State>, LogError> {
+    fn make_room(&self, bytes: usize) -> Result<MutexGuard<'_, LogState>, LogError> {
         let mut state = self.state();
         let mut number = None;
         let mut is_counted = false;

@@ -29,7 +29,7 @@ const CHECKSUM_AT: usize = 48;
 
 /// The head of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct BatchHead {
     /// The number of earlier batches.
     pub(crate) number: u64,
     /// Where the batch begins.
@@ -41,13 +41,13 @@ pub(crate) struct Head {
     checksum: u64,
 }
 
-impl Head {
+impl BatchHead {
     /// Reads the head at the start of `block`, if it belongs to this log.
-    pub(crate) fn parse(block: &[u8], id: &LogId) -> Option<Head> {
+    pub(crate) fn parse(block: &[u8], id: &LogId) -> Option<BatchHead> {
         if !block.starts_with(MAGIC) || block[8..24] != id.0 {
             return None;
         }
-        let head = Head {
+        let head = BatchHead {
             number: u64_at(block, 24),
             position: u64_at(block, 32),
             length: u32_at(block, 40) as usize,
@@ -65,7 +65,7 @@ impl Head {
     /// Whether `batch` is complete under this head; zeroes the place of the checksum.
     pub(crate) fn is_whole(&self, batch: &mut [u8], id: &LogId) -> bool {
         batch[CHECKSUM_AT..HEAD_BYTES].fill(0);
-        checksum(batch, id) == self.checksum && Records::new(batch).count() == self.records as usize
+        checksum(batch, id) == self.checksum && BatchRecords::new(batch).count() == self.records as usize
     }
 }
 
@@ -86,18 +86,18 @@ pub(crate) struct Stored<'b> {
 }
 
 /// The valid records of a batch, each with its end in the batch.
-pub(crate) struct Records<'b> {
+pub(crate) struct BatchRecords<'b> {
     batch: &'b [u8],
     at: usize,
 }
 
-impl<'b> Records<'b> {
-    pub(crate) fn new(batch: &'b [u8]) -> Records<'b> {
-        Records { batch, at: HEAD_BYTES }
+impl<'b> BatchRecords<'b> {
+    pub(crate) fn new(batch: &'b [u8]) -> BatchRecords<'b> {
+        BatchRecords { batch, at: HEAD_BYTES }
     }
 }
 
-impl<'b> Iterator for Records<'b> {
+impl<'b> Iterator for BatchRecords<'b> {
     type Item = (Stored<'b>, usize);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn is_whole(bytes: &[u8]) -> bool {
-        Head::parse(bytes, &ID).is_some_and(|head| {
+        BatchHead::parse(bytes, &ID).is_some_and(|head| {
             let length = head.length.clamp(HEAD_BYTES, bytes.len());
             head.is_whole(&mut bytes[..length].to_vec(), &ID)
         })
@@ -219,20 +219,20 @@ mod tests {
     #[test]
     fn batch_comes_back_as_it_was_written() {
         let bytes = sealed();
-        let head = Head::parse(&bytes, &ID).unwrap();
+        let head = BatchHead::parse(&bytes, &ID).unwrap();
         assert_eq!((head.number, head.position, head.records), (12, 8192, 2));
         assert_eq!(head.stored_bytes(), bytes.len());
         assert!(is_whole(&bytes));
         let records: Vec<Vec<u8>> =
-            Records::new(&bytes[..head.length]).map(|(record, _)| record.bytes.to_vec()).collect();
+            BatchRecords::new(&bytes[..head.length]).map(|(record, _)| record.bytes.to_vec()).collect();
         assert_eq!(records, [b"first part".to_vec(), vec![3; 5000]]);
-        assert_eq!(Records::new(&bytes).next().unwrap().0.time_ms, 5);
+        assert_eq!(BatchRecords::new(&bytes).next().unwrap().0.time_ms, 5);
     }
 
     #[test]
     fn batch_with_any_byte_altered_is_not_whole() {
         let mut bytes = sealed();
-        let length = Head::parse(&bytes, &ID).unwrap().length;
+        let length = BatchHead::parse(&bytes, &ID).unwrap().length;
         for at in 0..length {
             bytes[at] ^= 0x40;
             assert!(!is_whole(&bytes), "byte {at}");
@@ -244,12 +244,12 @@ mod tests {
     #[test]
     fn batch_at_an_impossible_position_is_none() {
         let mut batch = Gathering::new(BLOCK_BYTES);
-        assert_eq!(Head::parse(batch.seal(&ID, 1, u64::MAX - 4095), &ID), None);
-        assert_eq!(Head::parse(batch.seal(&ID, u64::MAX, 4096), &ID), None);
+        assert_eq!(BatchHead::parse(batch.seal(&ID, 1, u64::MAX - 4095), &ID), None);
+        assert_eq!(BatchHead::parse(batch.seal(&ID, u64::MAX, 4096), &ID), None);
     }
 
     #[test]
     fn batch_of_another_log_is_none() {
-        assert_eq!(Head::parse(&sealed(), &LogId([8; 16])), None);
+        assert_eq!(BatchHead::parse(&sealed(), &LogId([8; 16])), None);
     }
 }

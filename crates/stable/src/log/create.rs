@@ -2,7 +2,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::header::Header;
-use super::kept::Kept;
+use super::kept::KeptBatches;
 use super::ring::{BLOCK_BYTES, Ring};
 use super::{Log, LogError, LogId, MAX_OWNER_BYTES};
 use crate::device::{AlignedBuffer, Device};
@@ -27,7 +27,7 @@ impl Log {
         ring.write_header(header.offset_bytes(), &header.block())?;
         header.generation = 1;
         ring.write_header(header.offset_bytes(), &header.block())?;
-        Ok(Log::new(ring, header, Kept::new(0, 0, 0)))
+        Ok(Log::new(ring, header, KeptBatches::new(0, 0, 0)))
     }
 }
 

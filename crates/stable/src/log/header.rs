@@ -47,7 +47,7 @@ pub(crate) struct Header {
 
 /// The contents of a header block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum HeaderBlock {
     /// Zeros: no header was written yet.
     Blank,
     /// An incomplete header: a write was interrupted, or the block was damaged later.
@@ -82,22 +82,22 @@ impl Header {
     }
 }
 
-impl Slot {
+impl HeaderBlock {
     /// Reads header block 0 or 1.
-    pub(crate) fn parse(number: u64, block: &[u8]) -> Slot {
+    pub(crate) fn parse(number: u64, block: &[u8]) -> HeaderBlock {
         if block.iter().all(|&byte| byte == 0) {
-            return Slot::Blank;
+            return HeaderBlock::Blank;
         }
         if !block.starts_with(MAGIC) {
-            return Slot::Foreign;
+            return HeaderBlock::Foreign;
         }
         if XxHash3_64::oneshot(&block[..CHECKSUM_AT]) != u64_at(block, CHECKSUM_AT) {
-            return Slot::Damaged;
+            return HeaderBlock::Damaged;
         }
         match (u32_at(block, 8), header(block)) {
-            (VERSION, Some(header)) if header.generation % 2 == number => Slot::Whole(header),
-            (VERSION, _) => Slot::Damaged,
-            (version, _) => Slot::Version(version),
+            (VERSION, Some(header)) if header.generation % 2 == number => HeaderBlock::Whole(header),
+            (VERSION, _) => HeaderBlock::Damaged,
+            (version, _) => HeaderBlock::Version(version),
         }
     }
 }
@@ -127,8 +127,8 @@ mod tests {
         for generation in [0, 7] {
             let header = some(generation);
             let number = generation % 2;
-            assert_eq!(Slot::parse(number, &header.block()), Slot::Whole(header.clone()));
-            assert_eq!(Slot::parse(1 - number, &header.block()), Slot::Damaged);
+            assert_eq!(HeaderBlock::parse(number, &header.block()), HeaderBlock::Whole(header.clone()));
+            assert_eq!(HeaderBlock::parse(1 - number, &header.block()), HeaderBlock::Damaged);
         }
     }
 
@@ -137,7 +137,7 @@ mod tests {
         let mut block = some(2).block();
         for at in 0..BLOCK_BYTES {
             block[at] ^= 1;
-            assert!(matches!(Slot::parse(0, &block), Slot::Damaged | Slot::Foreign), "byte {at}");
+            assert!(matches!(HeaderBlock::parse(0, &block), HeaderBlock::Damaged | HeaderBlock::Foreign), "byte {at}");
             block[at] ^= 1;
         }
     }
@@ -147,17 +147,17 @@ mod tests {
         let (place, far) = (Header { first_position: 4095, ..some(2) }, Header { tail: u64::MAX, ..some(2) });
         let number = Header { first_number: u64::MAX, ..some(2) };
         for header in [place, far, number] {
-            assert_eq!(Slot::parse(0, &header.block()), Slot::Damaged);
+            assert_eq!(HeaderBlock::parse(0, &header.block()), HeaderBlock::Damaged);
         }
     }
 
     #[test]
     fn zeros_are_no_header_yet_and_another_format_is_named() {
-        assert_eq!(Slot::parse(0, &[0; BLOCK_BYTES]), Slot::Blank);
+        assert_eq!(HeaderBlock::parse(0, &[0; BLOCK_BYTES]), HeaderBlock::Blank);
         let mut block = some(2).block();
         block[8] = 9;
         let sum = XxHash3_64::oneshot(&block[..CHECKSUM_AT]);
         block[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(Slot::parse(0, &block), Slot::Version(9));
+        assert_eq!(HeaderBlock::parse(0, &block), HeaderBlock::Version(9));
     }
 }

@@ -24,7 +24,7 @@ impl KeptBatch {
 
 /// The durable batches from the oldest needed one on, without gaps.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptBatches {
     batches: VecDeque<KeptBatch>,
     /// The position of the first batch, or of the next one if there is none.
     first_position: u64,
@@ -33,10 +33,10 @@ pub(crate) struct Kept {
     tail: u64,
 }
 
-impl Kept {
+impl KeptBatches {
     /// No batches yet; the first will have this position and number.
-    pub(crate) fn new(tail: u64, first_position: u64, first_number: u64) -> Kept {
-        Kept { batches: VecDeque::new(), first_position, first_number, tail }
+    pub(crate) fn new(tail: u64, first_position: u64, first_number: u64) -> KeptBatches {
+        KeptBatches { batches: VecDeque::new(), first_position, first_number, tail }
     }
 
     /// Where the first batch begins.
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn batch_stays_until_its_last_record_is_not_needed() {
-        let mut kept = Kept::new(0, 0, 0);
+        let mut kept = KeptBatches::new(0, 0, 0);
         kept.push(KeptBatch { position: 0, length: 300, oldest_ms: 1 });
         kept.push(KeptBatch { position: 4096, length: 5000, oldest_ms: 2 });
         assert_eq!((kept.end(), kept.next_position(), kept.next_number()), (9096, 12288, 2));

@@ -47,10 +47,10 @@ pub use survey::Damage;
 
 use batch::{HEAD_BYTES, RECORD_HEAD_BYTES};
 use header::Header;
-use kept::Kept;
+use kept::KeptBatches;
 use pace::Pace;
 use ring::Ring;
-use state::State;
+use state::LogState;
 
 /// The largest record, in bytes; a small log has a lower limit.
 pub const MAX_RECORD_BYTES: usize = (1 << 20) + 4096;
@@ -75,7 +75,7 @@ pub struct Log {
     id: LogId,
     /// The newest header; locked while a header is written.
     header: Mutex<Header>,
-    state: Mutex<State>,
+    state: Mutex<LogState>,
     /// Wake threads that wait for batches with even and odd numbers.
     written: [Condvar; 2],
     /// Wakes appends that wait for room.
@@ -84,13 +84,13 @@ pub struct Log {
 }
 
 impl Log {
-    fn new(ring: Ring, header: Header, kept: Kept) -> Log {
+    fn new(ring: Ring, header: Header, kept: KeptBatches) -> Log {
         let batch_bytes = batch_bytes(&ring);
         Log {
             ring,
             id: header.id,
             header: Mutex::new(header),
-            state: Mutex::new(State::new(kept, batch_bytes)),
+            state: Mutex::new(LogState::new(kept, batch_bytes)),
             written: [Condvar::new(), Condvar::new()],
             room: Condvar::new(),
             pace: Pace::new(),
@@ -142,7 +142,7 @@ impl Log {
         self.ring.bytes()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-use super::batch::{self, HEAD_BYTES, Head};
+use super::batch::{self, BatchHead, HEAD_BYTES};
 use super::ring::{BLOCK_BYTES, blocks};
 use super::{Log, LogError, Position, batch_bytes};
 use crate::device::AlignedBuffer;
@@ -13,12 +13,12 @@ pub struct Records<'l> {
     /// Batches from here on are newer than this iterator.
     until: u64,
     buffer: AlignedBuffer,
-    current: Option<Current>,
+    current: Option<CurrentBatch>,
 }
 
 /// The batch whose records come next.
 #[derive(Debug)]
-struct Current {
+struct CurrentBatch {
     position: u64,
     length: usize,
     at: usize,
@@ -58,7 +58,7 @@ impl Records<'_> {
             self.log.ring.read(kept.position, &mut self.buffer[..blocks(length)])?;
             self.next = kept.position + 1;
             if self.is_batch(number, kept.position, length) {
-                self.current = Some(Current { position: kept.position, length, at: HEAD_BYTES });
+                self.current = Some(CurrentBatch { position: kept.position, length, at: HEAD_BYTES });
                 return Ok(true);
             }
             // The batch may have been trimmed and overwritten while it was read.
@@ -70,7 +70,7 @@ impl Records<'_> {
 
     fn is_batch(&mut self, number: u64, position: u64, length: usize) -> bool {
         let id = &self.log.id;
-        let head = Head::parse(&self.buffer[..BLOCK_BYTES], id);
+        let head = BatchHead::parse(&self.buffer[..BLOCK_BYTES], id);
         head.is_some_and(|head| {
             let is_expected = (head.number, head.position, head.length) == (number, position, length);
             is_expected && head.is_whole(&mut self.buffer[..length], id)

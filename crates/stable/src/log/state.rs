@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::LogError;
 use super::batch::{Gathering, RECORD_HEAD_BYTES};
-use super::kept::{Kept, KeptBatch};
+use super::kept::{KeptBatch, KeptBatches};
 use super::ring::{blocks, next_block};
 
 /// The maximum number of appends that overtake a waiting one.
@@ -13,7 +13,7 @@ const MAX_OVERTAKEN: u32 = 256;
 
 /// What a log counts since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
+pub(crate) struct LogCounts {
     /// Batches that were written.
     pub(crate) batches: u64,
     /// Records in them.
@@ -25,7 +25,7 @@ pub(crate) struct Counts {
 }
 
 /// A batch that is being written.
-pub(crate) struct Outgoing {
+pub(crate) struct BatchInFlight {
     pub(crate) gathering: Gathering,
     pub(crate) number: u64,
     pub(crate) position: u64,
@@ -42,11 +42,11 @@ pub(crate) enum Room {
     LogFull,
 }
 
-pub(crate) struct State {
+pub(crate) struct LogState {
     gathering: Gathering,
     /// The memory for the next batch; `None` while it is written.
     spare: Option<Gathering>,
-    kept: Kept,
+    kept: KeptBatches,
     /// The position and number of the current batch.
     position: u64,
     number: u64,
@@ -58,12 +58,12 @@ pub(crate) struct State {
     /// Whether trims have ended, so that nobody may wait for one.
     is_never_trimmed: bool,
     queue: Queue,
-    counts: Counts,
+    counts: LogCounts,
 }
 
-impl State {
-    pub(crate) fn new(kept: Kept, batch_bytes: usize) -> State {
-        State {
+impl LogState {
+    pub(crate) fn new(kept: KeptBatches, batch_bytes: usize) -> LogState {
+        LogState {
             gathering: Gathering::new(batch_bytes),
             spare: Some(Gathering::new(batch_bytes)),
             position: kept.next_position(),
@@ -74,11 +74,11 @@ impl State {
             failure: None,
             is_never_trimmed: false,
             queue: Queue::default(),
-            counts: Counts::default(),
+            counts: LogCounts::default(),
         }
     }
 
-    pub(crate) fn kept(&self) -> &Kept {
+    pub(crate) fn kept(&self) -> &KeptBatches {
         &self.kept
     }
 
@@ -86,7 +86,7 @@ impl State {
         self.end
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> LogCounts {
         self.counts
     }
 
@@ -161,7 +161,7 @@ impl State {
         self.ahead.insert(position);
     }
 
-    /// Takes a [`State::pin`] back.
+    /// Takes a [`LogState::pin`] back.
     pub(crate) fn unpin(&mut self, position: u64) {
         self.ahead.remove(&position);
     }
@@ -172,16 +172,16 @@ impl State {
     }
 
     /// Takes the current batch to write it, and starts the next one. `None` while another one is written.
-    pub(crate) fn take(&mut self) -> Option<Outgoing> {
+    pub(crate) fn take(&mut self) -> Option<BatchInFlight> {
         let gathering = std::mem::replace(&mut self.gathering, self.spare.take()?);
-        let outgoing = Outgoing { number: self.number, position: self.position, gathering };
+        let outgoing = BatchInFlight { number: self.number, position: self.position, gathering };
         self.number += 1;
         self.position = next_block(outgoing.end());
         Some(outgoing)
     }
 
     /// Records that a batch is durable, or that its write failed.
-    pub(crate) fn finish(&mut self, mut outgoing: Outgoing, outcome: Result<(), LogError>) {
+    pub(crate) fn finish(&mut self, mut outgoing: BatchInFlight, outcome: Result<(), LogError>) {
         match outcome {
             Ok(()) => self.keep(&outgoing),
             Err(failure) => self.fail(failure),
@@ -190,7 +190,7 @@ impl State {
         self.spare = Some(outgoing.gathering);
     }
 
-    fn keep(&mut self, outgoing: &Outgoing) {
+    fn keep(&mut self, outgoing: &BatchInFlight) {
         let gathering = &outgoing.gathering;
         self.counts.batches += 1;
         self.counts.records += u64::from(gathering.records());
@@ -258,7 +258,7 @@ impl Queue {
     }
 }
 
-impl Outgoing {
+impl BatchInFlight {
     fn end(&self) -> u64 {
         self.position + self.gathering.length() as u64
     }

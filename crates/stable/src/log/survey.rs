@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::batch::{HEAD_BYTES, Head, Records};
-use super::header::{Header, Slot, VERSION};
-use super::kept::{Kept, KeptBatch};
+use super::batch::{BatchHead, BatchRecords, HEAD_BYTES};
+use super::header::{Header, HeaderBlock, VERSION};
+use super::kept::{KeptBatch, KeptBatches};
 use super::ring::{BLOCK_BYTES, RING_START, Ring};
 use super::{LogError, LogId, batch, batch_bytes};
 use crate::device::{AlignedBuffer, Device};
@@ -28,7 +28,7 @@ pub(crate) struct Totals {
     pub(crate) batches: u64,
     /// The bytes that they take in the device.
     pub(crate) stored_bytes: u64,
-    /// Records that are needed.
+    /// BatchRecords that are needed.
     pub(crate) records: u64,
     /// The bytes of these records.
     pub(crate) record_bytes: u64,
@@ -37,10 +37,10 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, head: &Head, batch: &[u8], tail: u64) {
+    fn add(&mut self, head: &BatchHead, batch: &[u8], tail: u64) {
         self.batches += 1;
         self.stored_bytes += head.stored_bytes() as u64;
-        for (record, _) in Records::new(batch).filter(|(_, at)| head.position + *at as u64 > tail) {
+        for (record, _) in BatchRecords::new(batch).filter(|(_, at)| head.position + *at as u64 > tail) {
             self.records += 1;
             self.record_bytes += record.bytes.len() as u64;
             self.oldest_ms.get_or_insert(record.time_ms);
@@ -55,7 +55,7 @@ pub(crate) struct Survey {
     /// Whether the other header is incomplete.
     pub(crate) has_damaged_header: bool,
     /// The batches before the first damage.
-    pub(crate) kept: Kept,
+    pub(crate) kept: KeptBatches,
     pub(crate) totals: Totals,
     /// Damaged parts, followed by complete batches.
     pub(crate) damages: Vec<Damage>,
@@ -68,9 +68,9 @@ impl Survey {
     pub(crate) fn make(device: Arc<dyn Device>) -> Result<Survey, LogError> {
         let (header, has_damaged_header) = newest_header(&*device)?;
         let ring = Ring::new(device, header.size_bytes)?;
-        let mut walk = Walk::new(&ring, &header);
+        let mut walk = RingWalk::new(&ring, &header);
         walk.run()?;
-        let Walk { kept, totals, damages, has_torn_end, .. } = walk;
+        let RingWalk { kept, totals, damages, has_torn_end, .. } = walk;
         Ok(Survey { ring, header, has_damaged_header, kept, totals, damages, has_torn_end })
     }
 }
@@ -83,14 +83,16 @@ fn newest_header(device: &dyn Device) -> Result<(Header, bool), LogError> {
     }
     let read = device.read_at(0, &mut blocks);
     read.map_err(|source| LogError::Device { path: path(), action: "read the headers", source: Arc::new(source) })?;
-    let slots = [0, 1].map(|number| Slot::parse(number as u64, &blocks[number * BLOCK_BYTES..][..BLOCK_BYTES]));
+    let slots = [0, 1].map(|number| HeaderBlock::parse(number as u64, &blocks[number * BLOCK_BYTES..][..BLOCK_BYTES]));
     match slots {
-        [Slot::Whole(even), Slot::Whole(odd)] => Ok((if even.generation > odd.generation { even } else { odd }, false)),
-        [Slot::Whole(header), _] | [_, Slot::Whole(header)] => Ok((header, true)),
-        [Slot::Version(version), _] | [_, Slot::Version(version)] => {
+        [HeaderBlock::Whole(even), HeaderBlock::Whole(odd)] => {
+            Ok((if even.generation > odd.generation { even } else { odd }, false))
+        }
+        [HeaderBlock::Whole(header), _] | [_, HeaderBlock::Whole(header)] => Ok((header, true)),
+        [HeaderBlock::Version(version), _] | [_, HeaderBlock::Version(version)] => {
             Err(LogError::Version { path: path(), version, known: VERSION })
         }
-        [Slot::Blank, Slot::Blank] => Err(LogError::Blank { path: path() }),
+        [HeaderBlock::Blank, HeaderBlock::Blank] => Err(LogError::Blank { path: path() }),
         _ => Err(LogError::NotALog { path: path() }),
     }
 }
@@ -99,7 +101,7 @@ fn newest_header(device: &dyn Device) -> Result<(Header, bool), LogError> {
 ///
 /// A place counts ring bytes from the first kept batch on. It equals the position of the data there, unless a later
 /// round overwrote them.
-struct Walk<'w> {
+struct RingWalk<'w> {
     ring: &'w Ring,
     header: &'w Header,
     totals: Totals,
@@ -108,14 +110,14 @@ struct Walk<'w> {
     /// The position and number of the batch that should come next.
     position: u64,
     number: u64,
-    kept: Kept,
+    kept: KeptBatches,
     damages: Vec<Damage>,
     has_torn_end: bool,
 }
 
-impl<'w> Walk<'w> {
-    fn new(ring: &'w Ring, header: &'w Header) -> Walk<'w> {
-        Walk {
+impl<'w> RingWalk<'w> {
+    fn new(ring: &'w Ring, header: &'w Header) -> RingWalk<'w> {
+        RingWalk {
             ring,
             header,
             totals: Totals::default(),
@@ -123,7 +125,7 @@ impl<'w> Walk<'w> {
             place: header.first_position,
             position: header.first_position,
             number: header.first_number,
-            kept: Kept::new(header.tail, header.first_position, header.first_number),
+            kept: KeptBatches::new(header.tail, header.first_position, header.first_number),
             damages: Vec::new(),
             has_torn_end: false,
         }
@@ -162,11 +164,11 @@ impl<'w> Walk<'w> {
     fn follow(&mut self) -> Result<(), LogError> {
         while self.place < self.limit() {
             self.ring.read(self.place, &mut self.buffer[..BLOCK_BYTES])?;
-            let head = Head::parse(&self.buffer[..BLOCK_BYTES], &self.header.id);
+            let head = BatchHead::parse(&self.buffer[..BLOCK_BYTES], &self.header.id);
             let next = head.filter(|head| (head.position, head.number) == (self.position, self.number));
             self.has_torn_end = next.is_some();
             let Some(head) = next else { return Ok(()) };
-            let room = Room { ring: self.ring, id: &self.header.id, limit: self.limit() };
+            let room = BatchRegion { ring: self.ring, id: &self.header.id, limit: self.limit() };
             if !room.has_whole(self.place, &head, &mut self.buffer)? {
                 return Ok(());
             }
@@ -176,7 +178,7 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    fn keep(&mut self, head: &Head) {
+    fn keep(&mut self, head: &BatchHead) {
         let batch = &self.buffer[..head.length];
         if self.damages.is_empty() {
             let oldest_ms = batch::record_at(batch, HEAD_BYTES).map_or(0, |(record, _)| record.time_ms);
@@ -189,7 +191,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Searches for a complete batch that was written after the expected one.
-    fn search(&self) -> Result<Option<(u64, Head)>, LogError> {
+    fn search(&self) -> Result<Option<(u64, BatchHead)>, LogError> {
         let mut chunk = AlignedBuffer::new(SEARCH_BYTES);
         let mut place = self.place;
         while place < self.limit() {
@@ -206,28 +208,28 @@ impl<'w> Walk<'w> {
     }
 
     /// The head of the batch at a place, if it is valid, belongs there, and is not of an earlier round.
-    fn later_batch(&self, place: u64, block: &[u8]) -> Result<Option<Head>, LogError> {
-        let Some(head) = Head::parse(block, &self.header.id) else { return Ok(None) };
+    fn later_batch(&self, place: u64, block: &[u8]) -> Result<Option<BatchHead>, LogError> {
+        let Some(head) = BatchHead::parse(block, &self.header.id) else { return Ok(None) };
         let is_own_place = self.ring.offset_bytes(head.position) == self.ring.offset_bytes(place);
         if !is_own_place || head.position < self.position {
             return Ok(None);
         }
         let mut buffer = AlignedBuffer::new(batch_bytes(self.ring));
-        let room = Room { ring: self.ring, id: &self.header.id, limit: self.limit() };
+        let room = BatchRegion { ring: self.ring, id: &self.header.id, limit: self.limit() };
         Ok(room.has_whole(place, &head, &mut buffer)?.then_some(head))
     }
 }
 
 /// Where batches may be.
-struct Room<'r> {
+struct BatchRegion<'r> {
     ring: &'r Ring,
     id: &'r LogId,
     limit: u64,
 }
 
-impl Room<'_> {
+impl BatchRegion<'_> {
     /// Reads the batch of a head at `place`, and returns whether it is complete.
-    fn has_whole(&self, place: u64, head: &Head, buffer: &mut AlignedBuffer) -> Result<bool, LogError> {
+    fn has_whole(&self, place: u64, head: &BatchHead, buffer: &mut AlignedBuffer) -> Result<bool, LogError> {
         let length = head.length;
         if length < HEAD_BYTES || head.stored_bytes() > buffer.len() || place + head.stored_bytes() as u64 > self.limit
         {

@@ -4,7 +4,7 @@
 use std::sync::{Condvar, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::state::State;
+use super::state::LogState;
 use super::{Log, LogError, Position};
 
 impl Log {
@@ -35,7 +35,7 @@ impl Log {
     }
 
     /// Writes the current batch. No other one is being written.
-    pub(super) fn write_batch(&self, mut state: MutexGuard<'_, State>) -> Result<(), LogError> {
+    pub(super) fn write_batch(&self, mut state: MutexGuard<'_, LogState>) -> Result<(), LogError> {
         let Some(mut batch) = state.take() else { return Ok(()) };
         if state.has_queue() {
             self.room.notify_all();
