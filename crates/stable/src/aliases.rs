@@ -22,11 +22,11 @@ const MARK: u8 = 0xa1;
 pub(crate) struct Aliases {
     /// Whether there are any. Nearly always there are none.
     any: AtomicBool,
-    table: Mutex<Table>,
+    table: Mutex<AliasTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct AliasTable {
     inner_of: HashMap<Handle, Handle>,
     outer_of: HashMap<Handle, Handle>,
 }
@@ -93,12 +93,12 @@ impl Aliases {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, AliasTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl AliasTable {
     fn insert(&mut self, outer: Handle, inner: Handle) {
         if let Some(before) = self.inner_of.insert(outer, inner)
             && self.outer_of.get(&before) == Some(&outer)

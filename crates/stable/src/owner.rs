@@ -6,16 +6,16 @@ use crate::state_file::{bytes, hex};
 
 /// The log's random name, and the numbers of the exports that it has records of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Owner {
+pub(crate) struct LogOwner {
     pub(crate) id: String,
-    pub(crate) exports: Vec<Owned>,
+    pub(crate) exports: Vec<OwnedExport>,
     /// The number that the next export gets.
     next: u32,
 }
 
 /// An export of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Owned {
+pub(crate) struct OwnedExport {
     pub(crate) name: String,
     number: u32,
     /// The number of the root directory, and a value that distinguishes it from a later directory with that number.
@@ -26,36 +26,36 @@ pub(crate) struct Owned {
 
 const HEAD: &str = "wharf write log";
 
-impl Owner {
-    pub(crate) fn new() -> Owner {
+impl LogOwner {
+    pub(crate) fn new() -> LogOwner {
         let id = getrandom::u64().map_or_else(|_| String::from("0"), |id| format!("{id:016x}"));
-        Owner { id, exports: Vec::new(), next: 0 }
+        LogOwner { id, exports: Vec::new(), next: 0 }
     }
 
-    /// Reads what [`Owner::bytes`] wrote.
-    pub(crate) fn read(text: &[u8]) -> Option<Owner> {
+    /// Reads what [`LogOwner::bytes`] wrote.
+    pub(crate) fn read(text: &[u8]) -> Option<LogOwner> {
         let mut lines = std::str::from_utf8(text).ok()?.lines();
         let (head, id, next) = (lines.next()?, lines.next()?, lines.next()?);
-        let exports = lines.map(Owned::read).collect::<Option<_>>()?;
-        (head == HEAD).then_some(Owner { id: id.to_owned(), exports, next: next.parse().ok()? })
+        let exports = lines.map(OwnedExport::read).collect::<Option<_>>()?;
+        (head == HEAD).then_some(LogOwner { id: id.to_owned(), exports, next: next.parse().ok()? })
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let lines = [HEAD.to_owned(), self.id.clone(), self.next.to_string()];
-        let lines: Vec<String> = lines.into_iter().chain(self.exports.iter().map(Owned::text)).collect();
+        let lines: Vec<String> = lines.into_iter().chain(self.exports.iter().map(OwnedExport::text)).collect();
         lines.join("\n").into_bytes()
     }
 
     /// Returns the number of an export, and its earlier description. Stores the new description.
-    pub(crate) fn number_of(&mut self, now: &Owned) -> (u32, Option<Owned>) {
+    pub(crate) fn number_of(&mut self, now: &OwnedExport) -> (u32, Option<OwnedExport>) {
         if let Some(known) = self.exports.iter_mut().find(|known| known.name == now.name) {
             let before = known.clone();
-            *known = Owned { number: before.number, ..now.clone() };
+            *known = OwnedExport { number: before.number, ..now.clone() };
             return (before.number, Some(before));
         }
         let number = self.next;
         self.next += 1;
-        self.exports.push(Owned { number, ..now.clone() });
+        self.exports.push(OwnedExport { number, ..now.clone() });
         (number, None)
     }
 
@@ -77,21 +77,21 @@ impl Owner {
 /// The names of the exports in the header of a write log; `None` for another log.
 #[must_use]
 pub fn owners_exports(owner: &[u8]) -> Option<Vec<String>> {
-    Some(Owner::read(owner)?.exports.into_iter().map(|owned| owned.name).collect())
+    Some(LogOwner::read(owner)?.exports.into_iter().map(|owned| owned.name).collect())
 }
 
-impl Owned {
-    pub(crate) fn of(name: &str, fs: &dyn FileSystem) -> Owned {
+impl OwnedExport {
+    pub(crate) fn of(name: &str, fs: &dyn FileSystem) -> OwnedExport {
         let root = fs.origin().map_or((0, 0), |origin| (origin.fileid, origin.birth));
-        Owned { name: name.to_owned(), number: 0, root, memory: fs.memory() }
+        OwnedExport { name: name.to_owned(), number: 0, root, memory: fs.memory() }
     }
 
-    pub(crate) fn is_same_tree(&self, other: &Owned) -> bool {
+    pub(crate) fn is_same_tree(&self, other: &OwnedExport) -> bool {
         self.root == other.root
     }
 
     /// Whether the machine still has the unflushed changes in memory.
-    pub(crate) fn has_memory_of(&self, known: Option<&Owned>) -> bool {
+    pub(crate) fn has_memory_of(&self, known: Option<&OwnedExport>) -> bool {
         self.memory.is_some() && known.is_some_and(|known| known.memory == self.memory)
     }
 
@@ -100,9 +100,9 @@ impl Owned {
         format!("{} {} {} {memory} {}", self.number, self.root.0, self.root.1, hex(self.name.as_bytes()))
     }
 
-    fn read(line: &str) -> Option<Owned> {
+    fn read(line: &str) -> Option<OwnedExport> {
         let [number, fileid, birth, memory, name] = *line.split(' ').collect::<Vec<_>>() else { return None };
-        Some(Owned {
+        Some(OwnedExport {
             name: String::from_utf8(bytes(name)?).ok()?,
             number: number.parse().ok()?,
             root: (fileid.parse().ok()?, birth.parse().ok()?),

@@ -16,7 +16,7 @@ const NAME: &str = "write-log";
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum StateLine {
     /// In this export, clients know a file by the first handle, and the file system by the second.
     Alias { export: String, outer: Handle, inner: Handle },
     /// All changes of the log with this id are in storage: it must not be replayed.
@@ -31,7 +31,7 @@ pub(crate) struct StateFile {
 
 impl StateFile {
     /// Opens the file in `dir`, and reads its lines. Ignores a line that a crash has torn.
-    pub(crate) fn open(dir: &Path) -> io::Result<(StateFile, Vec<Line>)> {
+    pub(crate) fn open(dir: &Path) -> io::Result<(StateFile, Vec<StateLine>)> {
         fs::create_dir_all(dir)?;
         let path = dir.join(NAME);
         let text = match fs::read_to_string(&path) {
@@ -43,12 +43,12 @@ impl StateFile {
             file.write_all(b"\n")?;
         }
         File::open(dir)?.sync_all()?;
-        let lines = text.lines().filter_map(Line::read).collect();
+        let lines = text.lines().filter_map(StateLine::read).collect();
         Ok((StateFile { path, file: Mutex::new(file) }, lines))
     }
 
     /// Appends lines, which are on stable storage when this returns.
-    pub(crate) fn keep(&self, lines: &[Line]) -> io::Result<()> {
+    pub(crate) fn keep(&self, lines: &[StateLine]) -> io::Result<()> {
         let text: String = lines.iter().map(|line| line.text() + "\n").collect();
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(text.as_bytes()).and_then(|()| file.sync_data())
@@ -59,26 +59,26 @@ impl StateFile {
     }
 }
 
-impl Line {
+impl StateLine {
     fn text(&self) -> String {
         let text = match self {
-            Line::Alias { export, outer, inner } => {
+            StateLine::Alias { export, outer, inner } => {
                 format!("alias {} {} {}", hex(export.as_bytes()), hex(outer.as_bytes()), hex(inner.as_bytes()))
             }
-            Line::Retired { log } => format!("retired {log}"),
+            StateLine::Retired { log } => format!("retired {log}"),
         };
         // The end distinguishes a whole line from a torn one.
         text + " ."
     }
 
-    fn read(text: &str) -> Option<Line> {
+    fn read(text: &str) -> Option<StateLine> {
         match *text.split(' ').collect::<Vec<_>>() {
-            ["alias", export, outer, inner, "."] => Some(Line::Alias {
+            ["alias", export, outer, inner, "."] => Some(StateLine::Alias {
                 export: String::from_utf8(bytes(export)?).ok()?,
                 outer: Handle::new(&bytes(outer)?)?,
                 inner: Handle::new(&bytes(inner)?)?,
             }),
-            ["retired", log, "."] => Some(Line::Retired { log: log.to_owned() }),
+            ["retired", log, "."] => Some(StateLine::Retired { log: log.to_owned() }),
             _ => None,
         }
     }
@@ -102,7 +102,10 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("wharf-stable-{}", std::process::id()));
         let (file, _) = StateFile::open(&dir).unwrap();
         let (outer, inner) = (Handle::from_u64(1), Handle::from_u64(2));
-        let lines = [Line::Alias { export: "/a b".to_owned(), outer, inner }, Line::Retired { log: "0a1b".to_owned() }];
+        let lines = [
+            StateLine::Alias { export: "/a b".to_owned(), outer, inner },
+            StateLine::Retired { log: "0a1b".to_owned() },
+        ];
         file.keep(&lines).unwrap();
         let path = file.path().to_owned();
         let whole = fs::read(&path).unwrap();

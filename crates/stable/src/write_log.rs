@@ -9,11 +9,11 @@ use vfs::{Context, FileSystem, Handle, Result};
 
 use crate::device::Device;
 use crate::error::WriteLogError;
-use crate::layer::{Export, Pending, StableFs};
+use crate::layer::{LoggedExport, Pending, StableFs};
 use crate::log::{Ahead, Log, LogError, Position, Status};
-use crate::owner::{Owned, Owner};
+use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::{self, MadeChange, Replayed, Tickets};
-use crate::state_file::{Line, StateFile};
+use crate::state_file::{StateFile, StateLine};
 
 /// How a [`WriteLog`] is used.
 #[derive(Debug, Clone)]
@@ -52,10 +52,10 @@ impl Options {
 pub struct WriteLog {
     log: Log,
     options: Options,
-    owner: Mutex<Owner>,
+    owner: Mutex<LogOwner>,
     state_file: StateFile,
-    lines: Vec<Line>,
-    exports: Mutex<Vec<Arc<Export>>>,
+    lines: Vec<StateLine>,
+    exports: Mutex<Vec<Arc<LoggedExport>>>,
     has_failed: AtomicBool,
     is_started: AtomicBool,
     /// Locked during the fallback after a failure of the device: everybody else waits for its end.
@@ -105,7 +105,7 @@ impl WriteLog {
     /// # Errors
     /// When the device has other data, or fails.
     pub fn create(device: Arc<dyn Device>) -> std::result::Result<(), WriteLogError> {
-        Log::create(device, &Owner::new().bytes())?;
+        Log::create(device, &LogOwner::new().bytes())?;
         Ok(())
     }
 
@@ -115,13 +115,13 @@ impl WriteLog {
     /// When the log or the state directory cannot be read.
     pub fn open(device: Arc<dyn Device>, options: Options) -> std::result::Result<Arc<WriteLog>, WriteLogError> {
         let log = Log::open(device)?;
-        let mut owner = Owner::read(&log.owner()).ok_or(WriteLogError::NotAWriteLog)?;
+        let mut owner = LogOwner::read(&log.owner()).ok_or(WriteLogError::NotAWriteLog)?;
         let unreadable = |source| WriteLogError::State { path: options.state_dir.clone(), source };
         let (state_file, lines) = StateFile::open(&options.state_dir).map_err(unreadable)?;
-        if lines.contains(&Line::Retired { log: owner.id.clone() }) {
+        if lines.contains(&StateLine::Retired { log: owner.id.clone() }) {
             tracing::warn!("the write log was retired after its device had failed: what it has is not made again");
             log.trim(log.end())?;
-            owner = Owner::new();
+            owner = LogOwner::new();
             log.set_owner(&owner.bytes())?;
         }
         Ok(Arc::new(WriteLog {
@@ -169,7 +169,7 @@ impl WriteLog {
         name: &str,
         inner: Arc<dyn FileSystem>,
     ) -> std::result::Result<(StableFs, Replayed), WriteLogError> {
-        let owned = Owned::of(name, &*inner);
+        let owned = OwnedExport::of(name, &*inner);
         let is_started = self.is_started.load(Ordering::Acquire);
         if is_started {
             // The export's earlier records are obsolete, and it may be another directory now.
@@ -180,9 +180,9 @@ impl WriteLog {
         if is_started {
             self.store_owner()?;
         }
-        let export = Arc::new(Export::new(Arc::clone(&inner), (name, number), self));
+        let export = Arc::new(LoggedExport::new(Arc::clone(&inner), (name, number), self));
         for line in &self.lines {
-            if let Line::Alias { export: of, outer, inner } = line
+            if let StateLine::Alias { export: of, outer, inner } = line
                 && of == name
             {
                 export.aliases.insert(*outer, *inner);
@@ -195,9 +195,9 @@ impl WriteLog {
 
     fn take_up(
         &self,
-        export: &Export,
+        export: &LoggedExport,
         number: u32,
-        (now, known): (&Owned, Option<&Owned>),
+        (now, known): (&OwnedExport, Option<&OwnedExport>),
     ) -> std::result::Result<Replayed, WriteLogError> {
         if self.has_failed() {
             return Ok(Replayed::default());
@@ -369,7 +369,7 @@ impl WriteLog {
     }
 
     /// Waits until a change is durable.
-    pub(crate) fn settle(&self, cx: &Context<'_>, export: &Export, pending: &Pending) -> Result<()> {
+    pub(crate) fn settle(&self, cx: &Context<'_>, export: &LoggedExport, pending: &Pending) -> Result<()> {
         if let Pending::Logged(position) = *pending
             && self.log.wait(position).is_ok()
         {
@@ -383,8 +383,8 @@ impl WriteLog {
     }
 
     /// Stores an alias for a file whose own handle is taken.
-    pub(crate) fn keep_alias(&self, export: &Export, outer: Handle, inner: Handle) -> Result<()> {
-        self.state_file.keep(&[Line::Alias { export: export.name.clone(), outer, inner }])?;
+    pub(crate) fn keep_alias(&self, export: &LoggedExport, outer: Handle, inner: Handle) -> Result<()> {
+        self.state_file.keep(&[StateLine::Alias { export: export.name.clone(), outer, inner }])?;
         export.aliases.insert(outer, inner);
         Ok(())
     }
@@ -412,13 +412,13 @@ impl WriteLog {
     }
 
     /// Flushes everything to storage, and makes sure that no later start replays the log.
-    fn retire(&self, exports: &[Arc<Export>]) -> std::result::Result<(), WriteLogError> {
+    fn retire(&self, exports: &[Arc<LoggedExport>]) -> std::result::Result<(), WriteLogError> {
         for export in exports {
             export.inner.sync_all(&Context::ROOT).map_err(|source| export.unsynced_error(source))?;
         }
         let id = hold(&self.owner).id.clone();
         let failed = |source| WriteLogError::State { path: self.state_file.path().to_owned(), source };
-        self.state_file.keep(&[Line::Retired { log: id }]).map_err(failed)
+        self.state_file.keep(&[StateLine::Retired { log: id }]).map_err(failed)
     }
 
     /// Makes the next start replay an export's changes, because its storage has lost some.
@@ -491,7 +491,7 @@ impl WriteLog {
     }
 }
 
-impl Export {
+impl LoggedExport {
     fn unsynced_error(&self, source: vfs::Error) -> WriteLogError {
         WriteLogError::Storage { export: self.name.clone(), source }
     }

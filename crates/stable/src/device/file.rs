@@ -234,17 +234,17 @@ mod tests {
     use crate::Log;
 
     /// A folder for a test, removed at its end.
-    struct Folder(PathBuf);
+    struct TestFolder(PathBuf);
 
-    impl Folder {
-        fn new(name: &str) -> Folder {
+    impl TestFolder {
+        fn new(name: &str) -> TestFolder {
             let path = std::env::temp_dir().join(format!("wharf-stable-{}-{name}", process::id()));
             fs::create_dir(&path).unwrap();
-            Folder(path)
+            TestFolder(path)
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for TestFolder {
         fn drop(&mut self) {
             fs::remove_dir_all(&self.0).unwrap();
         }
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn file_is_allocated_whole_and_keeps_what_is_written() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
-        let folder = Folder::new("allocated");
+        let folder = TestFolder::new("allocated");
         let path = folder.0.join("log");
         let device = FileDevice::create(&path, (1 << 20) + 5).unwrap();
         let metadata = path.metadata().unwrap();
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn second_user_is_told_which_process_has_the_log() {
-        let folder = Folder::new("locked");
+        let folder = TestFolder::new("locked");
         let path = folder.0.join("log");
         let device = FileDevice::create(&path, 1 << 20).unwrap();
         let refusal = FileDevice::open(&path).unwrap_err();
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn existing_file_is_not_replaced() {
-        let folder = Folder::new("existing");
+        let folder = TestFolder::new("existing");
         let path = folder.0.join("log");
         fs::write(&path, "something").unwrap();
         assert!(matches!(FileDevice::create(&path, 1 << 20), Err(LogError::Exists { .. })));
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn file_that_was_not_completed_is_made_again() {
-        let folder = Folder::new("unfinished");
+        let folder = TestFolder::new("unfinished");
         fs::write(folder.0.join("log.new"), vec![1; 100_000]).unwrap();
         let path = folder.0.join("log");
         let device = FileDevice::create(&path, 1 << 20).unwrap();
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn log_in_a_file_is_there_when_it_is_opened_again() {
-        let folder = Folder::new("reopened");
+        let folder = TestFolder::new("reopened");
         let path = folder.0.join("log");
         let log = Log::create(Arc::new(FileDevice::create(&path, 1 << 20).unwrap()), b"owner").unwrap();
         log.wait(log.append(&[&[5; 10_000]]).unwrap()).unwrap();
@@ -321,23 +321,23 @@ mod tests {
 
     #[test]
     fn what_is_no_file_is_refused() {
-        let folder = Folder::new("folder");
+        let folder = TestFolder::new("folder");
         assert!(matches!(FileDevice::open(&folder.0), Err(LogError::Device { .. })));
         assert!(matches!(FileDevice::open(&folder.0.join("none")), Err(LogError::Device { action: "open", .. })));
     }
 
     /// A loop device for a test, removed at its end.
-    struct Loop(PathBuf);
+    struct LoopDevice(PathBuf);
 
-    impl Loop {
-        fn over(file: &Path) -> Option<Loop> {
+    impl LoopDevice {
+        fn over(file: &Path) -> Option<LoopDevice> {
             let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
             let path = String::from_utf8(output.stdout).ok()?;
-            output.status.success().then(|| Loop(PathBuf::from(path.trim())))
+            output.status.success().then(|| LoopDevice(PathBuf::from(path.trim())))
         }
     }
 
-    impl Drop for Loop {
+    impl Drop for LoopDevice {
         fn drop(&mut self) {
             assert!(Command::new("losetup").arg("--detach").arg(&self.0).status().unwrap().success());
         }
@@ -345,10 +345,10 @@ mod tests {
 
     #[test]
     fn block_device_takes_a_log_unless_it_holds_something() {
-        let folder = Folder::new("block");
+        let folder = TestFolder::new("block");
         let file = folder.0.join("disk");
         File::create(&file).unwrap().set_len(1 << 20).unwrap();
-        let Some(disk) = Loop::over(&file) else {
+        let Some(disk) = LoopDevice::over(&file) else {
             println!("skipped: no block device can be made; run as root, with losetup");
             return;
         };

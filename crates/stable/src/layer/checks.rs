@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use vfs::{Context, Detail, Entry, Error, FileKind, Handle, Place, ReadDir, Result};
 
-use super::Export;
+use super::LoggedExport;
 
 /// The maximum depth of a directory.
 const MAX_DEPTH: u32 = 4096;
@@ -19,7 +19,7 @@ pub(super) enum Removal {
     Directory,
 }
 
-impl Export {
+impl LoggedExport {
     /// Checks whether a name may be removed.
     pub(super) fn check_removal(&self, cx: &Context<'_>, entry: &Entry, what: Removal) -> Result<()> {
         match (what, entry.attributes.kind) {

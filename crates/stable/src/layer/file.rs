@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use vfs::{Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
 
-use super::{Dirty, Export, Pending};
+use super::{Dirty, LoggedExport, Pending};
 use crate::log::Position;
 use crate::record::{Change, FileId, Synced, Write};
 
@@ -13,7 +13,7 @@ use crate::record::{Change, FileId, Synced, Write};
 pub(super) struct StableFile {
     pub(super) inner: Arc<dyn OpenFile>,
     pub(super) handle: Handle,
-    pub(super) export: Arc<Export>,
+    pub(super) export: Arc<LoggedExport>,
 }
 
 #[deny(clippy::missing_trait_methods)]

@@ -3,7 +3,7 @@
 //! # What always holds
 //!
 //! - A change is made in the file system inside, and its record is appended to the log, before any other change of the
-//!   same file or name (`order.rs`). So the log has the changes of a file in the order in which they were made.
+//!   same file or name (`change_locks.rs`). So the log has the changes of a file in the order in which they were made.
 //! - The caller gets its reply when the record is durable. The change need not be in storage then.
 //! - The record of a removal, a rename or a new size is durable before the change is made. So storage never loses a
 //!   file or bytes, or moves a file, without a record in the log.
@@ -16,11 +16,11 @@
 //! - When the log's device fails, all changes so far are flushed to storage, and the log is retired. From then on each
 //!   change is flushed before its caller gets a reply.
 
+mod change_locks;
 mod checks;
 mod file;
 mod filesystem;
 mod names;
-mod order;
 mod unsynced;
 
 use std::io;
@@ -34,7 +34,7 @@ use crate::aliases::{Aliases, Outer};
 use crate::log::{Ahead, Position};
 use crate::record::{Change, Record};
 use crate::write_log::WriteLog;
-use order::{Held, Order};
+use change_locks::{ChangeGuard, ChangeLocks};
 pub(crate) use unsynced::{Dirty, Unsynced};
 
 /// A file system whose stable writes and metadata changes are durable at the speed of the write log.
@@ -42,11 +42,11 @@ pub(crate) use unsynced::{Dirty, Unsynced};
 /// The file system inside must not sync metadata changes itself, or both would.
 pub struct StableFs {
     inner: Arc<dyn FileSystem>,
-    export: Arc<Export>,
+    export: Arc<LoggedExport>,
 }
 
 impl StableFs {
-    pub(crate) fn new(export: Arc<Export>) -> StableFs {
+    pub(crate) fn new(export: Arc<LoggedExport>) -> StableFs {
         StableFs { inner: Arc::clone(&export.inner), export }
     }
 }
@@ -55,14 +55,14 @@ impl StableFs {
 const MAX_BYTES_ON_LOOP: usize = 64 << 10;
 
 /// An export of a write log.
-pub(crate) struct Export {
+pub(crate) struct LoggedExport {
     pub(crate) inner: Arc<dyn FileSystem>,
     pub(crate) name: String,
     number: u32,
     log: Arc<WriteLog>,
     pub(crate) aliases: Aliases,
     pub(crate) unsynced: Unsynced,
-    order: Order,
+    locks: ChangeLocks,
     /// Whether the log takes no more records of this export; every change is then flushed to storage.
     is_detached: AtomicBool,
     /// Whether a flush has failed. Storage reports a loss once, and then accepts changes as if nothing were missing.
@@ -78,16 +78,16 @@ pub(crate) enum Pending {
     Unlogged,
 }
 
-impl Export {
-    pub(crate) fn new(inner: Arc<dyn FileSystem>, (name, number): (&str, u32), log: &Arc<WriteLog>) -> Export {
-        Export {
+impl LoggedExport {
+    pub(crate) fn new(inner: Arc<dyn FileSystem>, (name, number): (&str, u32), log: &Arc<WriteLog>) -> LoggedExport {
+        LoggedExport {
             inner,
             name: name.to_owned(),
             number,
             log: Arc::clone(log),
             aliases: Aliases::default(),
             unsynced: Unsynced::default(),
-            order: Order::new(),
+            locks: ChangeLocks::new(),
             is_detached: AtomicBool::new(false),
             has_lost: AtomicBool::new(false),
         }
@@ -128,7 +128,7 @@ impl Export {
     }
 
     /// Holds a file for a write of this many bytes.
-    fn hold_to_write(&self, cx: &Context<'_>, file: &Handle, bytes: usize) -> Result<Held<'_>> {
+    fn hold_to_write(&self, cx: &Context<'_>, file: &Handle, bytes: usize) -> Result<ChangeGuard<'_>> {
         if !cx.may_block && bytes > MAX_BYTES_ON_LOOP {
             return self.check_storage().and(Err(Error::WouldBlock));
         }
@@ -136,13 +136,13 @@ impl Export {
     }
 
     /// Holds a file for a change of its attributes.
-    fn hold_file(&self, cx: &Context<'_>, file: &Handle) -> Result<Held<'_>> {
-        self.hold_by(cx, |order, may_wait| order.hold(file, may_wait))
+    fn hold_file(&self, cx: &Context<'_>, file: &Handle) -> Result<ChangeGuard<'_>> {
+        self.hold_by(cx, |locks, may_wait| locks.hold(file, may_wait))
     }
 
     /// Holds a name for a change of it.
-    fn hold_name(&self, cx: &Context<'_>, place: &Place<'_>) -> Result<Held<'_>> {
-        self.hold_by(cx, |order, may_wait| order.hold_name(place, may_wait))
+    fn hold_name(&self, cx: &Context<'_>, place: &Place<'_>) -> Result<ChangeGuard<'_>> {
+        self.hold_by(cx, |locks, may_wait| locks.hold_name(place, may_wait))
     }
 
     /// Whether event loops must pass all changes to threads that may wait.
@@ -155,13 +155,13 @@ impl Export {
     fn hold_by<'o>(
         &'o self,
         cx: &Context<'_>,
-        hold: impl FnOnce(&'o Order, bool) -> Option<Held<'o>>,
-    ) -> Result<Held<'o>> {
+        hold: impl FnOnce(&'o ChangeLocks, bool) -> Option<ChangeGuard<'o>>,
+    ) -> Result<ChangeGuard<'o>> {
         self.check_storage()?;
         if !cx.may_block && self.waits_for_log() {
             return Err(Error::WouldBlock);
         }
-        hold(&self.order, cx.may_block).ok_or(Error::WouldBlock)
+        hold(&self.locks, cx.may_block).ok_or(Error::WouldBlock)
     }
 
     fn inner_of(&self, outer: &Handle) -> Result<Handle> {
@@ -185,7 +185,7 @@ impl Export {
     /// Ends the export's records in the log. When this returns, all of them are appended.
     pub(crate) fn detach(&self) {
         self.is_detached.store(true, Ordering::SeqCst);
-        self.order.wait_for_holders();
+        self.locks.wait_for_holders();
     }
 
     fn is_detached(&self) -> bool {

@@ -6,11 +6,11 @@ use vfs::{
 };
 
 use super::checks::Removal;
-use super::{Export, Pending};
+use super::{LoggedExport, Pending};
 use crate::log::Ahead;
-use crate::record::{Change, FileId, Kept, Make, Move, NamedFile, Node, Resize, Set, Xattr, acls_bytes};
+use crate::record::{Change, FileId, KeptAttributes, Make, Move, NamedFile, NodeKind, Resize, Set, Xattr, acls_bytes};
 
-impl Export {
+impl LoggedExport {
     fn inner_place<'p>(&self, place: Place<'p>) -> Result<Place<'p>> {
         Ok(Place { dir: self.inner_of(&place.dir)?, ..place })
     }
@@ -30,7 +30,7 @@ impl Export {
             CreateMode::Guarded | CreateMode::Exclusive(_) => (*set, None),
         };
         let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, &made_with)?)?;
-        let pending = self.append_make(cx, place, &entry, (Node::Regular, &[]));
+        let pending = self.append_make(cx, place, &entry, (NodeKind::Regular, &[]));
         drop(held);
         self.settle(cx, &pending)?;
         if size_bytes.is_none_or(|size_bytes| size_bytes == entry.attributes.size_bytes) {
@@ -51,20 +51,26 @@ impl Export {
         let held = self.hold_name(cx, &place)?;
         let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
-        let pending = self.append_make(cx, place, &entry, (Node::of(node), target));
+        let pending = self.append_make(cx, place, &entry, (NodeKind::of(node), target));
         drop(held);
         self.settle(cx, &pending)?;
         Ok(entry)
     }
 
-    fn append_make(&self, cx: &Context<'_>, place: Place<'_>, entry: &Entry, (node, target): (Node, &[u8])) -> Pending {
+    fn append_make(
+        &self,
+        cx: &Context<'_>,
+        place: Place<'_>,
+        entry: &Entry,
+        (node, target): (NodeKind, &[u8]),
+    ) -> Pending {
         let attributes = &entry.attributes;
         let make = Make {
             named: named(place, &entry.handle),
             node,
             fileid: attributes.fileid,
             born: attributes.created.unwrap_or_default().into(),
-            after: Kept::of(attributes),
+            after: KeptAttributes::of(attributes),
         };
         self.append(cx, Change::Make(make), target)
     }
@@ -82,7 +88,7 @@ impl Export {
             }
             None => make()?,
         };
-        let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: Kept::of(&after) }), &[]);
+        let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: KeptAttributes::of(&after) }), &[]);
         drop(held);
         self.settle(cx, &pending)?;
         Ok(after)
@@ -113,7 +119,7 @@ impl Export {
     }
 
     pub(super) fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
-        let _held = self.hold_by(cx, |order, may_wait| order.hold_names([&from, &to], may_wait))?;
+        let _held = self.hold_by(cx, |locks, may_wait| locks.hold_names([&from, &to], may_wait))?;
         let (inner_from, inner_to) = (self.inner_place(from)?, self.inner_place(to)?);
         let moved = self.known_at(cx, inner_from)?.ok_or(Error::NoEntry)?;
         let replaced = self.known_at(cx, inner_to)?;

@@ -16,10 +16,10 @@ const MAX_RANGES: usize = 16;
 
 /// The files of one export.
 #[derive(Default)]
-pub(crate) struct Unsynced(Mutex<Files>);
+pub(crate) struct Unsynced(Mutex<FileStates>);
 
 #[derive(Default)]
-struct Files {
+struct FileStates {
     current: HashMap<Handle, FileState>,
     /// Files that a flush of the whole file system is writing now.
     flushing: HashMap<Handle, FileState>,
@@ -122,7 +122,7 @@ impl Unsynced {
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Files> {
+    fn lock(&self) -> MutexGuard<'_, FileStates> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

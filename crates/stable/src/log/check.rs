@@ -16,7 +16,7 @@ pub struct Check {
     pub used_bytes: u64,
     /// The owner's description of itself.
     pub owner: Vec<u8>,
-    /// KeptBatches batches, including those behind damage.
+    /// Kept batches, including those behind damage.
     pub batches: u64,
     /// Their records that are needed.
     pub records: u64,

@@ -28,7 +28,7 @@ pub(crate) struct Totals {
     pub(crate) batches: u64,
     /// The bytes that they take in the device.
     pub(crate) stored_bytes: u64,
-    /// BatchRecords that are needed.
+    /// Records that are needed.
     pub(crate) records: u64,
     /// The bytes of these records.
     pub(crate) record_bytes: u64,

@@ -78,7 +78,7 @@ pub(crate) struct Write {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Set {
     pub(crate) file: FileId,
-    pub(crate) after: Kept,
+    pub(crate) after: KeptAttributes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
@@ -90,16 +90,16 @@ pub(crate) struct Resize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Make<'r> {
     pub(crate) named: NamedFile<'r>,
-    pub(crate) node: Node,
+    pub(crate) node: NodeKind,
     /// The file's number and time of birth (zero: unknown), which identify it when its handle is lost.
     pub(crate) fileid: u64,
-    pub(crate) born: Time,
-    pub(crate) after: Kept,
+    pub(crate) born: RecordTime,
+    pub(crate) after: KeptAttributes,
 }
 
 /// What kind of file was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub(crate) enum Node {
+pub(crate) enum NodeKind {
     #[xdr(case = 1)]
     Regular,
     #[xdr(case = 2)]
@@ -150,16 +150,16 @@ pub(crate) struct Synced {
 
 /// The attributes of a file after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct Kept {
+pub(crate) struct KeptAttributes {
     pub(crate) mode: u32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    pub(crate) accessed: Time,
-    pub(crate) modified: Time,
+    pub(crate) accessed: RecordTime,
+    pub(crate) modified: RecordTime,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
-pub(crate) struct Time {
+pub(crate) struct RecordTime {
     seconds: i64,
     nanoseconds: u32,
 }
@@ -196,29 +196,29 @@ impl<'r> Record<'r> {
     }
 }
 
-impl Kept {
-    pub(crate) fn of(attributes: &Attributes) -> Kept {
+impl KeptAttributes {
+    pub(crate) fn of(attributes: &Attributes) -> KeptAttributes {
         let Attributes { mode, uid, gid, accessed, modified, .. } = *attributes;
-        Kept { mode, uid, gid, accessed: accessed.into(), modified: modified.into() }
+        KeptAttributes { mode, uid, gid, accessed: accessed.into(), modified: modified.into() }
     }
 }
 
-impl From<Timestamp> for Time {
-    fn from(time: Timestamp) -> Time {
-        Time { seconds: time.seconds, nanoseconds: time.nanoseconds }
+impl From<Timestamp> for RecordTime {
+    fn from(time: Timestamp) -> RecordTime {
+        RecordTime { seconds: time.seconds, nanoseconds: time.nanoseconds }
     }
 }
 
-impl From<Time> for Timestamp {
-    fn from(time: Time) -> Timestamp {
+impl From<RecordTime> for Timestamp {
+    fn from(time: RecordTime) -> Timestamp {
         Timestamp { seconds: time.seconds, nanoseconds: time.nanoseconds }
     }
 }
 
-impl Time {
-    pub(crate) fn from_ns(at_ns: u64) -> Time {
+impl RecordTime {
+    pub(crate) fn from_ns(at_ns: u64) -> RecordTime {
         const NS_PER_S: u64 = 1_000_000_000;
-        Time { seconds: (at_ns / NS_PER_S).cast_signed(), nanoseconds: (at_ns % NS_PER_S) as u32 }
+        RecordTime { seconds: (at_ns / NS_PER_S).cast_signed(), nanoseconds: (at_ns % NS_PER_S) as u32 }
     }
 
     pub(crate) fn to_set(self) -> SetTime {
@@ -226,27 +226,27 @@ impl Time {
     }
 }
 
-impl Node {
-    pub(crate) fn of(node: NewNode<'_>) -> Node {
+impl NodeKind {
+    pub(crate) fn of(node: NewNode<'_>) -> NodeKind {
         match node {
-            NewNode::Directory => Node::Directory,
-            NewNode::Symlink(_) => Node::Symlink,
-            NewNode::BlockDevice(device) => Node::BlockDevice([device.major, device.minor]),
-            NewNode::CharDevice(device) => Node::CharDevice([device.major, device.minor]),
-            NewNode::Fifo => Node::Fifo,
-            NewNode::Socket => Node::Socket,
+            NewNode::Directory => NodeKind::Directory,
+            NewNode::Symlink(_) => NodeKind::Symlink,
+            NewNode::BlockDevice(device) => NodeKind::BlockDevice([device.major, device.minor]),
+            NewNode::CharDevice(device) => NodeKind::CharDevice([device.major, device.minor]),
+            NewNode::Fifo => NodeKind::Fifo,
+            NewNode::Socket => NodeKind::Socket,
         }
     }
 
     pub(crate) fn kind(self) -> FileKind {
         match self {
-            Node::Regular => FileKind::Regular,
-            Node::Directory => FileKind::Directory,
-            Node::BlockDevice(_) => FileKind::BlockDevice,
-            Node::CharDevice(_) => FileKind::CharDevice,
-            Node::Symlink => FileKind::Symlink,
-            Node::Socket => FileKind::Socket,
-            Node::Fifo => FileKind::Fifo,
+            NodeKind::Regular => FileKind::Regular,
+            NodeKind::Directory => FileKind::Directory,
+            NodeKind::BlockDevice(_) => FileKind::BlockDevice,
+            NodeKind::CharDevice(_) => FileKind::CharDevice,
+            NodeKind::Symlink => FileKind::Symlink,
+            NodeKind::Socket => FileKind::Socket,
+            NodeKind::Fifo => FileKind::Fifo,
         }
     }
 }

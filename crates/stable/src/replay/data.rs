@@ -5,7 +5,7 @@ use vfs::{Caller, Context, Error, Handle, OpenFile, SetAttributes, SetXattr, Sta
 use super::CX;
 use super::site::Site;
 use crate::error::WriteLogError;
-use crate::record::{Change, Kept, Record, Resize, Write, Xattr, read_acls};
+use crate::record::{Change, KeptAttributes, Record, Resize, Write, Xattr, read_acls};
 
 /// A user other than root, whose writes clear set-id bits.
 const NOBODY: Context<'static> = Context { caller: Caller { uid: 65_534, gid: 65_534, groups: &[] }, ..Context::ROOT };
@@ -87,9 +87,9 @@ pub(super) fn finish(site: &mut Site<'_>) -> Result<(), WriteLogError> {
 }
 
 /// Sets only attributes that differ: setting an owner requires privileges, even if it is correct.
-fn set_attributes(site: &Site<'_>, inner: &Handle, kept: &Kept) -> Result<(), WriteLogError> {
+fn set_attributes(site: &Site<'_>, inner: &Handle, kept: &KeptAttributes) -> Result<(), WriteLogError> {
     let now = site.fs().attributes(&CX, inner).map_err(|source| site.error("look at a file", source))?;
-    let is = Kept::of(&now);
+    let is = KeptAttributes::of(&now);
     let set = SetAttributes {
         mode: Some(kept.mode).filter(|mode| *mode != is.mode || kept.uid != is.uid || kept.gid != is.gid),
         uid: Some(kept.uid).filter(|uid| *uid != is.uid),

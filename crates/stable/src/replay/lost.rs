@@ -4,18 +4,18 @@ use vfs::{CreateMode, Entry, FileKind, Handle, Name, NewNode, Place, SetAttribut
 
 use super::CX;
 use super::names::NEW;
-use super::plan::{Born, Spot};
+use super::plan::{Born, OuterName};
 use super::site::Site;
 use crate::aliases;
 use crate::error::WriteLogError;
-use crate::record::Node;
+use crate::record::NodeKind;
 
 /// Recreates those of `files` that were lost, under temporary names, and adds them to `made`. Their handles are stored
 /// when this returns.
 pub(super) fn make_again(
     site: &mut Site<'_>,
     files: &[Handle],
-    mut made: impl FnMut(Handle, Spot),
+    mut made: impl FnMut(Handle, OuterName),
 ) -> Result<(), WriteLogError> {
     let spots = site.plan.spots_of();
     let mut new: Vec<(Handle, Handle)> = Vec::new();
@@ -25,7 +25,9 @@ pub(super) fn make_again(
         let before = left.len();
         let mut still = Vec::new();
         for file in left {
-            let dir_of = |spot: &Spot| site.found(&spot.0).or(position(&new, &spot.0)).map(|dir| (dir, spot.0));
+            let dir_of = |outer_name: &OuterName| {
+                site.found(&outer_name.0).or(position(&new, &outer_name.0)).map(|dir| (dir, outer_name.0))
+            };
             let dir = spots.get(&file).and_then(|spots| spots.iter().find_map(dir_of));
             let born = site.plan.files.get(&file).and_then(|planned| planned.born.clone());
             match (dir, born) {
@@ -66,13 +68,13 @@ fn make(site: &Site<'_>, (dir, name): (&Handle, &[u8]), born: &Born) -> Result<H
     let set = SetAttributes::default();
     let device = |[major, minor]: [u32; 2]| vfs::Device { major, minor };
     let made = match born.node {
-        Node::Regular => site.fs().create(&CX, place, CreateMode::Guarded, &set),
-        Node::Directory => site.fs().make_node(&CX, place, NewNode::Directory, &set),
-        Node::Symlink => site.fs().make_node(&CX, place, NewNode::Symlink(&born.target), &set),
-        Node::BlockDevice(numbers) => site.fs().make_node(&CX, place, NewNode::BlockDevice(device(numbers)), &set),
-        Node::CharDevice(numbers) => site.fs().make_node(&CX, place, NewNode::CharDevice(device(numbers)), &set),
-        Node::Socket => site.fs().make_node(&CX, place, NewNode::Socket, &set),
-        Node::Fifo => site.fs().make_node(&CX, place, NewNode::Fifo, &set),
+        NodeKind::Regular => site.fs().create(&CX, place, CreateMode::Guarded, &set),
+        NodeKind::Directory => site.fs().make_node(&CX, place, NewNode::Directory, &set),
+        NodeKind::Symlink => site.fs().make_node(&CX, place, NewNode::Symlink(&born.target), &set),
+        NodeKind::BlockDevice(numbers) => site.fs().make_node(&CX, place, NewNode::BlockDevice(device(numbers)), &set),
+        NodeKind::CharDevice(numbers) => site.fs().make_node(&CX, place, NewNode::CharDevice(device(numbers)), &set),
+        NodeKind::Socket => site.fs().make_node(&CX, place, NewNode::Socket, &set),
+        NodeKind::Fifo => site.fs().make_node(&CX, place, NewNode::Fifo, &set),
     };
     made.map(|entry| entry.handle).map_err(|source| site.error("make a file again", source))
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 use vfs::Context;
 
 use crate::error::WriteLogError;
-use crate::layer::Export;
+use crate::layer::LoggedExport;
 use crate::log::Log;
 use crate::record::Record;
 use crate::state_file::StateFile;
@@ -68,7 +68,7 @@ const PAUSES_MS: [u64; 4] = [10, 50, 250, 1000];
 /// Replays the changes of an export.
 pub(crate) fn run(
     log: &Log,
-    export: (u32, &Export),
+    export: (u32, &LoggedExport),
     state_file: &StateFile,
     tickets: &mut Tickets,
 ) -> Result<Replayed, WriteLogError> {
@@ -88,7 +88,7 @@ pub(crate) fn run(
 
 fn run_once(
     log: &Log,
-    (number, export): (u32, &Export),
+    (number, export): (u32, &LoggedExport),
     state_file: &StateFile,
     tickets: &mut Tickets,
 ) -> Result<Replayed, WriteLogError> {

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vfs::{Attributes, Handle};
 
-use crate::record::{Change, Kept, Make, NamedFile, Node, Record, Time};
+use crate::record::{Change, KeptAttributes, Make, NamedFile, NodeKind, Record, RecordTime};
 
 /// A name in a directory, which is given by its outer handle.
-pub(super) type Spot = (Handle, Vec<u8>);
+pub(super) type OuterName = (Handle, Vec<u8>);
 
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The file of each changed name; `None`: no file.
-    pub(super) names: BTreeMap<Spot, Option<Handle>>,
+    pub(super) names: BTreeMap<OuterName, Option<Handle>>,
     /// Every file that records speak of.
     pub(super) files: HashMap<Handle, Planned>,
     records: u64,
@@ -28,15 +28,15 @@ pub(super) struct Planned {
     /// Records of data before this position are already in storage.
     pub(super) synced_before: u64,
     /// The attributes in the end.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<KeptAttributes>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Born {
-    pub(super) node: Node,
+    pub(super) node: NodeKind,
     pub(super) target: Vec<u8>,
     pub(super) fileid: u64,
-    pub(super) at: Time,
+    pub(super) at: RecordTime,
 }
 
 /// Set-user-id, and set-group-id of a file that its group may execute. Writes of users other than root clear them.
@@ -48,7 +48,8 @@ impl Planned {
     /// Whether a file with these attributes may be this one. A recreated file has another time of birth.
     pub(super) fn may_be(&self, attributes: &Attributes, was_made_again: bool) -> bool {
         let Some(born) = &self.born else { return true };
-        let is_of_its_time = attributes.created.is_none_or(|at| born.at == Time::default() || born.at == at.into());
+        let is_of_its_time =
+            attributes.created.is_none_or(|at| born.at == RecordTime::default() || born.at == at.into());
         attributes.kind == born.node.kind() && (was_made_again || is_of_its_time)
     }
 }
@@ -77,7 +78,7 @@ impl Plan {
             return;
         }
         match &record.change {
-            Change::Write(write) => self.wrote(write.file.0, Time::from_ns(record.at_ns), write.by_root),
+            Change::Write(write) => self.wrote(write.file.0, RecordTime::from_ns(record.at_ns), write.by_root),
             Change::Set(set) => self.file(set.file.0).kept = Some(set.after),
             Change::Make(make) => self.made(make, record.payload),
             Change::Link(named) => self.named(named),
@@ -88,8 +89,8 @@ impl Plan {
                     self.file(moved.replaced.0);
                 }
                 self.file(moved.to_dir.0);
-                let spot = (moved.to_dir.0, moved.to_name.to_vec());
-                self.names.insert(spot, Some(moved.from.file.0));
+                let outer_name = (moved.to_dir.0, moved.to_name.to_vec());
+                self.names.insert(outer_name, Some(moved.from.file.0));
             }
             Change::SetXattr(xattr) | Change::RemoveXattr(xattr) => drop(self.file(xattr.file.0)),
             Change::SetAcls(file) => drop(self.file(file.0)),
@@ -100,11 +101,11 @@ impl Plan {
     }
 
     /// The final names of each file, as far as they changed.
-    pub(super) fn spots_of(&self) -> HashMap<Handle, Vec<Spot>> {
-        let mut spots: HashMap<Handle, Vec<Spot>> = HashMap::new();
-        for (spot, file) in &self.names {
+    pub(super) fn spots_of(&self) -> HashMap<Handle, Vec<OuterName>> {
+        let mut spots: HashMap<Handle, Vec<OuterName>> = HashMap::new();
+        for (outer_name, file) in &self.names {
             if let Some(file) = file {
-                spots.entry(*file).or_default().push(spot.clone());
+                spots.entry(*file).or_default().push(outer_name.clone());
             }
         }
         spots
@@ -132,7 +133,7 @@ impl Plan {
         self.names.insert((named.dir.0, named.name.to_vec()), None);
     }
 
-    fn wrote(&mut self, file: Handle, at: Time, by_root: bool) {
+    fn wrote(&mut self, file: Handle, at: RecordTime, by_root: bool) {
         let Some(kept) = &mut self.file(file).kept else { return };
         kept.modified = at;
         if !by_root {

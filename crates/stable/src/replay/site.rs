@@ -8,18 +8,18 @@ use vfs::{
     Detail, DirEntry, Entry, Error, FileKind, FileSystem, Handle, Listing, Name, OpenFile, OpenMode, Place, ReadDir,
 };
 
-use super::plan::{Plan, Spot};
+use super::plan::{OuterName, Plan};
 use super::{CX, Replayed};
 use crate::aliases::Outer;
 use crate::error::WriteLogError;
-use crate::layer::{Export, now_ns};
-use crate::state_file::{Line, StateFile};
+use crate::layer::{LoggedExport, now_ns};
+use crate::state_file::{StateFile, StateLine};
 
 /// The maximum number of open files.
 const MAX_OPEN_FILES: usize = 64;
 
 pub(super) struct Site<'s> {
-    pub(super) export: &'s Export,
+    pub(super) export: &'s LoggedExport,
     state_file: &'s StateFile,
     pub(super) plan: Plan,
     /// The inner handles of the plan's files; missing files have none.
@@ -34,7 +34,7 @@ pub(super) struct Site<'s> {
 }
 
 impl<'s> Site<'s> {
-    pub(super) fn new(export: &'s Export, state_file: &'s StateFile, plan: Plan) -> Site<'s> {
+    pub(super) fn new(export: &'s LoggedExport, state_file: &'s StateFile, plan: Plan) -> Site<'s> {
         let replayed = Replayed { records: plan.records(), compared: true, ..Replayed::default() };
         let (found, open) = (HashMap::new(), HashMap::new());
         let nonce = getrandom::u64().unwrap_or_else(|_| now_ns());
@@ -85,12 +85,12 @@ impl<'s> Site<'s> {
         if files.is_empty() {
             return Ok(());
         }
-        let line = |(outer, inner): &(Handle, Handle)| Line::Alias {
+        let line = |(outer, inner): &(Handle, Handle)| StateLine::Alias {
             export: self.export.name.clone(),
             outer: *outer,
             inner: *inner,
         };
-        let lines: Vec<Line> = files.iter().map(line).collect();
+        let lines: Vec<StateLine> = files.iter().map(line).collect();
         let path = || self.state_file.path().to_owned();
         self.state_file.keep(&lines).map_err(|source| WriteLogError::State { path: path(), source })?;
         for (outer, inner) in files {
@@ -108,8 +108,8 @@ impl<'s> Site<'s> {
     }
 
     /// Looks up a name in a directory of the plan.
-    pub(super) fn look_up(&self, spot: &Spot) -> Result<Option<Entry>, WriteLogError> {
-        self.found(&spot.0).map_or(Ok(None), |dir| self.look_up_in(&dir, &spot.1))
+    pub(super) fn look_up(&self, outer_name: &OuterName) -> Result<Option<Entry>, WriteLogError> {
+        self.found(&outer_name.0).map_or(Ok(None), |dir| self.look_up_in(&dir, &outer_name.1))
     }
 
     /// Looks up a name in a directory with this inner handle.
@@ -151,13 +151,13 @@ impl<'s> Site<'s> {
     }
 
     /// A place in an existing directory.
-    pub(super) fn place<'p>(&self, spot: &'p Spot) -> Result<Place<'p>, WriteLogError> {
-        let dir = self.found(&spot.0).ok_or_else(|| self.error("find a directory", Error::Stale))?;
-        Ok(Place { dir, name: name_of(&spot.1)? })
+    pub(super) fn place<'p>(&self, outer_name: &'p OuterName) -> Result<Place<'p>, WriteLogError> {
+        let dir = self.found(&outer_name.0).ok_or_else(|| self.error("find a directory", Error::Stale))?;
+        Ok(Place { dir, name: name_of(&outer_name.1)? })
     }
 
     /// Renames; `false` if the file system refuses.
-    pub(super) fn rename(&self, from: &Spot, to: &Spot) -> Result<bool, WriteLogError> {
+    pub(super) fn rename(&self, from: &OuterName, to: &OuterName) -> Result<bool, WriteLogError> {
         match self.fs().rename(&CX, self.place(from)?, self.place(to)?) {
             Ok(()) => Ok(true),
             Err(Error::Invalid | Error::NotEmpty | Error::IsDirectory | Error::NotDirectory | Error::CrossDevice) => {

@@ -8,31 +8,31 @@ use vfs::{Handle, Name, Place};
 /// The number of locks; files and names that share one wait for each other.
 const STRIPES: usize = 1024;
 
-pub(crate) struct Order {
+pub(crate) struct ChangeLocks {
     stripes: Box<[Mutex<()>]>,
     hasher: RandomState,
 }
 
 /// While it exists, nobody else changes the file or names.
-pub(crate) type Held<'o> = [Option<MutexGuard<'o, ()>>; 2];
+pub(crate) type ChangeGuard<'o> = [Option<MutexGuard<'o, ()>>; 2];
 
-impl Order {
-    pub(crate) fn new() -> Order {
-        Order { stripes: (0..STRIPES).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
+impl ChangeLocks {
+    pub(crate) fn new() -> ChangeLocks {
+        ChangeLocks { stripes: (0..STRIPES).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
     }
 
     /// Holds the data and attributes of a file. `None` when another caller holds it and this one may not wait.
-    pub(crate) fn hold(&self, file: &Handle, may_wait: bool) -> Option<Held<'_>> {
+    pub(crate) fn hold(&self, file: &Handle, may_wait: bool) -> Option<ChangeGuard<'_>> {
         self.lock(self.index((file, None)), may_wait).map(|guard| [Some(guard), None])
     }
 
-    /// Holds a name, as [`Order::hold`] does a file.
-    pub(crate) fn hold_name(&self, place: &Place<'_>, may_wait: bool) -> Option<Held<'_>> {
+    /// Holds a name, as [`ChangeLocks::hold`] does a file.
+    pub(crate) fn hold_name(&self, place: &Place<'_>, may_wait: bool) -> Option<ChangeGuard<'_>> {
         self.lock(self.index((&place.dir, Some(place.name))), may_wait).map(|guard| [Some(guard), None])
     }
 
     /// Holds two names. Locks are taken in a fixed order, which avoids deadlocks.
-    pub(crate) fn hold_names(&self, names: [&Place<'_>; 2], may_wait: bool) -> Option<Held<'_>> {
+    pub(crate) fn hold_names(&self, names: [&Place<'_>; 2], may_wait: bool) -> Option<ChangeGuard<'_>> {
         let [one, other] = names.map(|place| self.index((&place.dir, Some(place.name))));
         let first = self.lock(one.min(other), may_wait)?;
         if one == other {
