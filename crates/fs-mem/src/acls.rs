@@ -2,7 +2,7 @@
 
 use vfs::{Access, Acls, Attributes, Caller, Error, FileKind, PosixAcl, Result};
 
-use crate::node::Node;
+use crate::node::MemNode;
 use crate::set;
 
 /// The size of an entry: its tag, its number and its rights.
@@ -53,7 +53,7 @@ impl Lists {
     }
 }
 
-impl Node {
+impl MemNode {
     pub(crate) fn acls(&self) -> Acls {
         let state = self.read();
         let access = state.lists.access.clone().unwrap_or_else(|| PosixAcl::from_mode(state.mode));

@@ -8,7 +8,7 @@ use vfs::{
 
 use crate::acls::Lists;
 use crate::directory::Directory;
-use crate::node::{Content, Identity, Node, State};
+use crate::node::{Content, MemNode, NodeIdentity, NodeState};
 use crate::pages::Pages;
 use crate::set::{self, SET_GID};
 use crate::xattrs::Xattrs;
@@ -67,13 +67,13 @@ impl Birth {
 impl Birth {
     /// The initial attributes. In a directory with the set-group-id bit, files get its group, and directories the bit.
     /// The directory's default list has already been applied to the mode and the lists.
-    fn into_state(self, dir: &State, wish: Wish<'_>, now: Timestamp, (mode, lists): (u32, Lists)) -> State {
+    fn into_state(self, dir: &NodeState, wish: Wish<'_>, now: Timestamp, (mode, lists): (u32, Lists)) -> NodeState {
         let Wish { caller, set, .. } = wish;
         let inherits = dir.mode & SET_GID != 0;
         let gid = set.gid.unwrap_or(if inherits { dir.gid } else { caller.gid });
         let is_directory = self.kind == FileKind::Directory;
         let inherited_bits = if is_directory && inherits { SET_GID } else { 0 };
-        let mut state = State {
+        let mut state = NodeState {
             mode: set::allowed_mode(mode, gid, caller) | inherited_bits,
             uid: set.uid.unwrap_or(caller.uid),
             gid,
@@ -100,7 +100,7 @@ fn symlink(target: &[u8]) -> Result<Content> {
     }
 }
 
-impl Node {
+impl MemNode {
     /// Creates a regular file in this directory, or opens an existing one as `mode` says.
     pub(crate) fn create(&self, wish: Wish<'_>, mode: CreateMode) -> Result<Entry> {
         let mut state = self.write();
@@ -144,7 +144,7 @@ impl Node {
     }
 
     /// Adds the hard link `name` to `node` in this directory.
-    pub(crate) fn link(&self, node: &Arc<Node>, name: Name<'_>) -> Result<Attributes> {
+    pub(crate) fn link(&self, node: &Arc<MemNode>, name: Name<'_>) -> Result<Attributes> {
         let now = self.volume().now();
         let mut state = self.write();
         let directory = state.live_directory()?;
@@ -175,16 +175,16 @@ impl Node {
     }
 
     /// Creates a node and adds its name to this directory, whose lock the caller holds. The name must be free.
-    fn bear(&self, dir: &mut State, birth: Birth, wish: Wish<'_>) -> Result<Arc<Node>> {
+    fn bear(&self, dir: &mut NodeState, birth: Birth, wish: Wish<'_>) -> Result<Arc<MemNode>> {
         let volume = self.volume();
         let inherited = dir.lists.of_child(birth.kind, wish.set.mode.unwrap_or(birth.mode));
         let bytes = birth.content.used_bytes() + inherited.1.used_bytes();
         volume.files().take(1)?;
         volume.bytes().take(bytes).inspect_err(|_| volume.files().give_back(1))?;
         let now = volume.now();
-        let identity = Identity { id: volume.new_id(), kind: birth.kind, device: birth.device, created: now };
+        let identity = NodeIdentity { id: volume.new_id(), kind: birth.kind, device: birth.device, created: now };
         let state = birth.into_state(dir, wish, now, inherited);
-        let node = Arc::new(Node::new(identity, self.id(), self.shared_volume(), state));
+        let node = Arc::new(MemNode::new(identity, self.id(), self.shared_volume(), state));
         volume.table().insert(&node);
         dir.live_directory()?.insert(wish.name.as_bytes(), Arc::clone(&node));
         dir.links += u32::from(node.is_directory());

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::node::Node;
+use crate::node::MemNode;
 
 /// The reported size of a directory is this times the number of names.
 const BYTES_PER_ENTRY: u64 = 32;
@@ -20,7 +20,7 @@ const NO_COOKIE: u64 = 0;
 pub(crate) struct Child {
     pub(crate) cookie: u64,
     pub(crate) name: Arc<[u8]>,
-    pub(crate) node: Arc<Node>,
+    pub(crate) node: Arc<MemNode>,
 }
 
 /// The entries of one directory.
@@ -32,13 +32,13 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    pub(crate) fn get(&self, name: &[u8]) -> Option<&Arc<Node>> {
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&Arc<MemNode>> {
         let cookie = self.cookies.get(name)?;
         self.entries.get(cookie).map(|child| &child.node)
     }
 
     /// Adds a name. An existing name keeps its cookie and leads to `node` from now on.
-    pub(crate) fn insert(&mut self, name: &[u8], node: Arc<Node>) -> Option<Arc<Node>> {
+    pub(crate) fn insert(&mut self, name: &[u8], node: Arc<MemNode>) -> Option<Arc<MemNode>> {
         if let Some(child) = self.cookies.get(name).and_then(|cookie| self.entries.get_mut(cookie)) {
             return Some(std::mem::replace(&mut child.node, node));
         }
@@ -49,7 +49,7 @@ impl Directory {
         None
     }
 
-    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Arc<Node>> {
+    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Arc<MemNode>> {
         let cookie = self.cookies.remove(name)?;
         self.entries.remove(&cookie).map(|child| child.node)
     }
@@ -74,7 +74,7 @@ impl Directory {
     }
 
     /// Takes all entries out.
-    pub(crate) fn clear(&mut self) -> impl Iterator<Item = Arc<Node>> + use<> {
+    pub(crate) fn clear(&mut self) -> impl Iterator<Item = Arc<MemNode>> + use<> {
         self.cookies.clear();
         std::mem::take(&mut self.entries).into_values().map(|child| child.node)
     }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use vfs::{Attributes, Context, Error, OpenFile, OpenMode, Result, Seek, Stability, Written};
 
-use crate::node::{Content, Node, State};
+use crate::node::{Content, MemNode, NodeState};
 use crate::pages::Pages;
 use crate::space::Supply;
 
 /// An open regular file. It keeps its node alive after the last name is removed.
 pub(crate) struct MemFile {
-    node: Arc<Node>,
+    node: Arc<MemNode>,
     mode: OpenMode,
 }
 
 impl MemFile {
-    pub(crate) fn open(node: Arc<Node>, mode: OpenMode) -> Result<MemFile> {
+    pub(crate) fn open(node: Arc<MemNode>, mode: OpenMode) -> Result<MemFile> {
         match node.read().content {
             Content::Regular(_) => {}
             Content::Directory(_) => return Err(Error::IsDirectory),
@@ -98,7 +98,7 @@ impl OpenFile for MemFile {
     }
 }
 
-fn pages(state: &State) -> Result<&Pages> {
+fn pages(state: &NodeState) -> Result<&Pages> {
     match &state.content {
         Content::Regular(pages) => Ok(pages),
         _ => Err(Error::WrongKind),

@@ -9,11 +9,11 @@ use vfs::{
 
 use crate::create::{MAX_LINKS, Wish};
 use crate::file::MemFile;
-use crate::node::{Content, Node};
+use crate::node::{Content, MemNode};
 use crate::options::MemOptions;
 use crate::pages::MAX_FILE_BYTES;
-use crate::rename::{Spot, rename};
-use crate::volume::Volume;
+use crate::rename::{LockedName, rename};
+use crate::volume::MemVolume;
 
 /// The number of entries that a listing takes from a directory at once.
 const LISTING_BATCH: usize = 128;
@@ -30,23 +30,23 @@ const LISTING_BATCH: usize = 128;
 /// assert_eq!(fs.lookup(&Context::ROOT, place).unwrap(), entry);
 /// ```
 pub struct MemFs {
-    volume: Arc<Volume>,
-    root: Arc<Node>,
+    volume: Arc<MemVolume>,
+    root: Arc<MemNode>,
 }
 
 impl MemFs {
     /// Makes an empty file system.
     pub fn new(options: MemOptions) -> MemFs {
-        let volume = Arc::new(Volume::new(&options));
-        let root = Node::new_root(&volume, &options);
+        let volume = Arc::new(MemVolume::new(&options));
+        let root = MemNode::new_root(&volume, &options);
         MemFs { volume, root }
     }
 
-    fn node(&self, handle: &Handle) -> Result<Arc<Node>> {
+    fn node(&self, handle: &Handle) -> Result<Arc<MemNode>> {
         self.volume.node(handle)
     }
 
-    fn entry_of(&self, node: &Node, detail: Detail) -> Option<Entry> {
+    fn entry_of(&self, node: &MemNode, detail: Detail) -> Option<Entry> {
         match detail {
             Detail::Names | Detail::Kinds => None,
             Detail::Entries => Some(self.volume.entry(node)).filter(|entry| entry.attributes.links > 0),
@@ -163,8 +163,8 @@ impl FileSystem for MemFs {
 
     fn rename(&self, _cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
         let (from_dir, to_dir) = (self.node(&from.dir)?, self.node(&to.dir)?);
-        let from = Spot { dir: &from_dir, name: from.name };
-        rename(&self.volume, from, Spot { dir: &to_dir, name: to.name })
+        let from = LockedName { dir: &from_dir, name: from.name };
+        rename(&self.volume, from, LockedName { dir: &to_dir, name: to.name })
     }
 
     fn get_xattr(&self, _cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {

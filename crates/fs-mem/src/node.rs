@@ -10,7 +10,7 @@ use crate::directory::Directory;
 use crate::lock;
 use crate::options::MemOptions;
 use crate::pages::Pages;
-use crate::volume::Volume;
+use crate::volume::MemVolume;
 use crate::xattrs::Xattrs;
 
 /// All bits of a mode that can be set.
@@ -26,7 +26,7 @@ pub(crate) enum Content {
 }
 
 /// The mutable part of a node.
-pub(crate) struct State {
+pub(crate) struct NodeState {
     pub(crate) mode: u32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
@@ -45,7 +45,7 @@ pub(crate) struct State {
 
 /// The immutable part of a node.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Identity {
+pub(crate) struct NodeIdentity {
     pub(crate) id: u64,
     pub(crate) kind: FileKind,
     pub(crate) device: Device,
@@ -53,24 +53,24 @@ pub(crate) struct Identity {
 }
 
 /// A file of any kind. It counts as a file of its volume until it is dropped.
-pub(crate) struct Node {
-    identity: Identity,
+pub(crate) struct MemNode {
+    identity: NodeIdentity,
     /// The number of the parent; only directories have one. It changes only under the rename lock.
     parent: AtomicU64,
-    volume: Arc<Volume>,
-    state: RwLock<State>,
+    volume: Arc<MemVolume>,
+    state: RwLock<NodeState>,
 }
 
-impl Node {
-    pub(crate) fn new(identity: Identity, parent: u64, volume: Arc<Volume>, state: State) -> Node {
-        Node { identity, parent: AtomicU64::new(parent), volume, state: RwLock::new(state) }
+impl MemNode {
+    pub(crate) fn new(identity: NodeIdentity, parent: u64, volume: Arc<MemVolume>, state: NodeState) -> MemNode {
+        MemNode { identity, parent: AtomicU64::new(parent), volume, state: RwLock::new(state) }
     }
 
     /// The root of a new file system, which the volume has already counted.
-    pub(crate) fn new_root(volume: &Arc<Volume>, options: &MemOptions) -> Arc<Node> {
+    pub(crate) fn new_root(volume: &Arc<MemVolume>, options: &MemOptions) -> Arc<MemNode> {
         let (id, now) = (volume.new_id(), volume.now());
-        let identity = Identity { id, kind: FileKind::Directory, device: Device::default(), created: now };
-        let state = State {
+        let identity = NodeIdentity { id, kind: FileKind::Directory, device: Device::default(), created: now };
+        let state = NodeState {
             mode: options.root_mode & MODE_BITS,
             uid: options.root_uid,
             gid: options.root_gid,
@@ -84,7 +84,7 @@ impl Node {
             xattrs: Xattrs::default(),
             lists: Lists::default(),
         };
-        let root = Arc::new(Node::new(identity, id, Arc::clone(volume), state));
+        let root = Arc::new(MemNode::new(identity, id, Arc::clone(volume), state));
         volume.table().insert(&root);
         root
     }
@@ -101,11 +101,11 @@ impl Node {
         self.identity.kind == FileKind::Directory
     }
 
-    pub(crate) fn volume(&self) -> &Volume {
+    pub(crate) fn volume(&self) -> &MemVolume {
         &self.volume
     }
 
-    pub(crate) fn shared_volume(&self) -> Arc<Volume> {
+    pub(crate) fn shared_volume(&self) -> Arc<MemVolume> {
         Arc::clone(&self.volume)
     }
 
@@ -117,11 +117,11 @@ impl Node {
         self.parent.store(parent, Ordering::Release);
     }
 
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, NodeState> {
         lock::read(&self.state)
     }
 
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, State> {
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, NodeState> {
         lock::write(&self.state)
     }
 
@@ -130,7 +130,7 @@ impl Node {
     }
 
     /// The attributes; the caller holds the lock.
-    pub(crate) fn attributes_of(&self, state: &State) -> Attributes {
+    pub(crate) fn attributes_of(&self, state: &NodeState) -> Attributes {
         Attributes {
             kind: self.identity.kind,
             mode: state.mode,
@@ -151,7 +151,7 @@ impl Node {
     }
 }
 
-impl Drop for Node {
+impl Drop for MemNode {
     fn drop(&mut self) {
         self.volume.table().forget(self.identity.id);
         self.volume.files().give_back(1);
@@ -181,7 +181,7 @@ impl Content {
     }
 }
 
-impl State {
+impl NodeState {
     /// Notes that attributes changed.
     pub(crate) fn touch(&mut self, now: Timestamp) {
         self.changed = now;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use vfs::{Error, Name, Result, Timestamp};
 
-use crate::node::{Content, Node};
+use crate::node::{Content, MemNode};
 
-impl Node {
+impl MemNode {
     /// Removes a name of a file other than a directory.
     pub(crate) fn remove(&self, name: Name<'_>) -> Result<()> {
         self.unlink(name, |child| if child.is_directory() { Err(Error::IsDirectory) } else { Ok(()) }).map(drop)
@@ -19,7 +19,7 @@ impl Node {
 
     /// Removes a name whose node `check` accepts. Returns the node, so that the caller frees it without this
     /// directory's lock.
-    fn unlink(&self, name: Name<'_>, check: impl Fn(&Node) -> Result<()>) -> Result<Arc<Node>> {
+    fn unlink(&self, name: Name<'_>, check: impl Fn(&MemNode) -> Result<()>) -> Result<Arc<MemNode>> {
         let now = self.volume().now();
         let mut state = self.write();
         let directory = state.live_directory()?;

@@ -4,13 +4,13 @@ use std::sync::{Arc, RwLockWriteGuard};
 
 use vfs::{Error, Name, Result, Timestamp};
 
-use crate::node::{Node, State};
-use crate::volume::Volume;
+use crate::node::{MemNode, NodeState};
+use crate::volume::MemVolume;
 
 /// A name in a locked directory.
 #[derive(Clone, Copy)]
-pub(crate) struct Spot<'a> {
-    pub(crate) dir: &'a Node,
+pub(crate) struct LockedName<'a> {
+    pub(crate) dir: &'a MemNode,
     pub(crate) name: Name<'a>,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Spot<'a> {
 /// # Errors
 /// [`Error::Invalid`] for a directory into itself or below; [`Error::NotDirectory`], [`Error::IsDirectory`],
 /// [`Error::NotEmpty`] when the existing file cannot be replaced.
-pub(crate) fn rename(volume: &Volume, from: Spot<'_>, to: Spot<'_>) -> Result<()> {
+pub(crate) fn rename(volume: &MemVolume, from: LockedName<'_>, to: LockedName<'_>) -> Result<()> {
     if !from.dir.is_directory() || !to.dir.is_directory() {
         return Err(Error::NotDirectory);
     }
@@ -32,14 +32,14 @@ pub(crate) fn rename(volume: &Volume, from: Spot<'_>, to: Spot<'_>) -> Result<()
     replaced.map(drop)
 }
 
-fn rename_across(volume: &Volume, from: Spot<'_>, to: Spot<'_>) -> Result<Option<Arc<Node>>> {
+fn rename_across(volume: &MemVolume, from: LockedName<'_>, to: LockedName<'_>) -> Result<Option<Arc<MemNode>>> {
     let _still = volume.hold_renames();
     let lineages = Lineages { from: lineage(volume, from.dir)?, to: lineage(volume, to.dir)? };
     lock_both(from.dir, to.dir, &lineages).move_name(from, to, &lineages)
 }
 
 /// The numbers of a directory and of all its ancestors.
-fn lineage(volume: &Volume, dir: &Node) -> Result<Vec<u64>> {
+fn lineage(volume: &MemVolume, dir: &MemNode) -> Result<Vec<u64>> {
     let (mut id, mut parent) = (dir.id(), dir.parent());
     let mut lineage = vec![id];
     while parent != id {
@@ -59,12 +59,12 @@ struct Lineages {
 
 /// The locks of the two directories of a rename, or of the only one.
 struct Locked<'a> {
-    from: RwLockWriteGuard<'a, State>,
-    to: Option<RwLockWriteGuard<'a, State>>,
+    from: RwLockWriteGuard<'a, NodeState>,
+    to: Option<RwLockWriteGuard<'a, NodeState>>,
 }
 
 /// Locks the ancestor first.
-fn lock_both<'a>(from: &'a Node, to: &'a Node, lineages: &Lineages) -> Locked<'a> {
+fn lock_both<'a>(from: &'a MemNode, to: &'a MemNode, lineages: &Lineages) -> Locked<'a> {
     if lineages.from.contains(&to.id()) {
         let upper = to.write();
         Locked { from: from.write(), to: Some(upper) }
@@ -75,12 +75,17 @@ fn lock_both<'a>(from: &'a Node, to: &'a Node, lineages: &Lineages) -> Locked<'a
 }
 
 impl Locked<'_> {
-    fn to(&mut self) -> &mut State {
+    fn to(&mut self) -> &mut NodeState {
         self.to.as_mut().unwrap_or(&mut self.from)
     }
 
     /// Moves the name and returns the file that it replaced.
-    fn move_name(mut self, from: Spot<'_>, to: Spot<'_>, lineages: &Lineages) -> Result<Option<Arc<Node>>> {
+    fn move_name(
+        mut self,
+        from: LockedName<'_>,
+        to: LockedName<'_>,
+        lineages: &Lineages,
+    ) -> Result<Option<Arc<MemNode>>> {
         let moved = self.from.live_directory()?.get(from.name.as_bytes()).cloned().ok_or(Error::NoEntry)?;
         let victim = self.to().live_directory()?.get(to.name.as_bytes()).cloned();
         if lineages.to.contains(&moved.id()) {
@@ -108,7 +113,7 @@ impl Locked<'_> {
     }
 
     /// Updates the link counts of the directories for a moved and a replaced `..`.
-    fn count_links(&mut self, moved: &Node, replaces: bool) {
+    fn count_links(&mut self, moved: &MemNode, replaces: bool) {
         if moved.is_directory() {
             self.from.links -= 1;
             self.to().links += 1;
@@ -118,7 +123,7 @@ impl Locked<'_> {
 }
 
 /// Removes the name of `victim`, if `moved` may replace it.
-fn make_way(victim: &Node, moved: &Node, lineages: &Lineages, now: Timestamp) -> Result<()> {
+fn make_way(victim: &MemNode, moved: &MemNode, lineages: &Lineages, now: Timestamp) -> Result<()> {
     match (victim.is_directory(), moved.is_directory()) {
         (true, false) => Err(Error::IsDirectory),
         (false, true) => Err(Error::NotDirectory),

@@ -2,7 +2,7 @@
 
 use vfs::{Attributes, Caller, Error, FileKind, Result, SetAttributes, SetTime, Timestamp};
 
-use crate::node::{Content, MODE_BITS, Node, State};
+use crate::node::{Content, MODE_BITS, MemNode, NodeState};
 use crate::space::Supply;
 
 /// The set-id bits.
@@ -10,7 +10,7 @@ const SET_UID: u32 = 0o4000;
 pub(crate) const SET_GID: u32 = 0o2000;
 const GROUP_EXECUTE: u32 = 0o010;
 
-impl Node {
+impl MemNode {
     /// Sets all of the attributes in `set` or none.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Node {
     }
 }
 
-impl State {
+impl NodeState {
     fn set_size(&mut self, size_bytes: u64, supply: &Supply) -> Result<()> {
         match &mut self.content {
             Content::Regular(pages) => pages.set_size(size_bytes, supply),

@@ -10,10 +10,10 @@ use vfs::{Entry, Error, Handle, Result, Timestamp};
 
 use crate::acls::Lists;
 use crate::lock;
-use crate::node::Node;
+use crate::node::MemNode;
 use crate::options::{Clock, MemOptions};
 use crate::space::Supply;
-use crate::table::Table;
+use crate::table::NodeTable;
 
 /// A handle's length: eight bytes for the instance, eight for the node.
 const HANDLE_BYTES: usize = 16;
@@ -21,11 +21,11 @@ const HANDLE_BYTES: usize = 16;
 /// The root counts as a file, and is always there.
 const ROOT_FILES: u64 = 1;
 
-pub(crate) struct Volume {
+pub(crate) struct MemVolume {
     /// Distinguishes this file system from all others, and from itself before a restart.
     instance: u64,
     next_id: AtomicU64,
-    table: Table,
+    table: NodeTable,
     bytes: Supply,
     files: Supply,
     clock: Clock,
@@ -34,12 +34,12 @@ pub(crate) struct Volume {
     has_lists: AtomicBool,
 }
 
-impl Volume {
-    pub(crate) fn new(options: &MemOptions) -> Volume {
-        Volume {
+impl MemVolume {
+    pub(crate) fn new(options: &MemOptions) -> MemVolume {
+        MemVolume {
             instance: new_instance(),
             next_id: AtomicU64::new(1),
-            table: Table::new(),
+            table: NodeTable::new(),
             bytes: Supply::new(options.capacity_bytes),
             files: Supply::with_used(options.max_files, ROOT_FILES),
             clock: options.clock.clone(),
@@ -52,7 +52,7 @@ impl Volume {
         self.instance
     }
 
-    pub(crate) fn table(&self) -> &Table {
+    pub(crate) fn table(&self) -> &NodeTable {
         &self.table
     }
 
@@ -98,12 +98,12 @@ impl Volume {
         Handle::new(&bytes).unwrap_or_else(|| unreachable!("the length was checked at compile time"))
     }
 
-    pub(crate) fn entry(&self, node: &Node) -> Entry {
+    pub(crate) fn entry(&self, node: &MemNode) -> Entry {
         Entry { handle: self.handle(node.id()), attributes: node.attributes() }
     }
 
     /// The node of `handle`.
-    pub(crate) fn node(&self, handle: &Handle) -> Result<Arc<Node>> {
+    pub(crate) fn node(&self, handle: &Handle) -> Result<Arc<MemNode>> {
         let bytes: [u8; HANDLE_BYTES] = handle.as_bytes().try_into().map_err(|_| Error::BadHandle)?;
         let number = u128::from_be_bytes(bytes);
         let (instance, id) = ((number >> 64) as u64, number as u64);

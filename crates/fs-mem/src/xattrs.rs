@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vfs::{Error, FileKind, Result, SetXattr, XattrMode, XattrName};
 
-use crate::node::Node;
+use crate::node::MemNode;
 use crate::space::Supply;
 
 /// The longest value, in bytes, as in Linux.
@@ -66,7 +66,7 @@ fn size_bytes(name: XattrName<'_>, value: &[u8]) -> u64 {
     (name.as_bytes().len() + value.len()) as u64
 }
 
-impl Node {
+impl MemNode {
     /// Refuses files other than regular files and directories.
     pub(crate) fn check_xattrs(&self) -> Result<()> {
         match self.kind() {
