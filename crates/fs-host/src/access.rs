@@ -7,7 +7,7 @@ use vfs::{Access, Attributes, Context, FileKind, Handle, Result, Timestamp, perm
 
 use crate::acl::{self, CachedAcl};
 use crate::host::HostFs;
-use crate::node::Node;
+use crate::node::HostNode;
 
 /// How long after a change another one may carry the same time: one tick of the slowest kernel clock, and some more.
 const MAX_TICK: Duration = Duration::from_millis(20);
@@ -26,7 +26,7 @@ impl HostFs {
     }
 
     /// What the access list says, which is read again only after the file's change time has moved.
-    fn by_acl(&self, cx: &Context<'_>, node: &Node, attributes: &Attributes) -> Result<Option<Access>> {
+    fn by_acl(&self, cx: &Context<'_>, node: &HostNode, attributes: &Attributes) -> Result<Option<Access>> {
         let mut cached = node.acl.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.as_ref().is_none_or(|cached| cached.changed != attributes.changed) {
             *cached = Some(CachedAcl { changed: attributes.changed, acl: acl::read_access(node.fd())? });

@@ -11,7 +11,7 @@ use vfs::{
 
 use crate::failure::failed;
 use crate::host::HostFs;
-use crate::node::{Node, proc_path};
+use crate::node::{HostNode, proc_path};
 
 const ACCESS: &CStr = c"system.posix_acl_access";
 const DEFAULT: &CStr = c"system.posix_acl_default";
@@ -90,7 +90,7 @@ fn check_kind(kind: FileKind, acls: &Acls) -> Result<()> {
 }
 
 /// Sets both lists, or neither: the default one is put back when the other is refused.
-fn write_both(node: &Node, acls: &Acls) -> Result<()> {
+fn write_both(node: &HostNode, acls: &Acls) -> Result<()> {
     if node.kind() != FileKind::Directory {
         return write(node.fd(), ACCESS, &acls.access);
     }

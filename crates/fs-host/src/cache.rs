@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vfs::Handle;
 
-use crate::node::Node;
+use crate::node::HostNode;
 
 /// All workers' shelves.
 pub(crate) struct NodeCache {
@@ -39,7 +39,7 @@ struct Shelf {
 
 struct CachedNode {
     handle: Handle,
-    node: Arc<Node>,
+    node: Arc<HostNode>,
     used: bool,
 }
 
@@ -52,12 +52,12 @@ impl NodeCache {
     }
 
     /// The node that `worker` has at hand for `handle`.
-    pub(crate) fn get(&self, worker: usize, handle: &Handle) -> Option<Arc<Node>> {
+    pub(crate) fn get(&self, worker: usize, handle: &Handle) -> Option<Arc<HostNode>> {
         self.shelf(worker).get(handle)
     }
 
     /// Puts a node on `worker`'s shelf, in place of another one when the shelf is full.
-    pub(crate) fn put(&self, worker: usize, handle: Handle, node: Arc<Node>) {
+    pub(crate) fn put(&self, worker: usize, handle: Handle, node: Arc<HostNode>) {
         let replaced = self.shelf(worker).put(CachedNode { handle, node, used: false }, self.limits.per_worker);
         if replaced.is_none() && self.count.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
             self.make_room(worker);
@@ -95,7 +95,7 @@ impl NodeCache {
     }
 
     /// Takes every node off every shelf for which `is_unwanted` says so.
-    pub(crate) fn drop_where(&self, is_unwanted: impl Fn(&Node) -> bool) {
+    pub(crate) fn drop_where(&self, is_unwanted: impl Fn(&HostNode) -> bool) {
         for worker in 0..self.shelves.len() {
             let nodes: Vec<_> = self.shelf(worker).slots.iter().map(|s| (s.handle, Arc::clone(&s.node))).collect();
             for (handle, _) in nodes.iter().filter(|(_, node)| is_unwanted(node)) {
@@ -125,7 +125,7 @@ impl NodeCache {
 }
 
 impl Shelf {
-    fn get(&mut self, handle: &Handle) -> Option<Arc<Node>> {
+    fn get(&mut self, handle: &Handle) -> Option<Arc<HostNode>> {
         let slot = &mut self.slots[*self.places.get(handle)?];
         slot.used = true;
         Some(Arc::clone(&slot.node))

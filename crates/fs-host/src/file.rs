@@ -19,7 +19,7 @@ use crate::failure::failed;
 use crate::flush::{Depth, Flush, FlushGroup};
 use crate::host::HostFs;
 use crate::identity::Impersonation;
-use crate::node::Node;
+use crate::node::HostNode;
 use crate::read_ahead::{FileStreams, Residency};
 use crate::resident::ResidentFile;
 use crate::set_attributes::set_mode;
@@ -67,7 +67,7 @@ impl HostFs {
         Ok(fd)
     }
 
-    fn open_bytes(&self, node: &Node, mode: OpenMode) -> Result<OwnedFd> {
+    fn open_bytes(&self, node: &HostNode, mode: OpenMode) -> Result<OwnedFd> {
         let flags = match mode {
             OpenMode::Read => OFlags::RDONLY,
             OpenMode::Write => OFlags::RDWR,
@@ -76,7 +76,7 @@ impl HostFs {
     }
 
     /// Opens a regular file, against its mode where the server may do that and the caller therefore too.
-    pub(crate) fn reopen_as_owner(&self, node: &Node, flags: OFlags) -> Result<OwnedFd> {
+    pub(crate) fn reopen_as_owner(&self, node: &HostNode, flags: OFlags) -> Result<OwnedFd> {
         match node.reopen(flags) {
             Err(Error::AccessDenied) if !self.identity.switches() => open_against_mode(node, flags),
             done => done,
@@ -93,7 +93,7 @@ fn within_offsets(offset_bytes: u64, into: &mut [u8]) -> &mut [u8] {
 
 /// Opens a file whose mode keeps its owner out, when this process is the owner: an owner may always change the mode, and a
 /// client that made a file without write permission goes on writing it (RFC 1813 §4.4). Root has no need of this.
-fn open_against_mode(node: &Node, flags: OFlags) -> Result<OwnedFd> {
+fn open_against_mode(node: &HostNode, flags: OFlags) -> Result<OwnedFd> {
     let mode = u32::from(stat_fd(node.fd())?.stx_mode) & 0o7777;
     set_mode(node.fd(), mode | OWNER_READS_AND_WRITES).map_err(|_| Error::AccessDenied)?;
     let opened = node.reopen(flags);

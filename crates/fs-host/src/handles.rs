@@ -10,7 +10,7 @@ use vfs::{Error, FileKind, Handle, Result};
 use crate::attributes::{device, kind};
 use crate::form::{Named, decode, root_handle, stored_handle};
 use crate::kernel_handles::KernelHandles;
-use crate::node::Node;
+use crate::node::HostNode;
 use crate::store::{FileRecord, Fingerprint, ROOT_ID, Store};
 use crate::sys;
 
@@ -34,7 +34,7 @@ pub(crate) struct NameAt<'a> {
     /// The directory's handle.
     pub(crate) dir: &'a Handle,
     /// The directory.
-    pub(crate) node: &'a Node,
+    pub(crate) node: &'a HostNode,
     /// The name in it.
     pub(crate) name: &'a CStr,
 }

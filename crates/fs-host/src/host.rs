@@ -16,11 +16,11 @@ use crate::made::MadeFiles;
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
 use crate::search::Searches;
-use crate::volume::Volume;
+use crate::volume::HostVolume;
 
 /// A directory of the host, and what is below it.
 pub struct HostFs {
-    pub(crate) volume: Volume,
+    pub(crate) volume: HostVolume,
     pub(crate) handles: Handles,
     pub(crate) searches: Searches,
     pub(crate) nodes: NodeCache,

@@ -9,7 +9,7 @@ use vfs::{Access, Attributes, Context, Error, FileKind, Handle, Place, Result};
 use crate::attributes::{from_statx, stat_fd};
 use crate::failure::failed;
 use crate::host::HostFs;
-use crate::node::{CName, Node, proc_path};
+use crate::node::{CName, HostNode, proc_path};
 
 impl HostFs {
     pub(crate) fn add_name(&self, cx: &Context<'_>, handle: &Handle, place: Place<'_>) -> Result<Attributes> {
@@ -46,8 +46,8 @@ impl HostFs {
 
 /// A further name that a file shall have.
 struct NewName<'l> {
-    file: &'l Node,
-    dir: &'l Node,
+    file: &'l HostNode,
+    dir: &'l HostNode,
     name: &'l CStr,
 }
 
@@ -58,7 +58,7 @@ impl NewName<'_> {
 }
 
 /// Gives what `file` stands for the name `name` in `dir`.
-pub(crate) fn link_fd(file: BorrowedFd<'_>, dir: &Node, name: &CStr) -> Result<()> {
+pub(crate) fn link_fd(file: BorrowedFd<'_>, dir: &HostNode, name: &CStr) -> Result<()> {
     // By way of /proc, since naming the descriptor itself needs a capability that a switched thread has lost.
     let file = proc_path(file);
     rustix::fs::linkat(CWD, file.as_c_str(), dir.fd(), name, AtFlags::SYMLINK_FOLLOW).map_err(failed)

@@ -8,7 +8,7 @@ use vfs::Result;
 
 use crate::flush::{Depth, Flush};
 use crate::host::HostFs;
-use crate::node::Node;
+use crate::node::HostNode;
 
 /// Which files have to be flushed after one was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ fn has_journal((major, minor): (u32, u32)) -> bool {
 impl HostFs {
     /// Brings a new file or directory to storage, and its name in `dir`. It `is_untouched` while nothing was set since it
     /// was made.
-    pub(crate) fn settle_new(&self, file: BorrowedFd<'_>, dir: &Node, is_untouched: bool) -> Result<()> {
+    pub(crate) fn settle_new(&self, file: BorrowedFd<'_>, dir: &HostNode, is_untouched: bool) -> Result<()> {
         let file = Flush { fd: file, depth: Depth::All };
         match self.volume.new_names {
             NewNames::Either if is_untouched && dir.listing().is_ok() => self.settle_dir(dir),

@@ -12,7 +12,7 @@ use crate::failure::failed;
 
 /// One file, held by a descriptor that cannot read, write or wake a device.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct HostNode {
     fd: OwnedFd,
     kind: FileKind,
     /// A directory opened for listing and syncing, once that was needed.
@@ -22,10 +22,10 @@ pub(crate) struct Node {
     pub(crate) acl: Mutex<Option<CachedAcl>>,
 }
 
-impl Node {
+impl HostNode {
     /// Makes a node of an `O_PATH` descriptor of a file of this kind.
-    pub(crate) fn new(fd: OwnedFd, kind: FileKind) -> Node {
-        Node { fd, kind, listing: OnceLock::new(), position: Mutex::default(), acl: Mutex::default() }
+    pub(crate) fn new(fd: OwnedFd, kind: FileKind) -> HostNode {
+        HostNode { fd, kind, listing: OnceLock::new(), position: Mutex::default(), acl: Mutex::default() }
     }
 
     /// The kind of file, which never changes.

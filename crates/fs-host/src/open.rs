@@ -22,7 +22,7 @@ use crate::read_ahead::StreamTable;
 use crate::search::Searches;
 use crate::shared_store;
 use crate::store::{Store, StoreError, fnv};
-use crate::volume::Volume;
+use crate::volume::HostVolume;
 use crate::whereabouts;
 
 /// Where the kernel shows a process its own descriptors.
@@ -160,7 +160,7 @@ impl HostFs {
     /// Whether the directory that is served is still the one at `dir`: neither has another one taken its place, nor has
     /// something been mounted there.
     pub fn is_still_at(&self, dir: &Path) -> bool {
-        Volume::open(dir).is_ok_and(|now| self.volume.is_at(&now))
+        HostVolume::open(dir).is_ok_and(|now| self.volume.is_at(&now))
     }
 
     /// Opens `dir` for serving.
@@ -194,16 +194,16 @@ impl HostFs {
     }
 }
 
-fn flush_group(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<FlushGroup, OpenError> {
+fn flush_group(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result<FlushGroup, OpenError> {
     let failed = |error: rustix::io::Errno| OpenError::Directory { path: dir.to_path_buf(), source: error.into() };
     let disk = Box::new(Disk::new(volume.reopened().map_err(failed)?));
     let is_shared = options.group_commit && volume.shares_flushes;
     Ok(FlushGroup::new(disk, is_shared, Arc::clone(&options.flush_counters)))
 }
 
-fn open_volume(dir: &Path) -> Result<Volume, OpenError> {
+fn open_volume(dir: &Path) -> Result<HostVolume, OpenError> {
     let path = || dir.to_path_buf();
-    let volume = Volume::open(dir).map_err(|error| OpenError::Directory { path: path(), source: error.into() })?;
+    let volume = HostVolume::open(dir).map_err(|error| OpenError::Directory { path: path(), source: error.into() })?;
     std::fs::metadata(PROC_DESCRIPTORS).map_err(|source| OpenError::NoProc { path: path(), source })?;
     Ok(volume)
 }
@@ -226,7 +226,7 @@ fn require_apart(dir: &Path, options: &HostOptions) -> Result<(), OpenError> {
 }
 
 /// The kernel's handles, if they are to be used and work.
-fn probe_kernel(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<Option<KernelHandles>, OpenError> {
+fn probe_kernel(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result<Option<KernelHandles>, OpenError> {
     match options.handle_form {
         HandleForm::Store => Ok(None),
         HandleForm::Auto => Ok(KernelHandles::probe(volume.root()).ok()),
@@ -236,7 +236,7 @@ fn probe_kernel(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<Op
     }
 }
 
-fn choose_handles(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<Handles, OpenError> {
+fn choose_handles(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result<Handles, OpenError> {
     if let Some(kernel) = probe_kernel(dir, volume, options)? {
         return Ok(Handles::Kernel(kernel));
     }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use vfs::SendableFile;
 
 use crate::sys;
-use crate::volume::{CacheKind, Volume};
+use crate::volume::{CacheKind, HostVolume};
 
 /// For how long after a read from storage pages may still be on their way, in milliseconds.
 const SETTLE_MS: u64 = 50;
@@ -31,7 +31,7 @@ pub(crate) struct ResidentFile {
 }
 
 impl ResidentFile {
-    pub(crate) fn new(fd: OwnedFd, volume: &Volume) -> ResidentFile {
+    pub(crate) fn new(fd: OwnedFd, volume: &HostVolume) -> ResidentFile {
         ResidentFile { fd, storage: volume.device, cache: volume.cache_kind(), last_read_ms: AtomicU64::new(0) }
     }
 

@@ -11,7 +11,7 @@ use crate::failure::failed;
 use crate::form::{Named, decode, root_handle};
 use crate::handles::{FileAt, Handles};
 use crate::host::HostFs;
-use crate::node::Node;
+use crate::node::HostNode;
 
 impl HostFs {
     /// The attributes of a file that still has a name.
@@ -33,7 +33,7 @@ impl HostFs {
     }
 
     /// The file that a handle names, and its state now; stale when it has no name any more.
-    pub(crate) fn living(&self, cx: &Context<'_>, handle: &Handle) -> Result<(Arc<Node>, Statx)> {
+    pub(crate) fn living(&self, cx: &Context<'_>, handle: &Handle) -> Result<(Arc<HostNode>, Statx)> {
         if let Some(node) = self.nodes.get(cx.worker, handle) {
             let stat = self.stat_living(handle, &node)?;
             return Ok((node, stat));
@@ -42,12 +42,12 @@ impl HostFs {
     }
 
     /// The file that a handle names, from the worker's shelf or opened anew.
-    pub(crate) fn node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<Node>> {
+    pub(crate) fn node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<HostNode>> {
         self.node_at(cx, handle, 0).map_err(elsewhere_is_stale)
     }
 
     /// The same, on the way to a file that is `depth` levels below.
-    pub(crate) fn node_at(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<Arc<Node>> {
+    pub(crate) fn node_at(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<Arc<HostNode>> {
         match self.nodes.get(cx.worker, handle) {
             Some(node) => Ok(node),
             None => self.opened(cx, handle, depth).map(|(node, _)| node),
@@ -55,7 +55,7 @@ impl HostFs {
     }
 
     /// A file that is not at hand, opened anew, and its state.
-    fn opened(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(Arc<Node>, Statx)> {
+    fn opened(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(Arc<HostNode>, Statx)> {
         self.identity.own()?;
         let changes = self.volume.borders.changes();
         let (node, stat) = self.with_room(cx, || self.open_node(cx, handle, depth))?;
@@ -69,14 +69,14 @@ impl HostFs {
     }
 
     /// The directory that a handle names.
-    pub(crate) fn dir_node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<Node>> {
+    pub(crate) fn dir_node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<HostNode>> {
         let node = self.node(cx, handle)?;
         if node.kind() == FileKind::Directory { Ok(node) } else { Err(Error::NotDirectory) }
     }
 
     /// The state of a file at hand, which is stale once its last name is gone: what is still open lives on, but not by its
     /// handle.
-    pub(crate) fn stat_living(&self, handle: &Handle, node: &Node) -> Result<Statx> {
+    pub(crate) fn stat_living(&self, handle: &Handle, node: &HostNode) -> Result<Statx> {
         let stat = stat_fd(node.fd())?;
         if stat.stx_nlink == 0 {
             self.nodes.forget(handle);
@@ -126,7 +126,7 @@ impl HostFs {
     }
 
     /// Writes down what a file is recognised by, after a change that can make another file of it on an overlay.
-    pub(crate) fn reaffirm(&self, handle: &Handle, node: &Node) -> Result<()> {
+    pub(crate) fn reaffirm(&self, handle: &Handle, node: &HostNode) -> Result<()> {
         match self.handles.stored() {
             Some(stored) if *handle != root_handle() => {
                 stored.reaffirm(handle, FileAt::of_fd(&node.fd(), &stat_fd(node.fd())?))?;
@@ -136,7 +136,7 @@ impl HostFs {
         }
     }
 
-    fn open_node(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(Node, Statx)> {
+    fn open_node(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(HostNode, Statx)> {
         let root = self.volume.root();
         let fd = match (decode(handle)?, &self.handles) {
             (Named::Root, _) => self.open_root()?,
@@ -156,7 +156,7 @@ impl HostFs {
         if !self.volume.borders.is_empty() && kind(&stat) == FileKind::Directory {
             self.check_inside(fd.as_fd(), &stat)?;
         }
-        Ok((Node::new(fd, kind(&stat)), stat))
+        Ok((HostNode::new(fd, kind(&stat)), stat))
     }
 
     pub(crate) fn open_root(&self) -> Result<OwnedFd> {

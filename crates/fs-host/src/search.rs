@@ -17,7 +17,7 @@ use crate::attributes::{kind, stat_name};
 use crate::failure::failed;
 use crate::handles::{FileAt, StoredHandles};
 use crate::host::HostFs;
-use crate::node::{Node, reopen};
+use crate::node::{HostNode, reopen};
 use crate::store::FileRecord;
 use crate::walk::{TURN_ENTRIES, Vain, Walk, WalkPosition, Walks};
 
@@ -44,7 +44,7 @@ struct WalkTurn<'a> {
 /// A directory of the walk.
 struct WalkedDir<'a> {
     id: u64,
-    node: &'a Node,
+    node: &'a HostNode,
     descends: bool,
 }
 
@@ -138,7 +138,7 @@ impl HostFs {
         turn: &mut WalkTurn<'_>,
         stop: WalkPosition,
     ) -> Result<()> {
-        let node = Node::new(self.open_dir(cx, stored, stop.dir)?, FileKind::Directory);
+        let node = HostNode::new(self.open_dir(cx, stored, stop.dir)?, FileKind::Directory);
         let dir = WalkedDir { id: stop.dir, node: &node, descends: stop.descends };
         let listing = reopen(node.fd(), OFlags::RDONLY | OFlags::DIRECTORY)?;
         seek(&listing, SeekFrom::Start(stop.cookie)).map_err(failed)?;

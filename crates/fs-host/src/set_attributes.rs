@@ -12,7 +12,7 @@ use crate::attributes::{from_statx, stat_fd};
 use crate::failure::failed;
 use crate::file::check_regular;
 use crate::host::HostFs;
-use crate::node::{Node, proc_path};
+use crate::node::{HostNode, proc_path};
 use crate::sync::check_space;
 
 const NANOSECONDS_PER_SECOND: u32 = 1_000_000_000;
@@ -112,7 +112,7 @@ impl HostFs {
     }
 
     /// Opens a regular file whose size changes, and whatever can be opened when the change has to be synced.
-    pub(crate) fn open_to_set(&self, node: &Node, set: &SetAttributes) -> Result<Option<OwnedFd>> {
+    pub(crate) fn open_to_set(&self, node: &HostNode, set: &SetAttributes) -> Result<Option<OwnedFd>> {
         match node.kind() {
             FileKind::Regular if set.size_bytes.is_some() => self.reopen_as_owner(node, OFlags::WRONLY).map(Some),
             FileKind::Regular if self.syncs() => Ok(node.reopen(OFlags::RDONLY).ok()),

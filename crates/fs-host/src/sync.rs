@@ -8,7 +8,7 @@ use vfs::{Context, Error, Handle, Result};
 use crate::failure::failed;
 use crate::flush::{Depth, Flush};
 use crate::host::HostFs;
-use crate::node::Node;
+use crate::node::HostNode;
 
 /// How much space one call takes or frees on a thread that may not wait: more takes a while even in memory, where pages are cleared
 /// and freed one by one.
@@ -31,7 +31,7 @@ impl HostFs {
     }
 
     /// The directory in which something is about to change, opened for syncing while the thread may still do that.
-    pub(crate) fn dir_to_change(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<Node>> {
+    pub(crate) fn dir_to_change(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<HostNode>> {
         self.check_may_change(cx)?;
         let dir = self.dir_node(cx, handle)?;
         if self.syncs() {
@@ -46,7 +46,7 @@ impl HostFs {
     }
 
     /// Brings the names of a directory to storage; one that cannot be opened, with everything else of the file system.
-    pub(crate) fn settle_dir(&self, dir: &Node) -> Result<()> {
+    pub(crate) fn settle_dir(&self, dir: &HostNode) -> Result<()> {
         if !self.syncs() {
             return Ok(());
         }
@@ -58,7 +58,7 @@ impl HostFs {
 
     /// Brings the names of two directories to storage. Those of `first` go first, for a file system that moves a name in
     /// two steps: after a crash between the two there are two names and not none.
-    pub(crate) fn settle_dirs(&self, first: &Node, second: &Node) -> Result<()> {
+    pub(crate) fn settle_dirs(&self, first: &HostNode, second: &HostNode) -> Result<()> {
         if !self.syncs() {
             return Ok(());
         }
@@ -69,7 +69,7 @@ impl HostFs {
     }
 
     /// Brings a file and the names of its directory to storage.
-    pub(crate) fn settle_with_dir(&self, file: Flush<'_>, dir: &Node) -> Result<()> {
+    pub(crate) fn settle_with_dir(&self, file: Flush<'_>, dir: &HostNode) -> Result<()> {
         match dir.listing() {
             Ok(fd) => self.flush(&[file, Flush { fd, depth: Depth::All }]),
             Err(_) => self.flush(&[file]).and_then(|()| self.settle_dir(dir)),

@@ -42,16 +42,16 @@ pub(crate) enum CacheKind {
 
 /// The exported directory, and its file system.
 #[derive(Debug)]
-pub(crate) struct Volume {
+pub(crate) struct HostVolume {
     root: OwnedFd,
     /// The directory opened once more: the kernel tells errors of earlier writes once to each, and this one is for
-    /// [`Volume::sync`] alone.
+    /// [`HostVolume::sync`] alone.
     for_sync: OwnedFd,
     /// What brings new files and their names to storage.
     pub(crate) new_names: NewNames,
     /// Whether one flush of the whole file system does what those of all its files do, each of which may be shared.
     pub(crate) shares_flushes: bool,
-    /// See [`Volume::memory`].
+    /// See [`HostVolume::memory`].
     memory: Option<u64>,
     /// The device number, which is the `fsid` of everything in the export.
     pub(crate) device: u64,
@@ -72,9 +72,9 @@ pub(crate) struct Volume {
     magic: u64,
 }
 
-impl Volume {
+impl HostVolume {
     /// Opens the directory and asks for everything that stays the same.
-    pub(crate) fn open(path: &Path) -> rustix::io::Result<Volume> {
+    pub(crate) fn open(path: &Path) -> rustix::io::Result<HostVolume> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
         let stat = attributes::raw_stat_fd(root.as_fd())?;
@@ -82,7 +82,7 @@ impl Volume {
         let magic = u64::from(rustix::fs::fstatfs(&root)?.f_type as u32);
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
         let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_default();
-        Ok(Volume {
+        Ok(HostVolume {
             new_names: NewNames::of(&file_system, (stat.stx_dev_major, stat.stx_dev_minor)),
             shares_flushes: matches!(file_system.as_str(), "ext4" | "xfs" | "btrfs"),
             for_sync: rustix::fs::openat(&root, c".", flags, Mode::empty())?,
@@ -135,7 +135,7 @@ impl Volume {
     }
 
     /// Whether `other` is the same directory, reached by the same mount.
-    pub(crate) fn is_at(&self, other: &Volume) -> bool {
+    pub(crate) fn is_at(&self, other: &HostVolume) -> bool {
         self.origin() == other.origin() && self.mount_id == other.mount_id
     }
 

@@ -9,7 +9,7 @@ use vfs::{Context, Error, FileKind, Handle, Result, SetAttributes, SetXattr, Xat
 
 use crate::failure::failed;
 use crate::host::HostFs;
-use crate::node::{Node, proc_path};
+use crate::node::{HostNode, proc_path};
 
 const PREFIX: &[u8] = b"user.";
 
@@ -87,7 +87,7 @@ impl HostFs {
     }
 
     /// Only regular files and directories have attributes of the user's, since on others no permission guards them.
-    fn xattr_node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<Node>> {
+    fn xattr_node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<HostNode>> {
         let node = self.node(cx, handle)?;
         self.stat_living(handle, &node)?;
         match node.kind() {
