@@ -17,4 +17,4 @@ pub mod rpcbind;
 
 pub use file_handle::FileHandle;
 pub use operation::Operation;
-pub use res::{Outcome, Res};
+pub use res::{Res, StatusCode};

@@ -1,7 +1,7 @@
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 /// The statuses of a protocol, one of which is success.
-pub trait Outcome: Copy + Eq + Encode + for<'a> Decode<'a> {
+pub trait StatusCode: Copy + Eq + Encode + for<'a> Decode<'a> {
     /// Success.
     const OK: Self;
 }
@@ -11,11 +11,11 @@ pub trait Outcome: Copy + Eq + Encode + for<'a> Decode<'a> {
 pub enum Res<T, S> {
     /// Success.
     Ok(T),
-    /// Failure; the status is never [`Outcome::OK`].
+    /// Failure; the status is never [`StatusCode::OK`].
     Fail(S),
 }
 
-impl<T: Encode, S: Outcome> Encode for Res<T, S> {
+impl<T: Encode, S: StatusCode> Encode for Res<T, S> {
     fn encode(&self, to: &mut Encoder<'_>) {
         match self {
             Res::Ok(ok) => {
@@ -27,7 +27,7 @@ impl<T: Encode, S: Outcome> Encode for Res<T, S> {
     }
 }
 
-impl<'a, T: Decode<'a>, S: Outcome> Decode<'a> for Res<T, S> {
+impl<'a, T: Decode<'a>, S: StatusCode> Decode<'a> for Res<T, S> {
     fn decode(from: &mut Decoder<'a>) -> xdr::Result<Self> {
         let status = S::decode(from)?;
         Ok(if status == S::OK { Res::Ok(T::decode(from)?) } else { Res::Fail(status) })

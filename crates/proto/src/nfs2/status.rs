@@ -1,6 +1,6 @@
 use xdr::{Decode, Encode};
 
-use crate::Outcome;
+use crate::StatusCode;
 
 /// The status of a call (RFC 1094 §2.3.1, `stat`). Some numbers are not in the RFC, but servers send them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
@@ -53,7 +53,7 @@ pub enum Status {
     WFlush = 99,
 }
 
-impl Outcome for Status {
+impl StatusCode for Status {
     const OK: Status = Status::Ok;
 }
 

@@ -1,9 +1,9 @@
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::Status;
-use crate::Outcome;
+use crate::StatusCode;
 
-impl Outcome for Status {
+impl StatusCode for Status {
     const OK: Status = Status::Ok;
 }
 

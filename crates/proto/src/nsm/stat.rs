@@ -2,7 +2,7 @@
 
 use xdr::{Decode, Encode};
 
-use super::{MAX_NAME_BYTES, Outcome, PROGRAM, VERSION};
+use super::{MAX_NAME_BYTES, MonResult, PROGRAM, VERSION};
 use crate::Operation;
 
 /// The arguments of STAT (`sm_name`).
@@ -17,7 +17,7 @@ pub struct StatArgs<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct StatOk {
     /// Whether the host is watched.
-    pub outcome: Outcome,
+    pub outcome: MonResult,
     /// The state number of the monitor that replies: odd while it is up, and different after each restart.
     pub state: i32,
 }

@@ -4,7 +4,7 @@ use super::MAX_NAME_BYTES;
 
 /// Whether a host is watched (`res`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
-pub enum Outcome {
+pub enum MonResult {
     /// The host is watched.
     Success = 0,
     /// The host cannot be watched.
@@ -13,7 +13,7 @@ pub enum Outcome {
 
 /// The state number of a monitor: odd while it is up, and different after each restart (`sm_stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
-pub struct State(pub i32);
+pub struct StateNumber(pub i32);
 
 /// The procedure to notify of restarts (`my_id`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]

@@ -1,6 +1,6 @@
 //! UNMON ends the watch over a host (X/Open XNFS).
 
-use super::{MonId, PROGRAM, State, VERSION};
+use super::{MonId, PROGRAM, StateNumber, VERSION};
 use crate::Operation;
 
 /// UNMON ends the watch over a host.
@@ -13,5 +13,5 @@ impl Operation for Unmon {
     const PROCEDURE: u32 = 3;
     const NAME: &'static str = "UNMON";
     type Arguments<'a> = MonId<'a>;
-    type Reply<'a> = State;
+    type Reply<'a> = StateNumber;
 }

@@ -1,6 +1,6 @@
 //! UNMON_ALL ends all watches of one caller (X/Open XNFS).
 
-use super::{MyId, PROGRAM, State, VERSION};
+use super::{MyId, PROGRAM, StateNumber, VERSION};
 use crate::Operation;
 
 /// UNMON_ALL ends all watches of one caller.
@@ -13,5 +13,5 @@ impl Operation for UnmonAll {
     const PROCEDURE: u32 = 4;
     const NAME: &'static str = "UNMON_ALL";
     type Arguments<'a> = MyId<'a>;
-    type Reply<'a> = State;
+    type Reply<'a> = StateNumber;
 }

@@ -40,7 +40,7 @@ fn hosts_are_watched() {
     arguments::<Stat>(&wire(&["00000004 'host'"]), StatArgs { name: b"host" });
     let id = MonId { name: b"host", caller: CALLER_VALUE };
     arguments::<Mon>(&wire(&["00000004 'host'", CALLER, PRIVATE]), MonArgs { id, private: PRIVATE_VALUE });
-    for (word, outcome) in [("00000000", Outcome::Success), ("00000001", Outcome::Failure)] {
+    for (word, outcome) in [("00000000", MonResult::Success), ("00000001", MonResult::Failure)] {
         let bytes = wire(&[word, "00000007"]);
         reply::<Stat>(&bytes, StatOk { outcome, state: 7 });
         reply::<Mon>(&bytes, StatOk { outcome, state: 7 });
@@ -52,9 +52,9 @@ fn hosts_are_watched() {
 fn watches_end() {
     let id = MonId { name: b"host", caller: CALLER_VALUE };
     arguments::<Unmon>(&wire(&["00000004 'host'", CALLER]), id);
-    reply::<Unmon>(&wire(&["00000007"]), State(7));
+    reply::<Unmon>(&wire(&["00000007"]), StateNumber(7));
     arguments::<UnmonAll>(&wire(&[CALLER]), CALLER_VALUE);
-    reply::<UnmonAll>(&wire(&["ffffffff"]), State(-1));
+    reply::<UnmonAll>(&wire(&["ffffffff"]), StateNumber(-1));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fs_mem::MemFs;
 use proto::nlm::{FreeAll, FreeAllArgs, Status, TestReply, V4};
-use proto::nsm::{Mon, MonArgs, MonId, MyId, Notify, NotifyArgs, Outcome, SimuCrash, Stat, StatArgs, Unmon};
+use proto::nsm::{Mon, MonArgs, MonId, MonResult, MyId, Notify, NotifyArgs, SimuCrash, Stat, StatArgs, Unmon};
 use rpc::Rejection;
 use server::{Destination, Server, Settings, Transport};
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
@@ -67,7 +67,7 @@ fn hosts_are_watched_for_nobody_else() {
     let server = memory_server();
     let caller = Caller::root(&server);
     let stat = caller.call::<Stat>(&StatArgs { name: b"other" });
-    assert_eq!((stat.outcome, stat.state & 1), (Outcome::Failure, 1), "a server that is up has an odd state");
+    assert_eq!((stat.outcome, stat.state & 1), (MonResult::Failure, 1), "a server that is up has an odd state");
     let me = MyId { name: b"me", program: 1, version: 1, procedure: 1 };
     let id = MonId { name: b"other", caller: me };
     assert_eq!(caller.call::<Mon>(&MonArgs { id, private: [0; 16] }), stat);
