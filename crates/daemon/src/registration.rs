@@ -10,7 +10,7 @@ use buffer::Buffer;
 use net::{Bound, Transport};
 use proto::Operation;
 use proto::rpcbind::{Dump, DumpReply, PORT, Rpcb, Set, UniversalAddress, Unset, netid};
-use rpc::{AuthSys, Credential, Outcome, Procedure, Reply, Xid, record};
+use rpc::{AuthSys, CallResult, Credential, Procedure, Reply, Xid, record};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 /// Where rpcbind listens for local callers.
@@ -149,8 +149,8 @@ impl Registrar {
 
 fn read_answer<T>(message: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> xdr::Result<T>) -> io::Result<T> {
     match Reply::parse(message).map_err(io::Error::other)?.outcome {
-        Outcome::Success(mut results) => read(&mut results).map_err(io::Error::other),
-        Outcome::Rejected(rejection) => Err(io::Error::other(rejection)),
+        CallResult::Success(mut results) => read(&mut results).map_err(io::Error::other),
+        CallResult::Rejected(rejection) => Err(io::Error::other(rejection)),
     }
 }
 

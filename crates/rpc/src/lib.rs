@@ -8,7 +8,7 @@ mod reply;
 
 pub use auth::{AuthSys, Credential, Flavor, OpaqueAuth};
 pub use call::{Call, CallError, Procedure, Xid};
-pub use reply::{AuthStat, Outcome, Rejection, Reply, ReplyError, is_reply};
+pub use reply::{AuthStat, CallResult, Rejection, Reply, ReplyError, is_reply};
 
 /// The version of the RPC protocol (RFC 5531 §9).
 pub const RPC_VERSION: u32 = 2;

@@ -80,7 +80,7 @@ pub enum Rejection {
 
 /// The outcome of a call.
 #[derive(Debug, Clone)]
-pub enum Outcome<'a> {
+pub enum CallResult<'a> {
     /// Success; the results are not decoded yet.
     Success(Decoder<'a>),
     /// The call was not executed.
@@ -93,7 +93,7 @@ pub struct Reply<'a> {
     /// The number of the call.
     pub xid: Xid,
     /// Its outcome.
-    pub outcome: Outcome<'a>,
+    pub outcome: CallResult<'a>,
 }
 
 /// The reason why a message is not a reply.
@@ -120,16 +120,16 @@ impl<'a> Reply<'a> {
         }
         let outcome = match from.u32()? {
             REPLY_ACCEPTED => Self::parse_accepted(from)?,
-            REPLY_DENIED => Outcome::Rejected(Self::parse_denied(&mut from)?),
+            REPLY_DENIED => CallResult::Rejected(Self::parse_denied(&mut from)?),
             other => return Err(from.bad_value("reply_stat", other).into()),
         };
         Ok(Reply { xid, outcome })
     }
 
-    fn parse_accepted(mut from: Decoder<'a>) -> xdr::Result<Outcome<'a>> {
+    fn parse_accepted(mut from: Decoder<'a>) -> xdr::Result<CallResult<'a>> {
         OpaqueAuth::decode(&mut from)?;
         let rejection = match from.u32()? {
-            0 => return Ok(Outcome::Success(from)),
+            0 => return Ok(CallResult::Success(from)),
             1 => Rejection::ProgramUnavailable,
             2 => Rejection::ProgramMismatch { low: from.u32()?, high: from.u32()? },
             3 => Rejection::ProcedureUnavailable,
@@ -137,7 +137,7 @@ impl<'a> Reply<'a> {
             5 => Rejection::SystemError,
             other => return Err(from.bad_value("accept_stat", other)),
         };
-        Ok(Outcome::Rejected(rejection))
+        Ok(CallResult::Rejected(rejection))
     }
 
     fn parse_denied(from: &mut Decoder<'a>) -> xdr::Result<Rejection> {
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(buffer.len(), 28);
         let reply = Reply::parse(buffer.as_slice()).unwrap();
         assert!(
-            matches!(reply, Reply { xid: Xid(5), outcome: Outcome::Success(from) } if from.rest() == [0, 0, 0, 77])
+            matches!(reply, Reply { xid: Xid(5), outcome: CallResult::Success(from) } if from.rest() == [0, 0, 0, 77])
         );
     }
 
@@ -234,7 +234,7 @@ mod tests {
         for rejection in all {
             let buffer = written(|to| Reply::encode_rejection(Xid(1), rejection, to));
             let reply = Reply::parse(buffer.as_slice()).unwrap();
-            assert!(matches!(reply.outcome, Outcome::Rejected(found) if found == rejection), "{rejection:?}");
+            assert!(matches!(reply.outcome, CallResult::Rejected(found) if found == rejection), "{rejection:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The header of a call.
 
 use buffer::Buffer;
-use rpc::{Call, CallError, Credential, Outcome, Rejection, Reply, Xid};
+use rpc::{Call, CallError, CallResult, Credential, Rejection, Reply, Xid};
 use xdr::Encoder;
 
 /// A call with a credential that is understood comes back out of its encoding, and one of another version of RPC is
@@ -40,5 +40,5 @@ fn wrong_version_is_answered(xid: Xid) {
     let reply = Reply::parse(buffer.as_slice()).expect("an encoded reply is one");
     let expected = Rejection::RpcMismatch { low: rpc::RPC_VERSION, high: rpc::RPC_VERSION };
     assert_eq!(reply.xid, xid);
-    assert!(matches!(reply.outcome, Outcome::Rejected(found) if found == expected));
+    assert!(matches!(reply.outcome, CallResult::Rejected(found) if found == expected));
 }

@@ -1,7 +1,7 @@
 //! The header of a reply.
 
 use buffer::Buffer;
-use rpc::{Outcome, Reply};
+use rpc::{CallResult, Reply};
 use xdr::Encoder;
 
 /// A reply says the same after it was encoded again; only its verifier is lost.
@@ -10,12 +10,12 @@ pub fn reply(input: &[u8]) -> bool {
     let mut buffer = Buffer::new();
     let to = &mut Encoder::new(&mut buffer);
     match &reply.outcome {
-        Outcome::Success(results) => {
+        CallResult::Success(results) => {
             assert!(results.rest().len() <= input.len());
             Reply::encode_success(reply.xid, to);
             to.buffer().put(results.rest());
         }
-        Outcome::Rejected(rejection) => Reply::encode_rejection(reply.xid, *rejection, to),
+        CallResult::Rejected(rejection) => Reply::encode_rejection(reply.xid, *rejection, to),
     }
     let again = Reply::parse(buffer.as_slice()).expect("an encoded reply is one");
     assert_eq!(again.xid, reply.xid);
@@ -23,10 +23,10 @@ pub fn reply(input: &[u8]) -> bool {
     true
 }
 
-fn assert_same_outcome(again: &Outcome<'_>, first: &Outcome<'_>) {
+fn assert_same_outcome(again: &CallResult<'_>, first: &CallResult<'_>) {
     match (again, first) {
-        (Outcome::Success(again), Outcome::Success(first)) => assert_eq!(again.rest(), first.rest()),
-        (Outcome::Rejected(again), Outcome::Rejected(first)) => assert_eq!(again, first),
+        (CallResult::Success(again), CallResult::Success(first)) => assert_eq!(again.rest(), first.rest()),
+        (CallResult::Rejected(again), CallResult::Rejected(first)) => assert_eq!(again, first),
         _ => panic!("{first:?} came back as {again:?}"),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::Operation;
-use rpc::{Outcome, Rejection, Reply};
+use rpc::{CallResult, Rejection, Reply};
 use xdr::{Decode, Decoder};
 
 use crate::{Error, Reason, Result};
@@ -21,8 +21,8 @@ impl<O: Operation> Response<O> {
     pub(super) fn parse(message: Bytes, server: &Arc<str>) -> Result<Response<O>> {
         let failed = |reason| Error::new(server, O::NAME, reason);
         let results_at = match Reply::parse(&message) {
-            Ok(Reply { outcome: Outcome::Success(from), .. }) => from.offset(),
-            Ok(Reply { outcome: Outcome::Rejected(rejection), .. }) => {
+            Ok(Reply { outcome: CallResult::Success(from), .. }) => from.offset(),
+            Ok(Reply { outcome: CallResult::Rejected(rejection), .. }) => {
                 return Err(failed(Reason::Rejected(rejection)));
             }
             Err(source) => return Err(failed(Reason::NotAReply(source))),
@@ -34,8 +34,8 @@ impl<O: Operation> Response<O> {
     /// may not have arrived whole.
     pub(super) fn is_whole(message: &[u8]) -> bool {
         match Reply::parse(message) {
-            Ok(Reply { outcome: Outcome::Success(mut from), .. }) => O::Reply::decode(&mut from).is_ok(),
-            Ok(Reply { outcome: Outcome::Rejected(rejection), .. }) => rejection != Rejection::GarbageArguments,
+            Ok(Reply { outcome: CallResult::Success(mut from), .. }) => O::Reply::decode(&mut from).is_ok(),
+            Ok(Reply { outcome: CallResult::Rejected(rejection), .. }) => rejection != Rejection::GarbageArguments,
             Err(_) => false,
         }
     }

@@ -11,7 +11,7 @@ use proto::nfs4::{
     ReadDelegation, Res, ResOp, SEQ_STATUS_RECALLABLE_STATE_REVOKED, SlotId, SpaceLimit, Stateid, Status as Wire,
     TestStateidOk, WriteDelegation,
 };
-use rpc::{Credential, Outcome, Procedure, Reply};
+use rpc::{Credential, CallResult, Procedure, Reply};
 use vfs::{CreateMode, SetAttributes, Stability};
 use xdr::{Decode, Encode, Encoder};
 
@@ -207,7 +207,7 @@ async fn recall_any(proxy: &Proxy, keep: u32) -> Wire {
     Procedure { program, version, number }.encode_call(XID, &Credential::None, &mut to);
     arguments.encode(&mut to);
     let message = proxy.call_client(buffer.as_slice()).await;
-    let Outcome::Success(mut from) = Reply::parse(&message).unwrap().outcome else { panic!("{message:?}") };
+    let CallResult::Success(mut from) = Reply::parse(&message).unwrap().outcome else { panic!("{message:?}") };
     CbCompoundReply::decode(&mut from).unwrap().status
 }
 

@@ -14,7 +14,7 @@ use proto::nfs4::{
     ResOr, SetclientidArgs, SetclientidOk, StateOwner, Stateid, Status, Verifier,
 };
 use proto::rpcbind::UniversalAddress;
-use rpc::{AuthStat, Credential, Outcome, Procedure, Rejection, Reply, Xid};
+use rpc::{AuthStat, Credential, CallResult, Procedure, Rejection, Reply, Xid};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use vfs::{CreateMode, SetAttributes, Stability};
@@ -221,8 +221,8 @@ fn arguments(ident: u32, minor_version: u32, operation: CallbackArgOp<'static>) 
 
 fn status(message: &[u8]) -> Result<Status, Rejection> {
     match Reply::parse(message).unwrap().outcome {
-        Outcome::Success(mut from) => Ok(CbCompoundReply::decode(&mut from).unwrap().status),
-        Outcome::Rejected(rejection) => Err(rejection),
+        CallResult::Success(mut from) => Ok(CbCompoundReply::decode(&mut from).unwrap().status),
+        CallResult::Rejected(rejection) => Err(rejection),
     }
 }
 

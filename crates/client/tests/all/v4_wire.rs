@@ -10,7 +10,7 @@ use proto::nfs4::{
     CallbackArgOp, CallbackResOp, CbCompound, CbCompoundArgs, CbCompoundReply, CbNull, CbRecallArgs, CbSequenceArgs,
     FileHandle, OpNumber, Res, SessionId, SlotId, Stateid, Status as Wire,
 };
-use rpc::{Credential, Outcome, Procedure, Reply};
+use rpc::{Credential, CallResult, Procedure, Reply};
 use vfs::SetAttributes;
 use xdr::{Decode, Encode, Encoder};
 
@@ -84,7 +84,7 @@ fn sequence(session: SessionId, sequence: u32) -> CallbackArgOp<'static> {
 async fn compound(proxy: &Proxy, operations: Vec<CallbackArgOp<'static>>) -> (Wire, usize) {
     let arguments = CbCompoundArgs { tag: b"tag", minor_version: 1, callback_ident: 0, operations };
     let message = proxy.call_client(&call::<CbCompound>(&arguments)).await;
-    let Outcome::Success(mut from) = Reply::parse(&message).unwrap().outcome else { panic!("{message:?}") };
+    let CallResult::Success(mut from) = Reply::parse(&message).unwrap().outcome else { panic!("{message:?}") };
     let reply = CbCompoundReply::decode(&mut from).unwrap();
     assert_eq!(reply.tag, b"tag");
     if reply.results.len() == 1 {
@@ -99,7 +99,7 @@ async fn callbacks_are_answered_over_the_clients_own_connection() {
     let proxy = Proxy::start(export.address()).await;
     let mount = mount(proxy.address, Version::V4_1).await;
     let message = proxy.call_client(&call::<CbNull>(&())).await;
-    assert!(matches!(Reply::parse(&message).unwrap().outcome, Outcome::Success(_)));
+    assert!(matches!(Reply::parse(&message).unwrap().outcome, CallResult::Success(_)));
 
     let session = proxy.session();
     assert_eq!(compound(&proxy, vec![sequence(session, 1)]).await, (Wire::Ok, 1));

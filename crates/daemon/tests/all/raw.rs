@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use buffer::Buffer;
-use rpc::{AuthSys, Credential, Outcome, Procedure, Reply, Xid};
+use rpc::{AuthSys, CallResult, Credential, Procedure, Reply, Xid};
 use xdr::{Decoder, Encode, Encoder};
 
 /// How long anything may take before the test fails.
@@ -51,7 +51,7 @@ impl Wire {
         self.answered += 1;
         let reply = Reply::parse(&self.record).unwrap();
         assert_eq!(reply.xid, Xid(self.answered), "replies of reads that never wait keep their order");
-        let Outcome::Success(from) = reply.outcome else { panic!("rejected") };
+        let CallResult::Success(from) = reply.outcome else { panic!("rejected") };
         from
     }
 }

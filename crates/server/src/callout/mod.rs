@@ -143,8 +143,8 @@ impl Server {
             return;
         };
         match reply.outcome {
-            rpc::Outcome::Success(results) => then(self, Ok(results.rest()), now),
-            rpc::Outcome::Rejected(why) => then(self, Err(CalloutError::Rejected(why)), now),
+            rpc::CallResult::Success(results) => then(self, Ok(results.rest()), now),
+            rpc::CallResult::Rejected(why) => then(self, Err(CalloutError::Rejected(why)), now),
         }
     }
 

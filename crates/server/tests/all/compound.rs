@@ -86,11 +86,11 @@ impl Results {
     pub fn parse(reply: &[u8]) -> Results {
         let reply: &'static [u8] = reply.to_vec().leak();
         match rpc::Reply::parse(reply).unwrap().outcome {
-            rpc::Outcome::Success(mut from) => {
+            rpc::CallResult::Success(mut from) => {
                 let head = CompoundReplyHead::decode(&mut from).unwrap();
                 Results { status: head.status, tag: head.tag, count: head.results, from }
             }
-            rpc::Outcome::Rejected(rejection) => panic!("rejected: {rejection}"),
+            rpc::CallResult::Rejected(rejection) => panic!("rejected: {rejection}"),
         }
     }
 

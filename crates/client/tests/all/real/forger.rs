@@ -9,7 +9,7 @@ use proto::Operation;
 use proto::nfs4::{
     ArgOp, Compound, CompoundArgs, CompoundReplyHead, OpNumber, ReadPlusArgs, ReadPlusOk, Res, SequenceOk, Status,
 };
-use rpc::{Outcome, Reply};
+use rpc::{CallResult, Reply};
 use tokio::net::{TcpListener, TcpStream};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
@@ -88,7 +88,7 @@ fn read_plus(message: &[u8]) -> Option<ReadPlusArgs> {
 /// A reply to SEQUENCE, PUTFH and READ_PLUS with another end.
 fn replace(message: &[u8], result: &Res<ReadPlusOk<'_>>) -> Vec<u8> {
     let reply = Reply::parse(message).unwrap();
-    let Outcome::Success(mut from) = reply.outcome else { panic!("the call was refused") };
+    let CallResult::Success(mut from) = reply.outcome else { panic!("the call was refused") };
     let body = from.rest();
     let head_at = message.len() - body.len();
     let mut head = CompoundReplyHead::decode(&mut from).unwrap();

@@ -17,7 +17,7 @@ use std::time::Duration;
 use buffer::{Buffer, Output};
 use fs_mem::{MemFs, MemOptions};
 use proto::Operation;
-use rpc::{AuthSys, Credential, Outcome, Procedure, Rejection, Reply, Xid};
+use rpc::{AuthSys, CallResult, Credential, Procedure, Rejection, Reply, Xid};
 use server::{
     AccessRule, Answer, ClientPattern, Export, ExportOptions, HandleKey, Peer, Request, Server, Settings, Squash,
     Transport,
@@ -233,18 +233,18 @@ pub fn procedure<O: Operation>() -> Procedure {
 /// The results in a reply to a call that was carried out; nothing may be left behind them.
 pub fn results<O: Operation>(reply: &[u8]) -> O::Reply<'_> {
     match Reply::parse(reply).unwrap().outcome {
-        Outcome::Success(mut from) => {
+        CallResult::Success(mut from) => {
             let results = O::Reply::decode(&mut from).unwrap();
             assert!(from.rest().is_empty(), "{} bytes behind the results of {}", from.rest().len(), O::NAME);
             results
         }
-        Outcome::Rejected(rejection) => panic!("{} was rejected: {rejection}", O::NAME),
+        CallResult::Rejected(rejection) => panic!("{} was rejected: {rejection}", O::NAME),
     }
 }
 
 pub fn rejection(reply: &[u8]) -> Rejection {
     match Reply::parse(reply).unwrap().outcome {
-        Outcome::Rejected(rejection) => rejection,
-        Outcome::Success(_) => panic!("the call was carried out"),
+        CallResult::Rejected(rejection) => rejection,
+        CallResult::Success(_) => panic!("the call was carried out"),
     }
 }

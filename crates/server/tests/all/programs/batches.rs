@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use buffer::Output;
 use proto::nfs3::{FileHandle, ReadHead, Status};
-use rpc::{Outcome, Reply};
+use rpc::{CallResult, Reply};
 use xdr::Decode;
 
 use crate::caller::Caller;
@@ -14,7 +14,9 @@ use crate::programs::sendfile::{Memory, caller, read};
 
 /// The mode and the size that the reply to a READ tells.
 fn told(output: &Output) -> (u32, u64) {
-    let Outcome::Success(mut from) = Reply::parse(output.bytes.as_slice()).unwrap().outcome else { panic!("rejected") };
+    let CallResult::Success(mut from) = Reply::parse(output.bytes.as_slice()).unwrap().outcome else {
+        panic!("rejected")
+    };
     assert_eq!(Status::decode(&mut from).unwrap(), Status::Ok);
     let attributes = ReadHead::decode(&mut from).unwrap().attributes.unwrap();
     (attributes.mode & 0o7777, attributes.size)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use buffer::Output;
 use fs_host::{HandleForm, HostFs, HostOptions};
 use proto::nfs3::{FileHandle, Read, ReadArgs, ReadHead, Status};
-use rpc::{Outcome, Reply};
+use rpc::{CallResult, Reply};
 use server::{Request, Server, Settings};
 use xdr::Decode;
 
@@ -76,7 +76,9 @@ fn read_into(output: &mut Output, caller: &Caller<'_>, file: FileHandle, (offset
 
 /// The count and the end that a reply tells, and how many bytes stand behind the data's length in the reply itself.
 fn told(output: &Output) -> (u32, bool, usize) {
-    let Outcome::Success(mut from) = Reply::parse(output.bytes.as_slice()).unwrap().outcome else { panic!("rejected") };
+    let CallResult::Success(mut from) = Reply::parse(output.bytes.as_slice()).unwrap().outcome else {
+        panic!("rejected")
+    };
     assert_eq!(Status::decode(&mut from).unwrap(), Status::Ok);
     let head = ReadHead::decode(&mut from).unwrap();
     assert_eq!(from.u32().unwrap(), head.count, "the data's length");
