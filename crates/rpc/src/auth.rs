@@ -131,7 +131,7 @@ impl Encode for Credential<'_> {
             Credential::None => OpaqueAuth::NONE.encode(to),
             Credential::Sys(sys) => {
                 to.u32(Flavor::SYS.0);
-                let length = to.hole();
+                let length = to.reserve_u32();
                 let start = to.len();
                 sys.encode(to);
                 let body_bytes = to.len() - start;

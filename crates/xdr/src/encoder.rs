@@ -10,8 +10,8 @@ pub struct Encoder<'b> {
 
 /// A word that was reserved, to be filled in later.
 #[derive(Debug)]
-#[must_use = "a hole that is not filled in stays zero"]
-pub struct Hole(usize);
+#[must_use = "a reserved word that is not filled in stays zero"]
+pub struct Reserved(usize);
 
 impl<'b> Encoder<'b> {
     /// Appends to the contents of `buffer`.
@@ -80,15 +80,15 @@ impl<'b> Encoder<'b> {
     }
 
     /// Reserves a word.
-    pub fn hole(&mut self) -> Hole {
-        let hole = Hole(self.buffer.len());
+    pub fn reserve_u32(&mut self) -> Reserved {
+        let reserved = Reserved(self.buffer.len());
         self.u32(0);
-        hole
+        reserved
     }
 
     /// Fills in a reserved word.
-    pub fn fill(&mut self, hole: Hole, value: u32) {
-        self.buffer.as_mut_slice()[hole.0..hole.0 + 4].copy_from_slice(&value.to_be_bytes());
+    pub fn fill(&mut self, reserved: Reserved, value: u32) {
+        self.buffer.as_mut_slice()[reserved.0..reserved.0 + 4].copy_from_slice(&value.to_be_bytes());
     }
 
     /// Removes everything after the first `length` bytes.
@@ -110,9 +110,9 @@ mod tests {
     fn filled_hole_stands_where_it_was_left() {
         let mut buffer = Buffer::new();
         let mut encoder = Encoder::new(&mut buffer);
-        let hole = encoder.hole();
+        let reserved = encoder.reserve_u32();
         encoder.u32(2);
-        encoder.fill(hole, 1);
+        encoder.fill(reserved, 1);
         assert_eq!(buffer.as_slice(), b"\0\0\0\x01\0\0\0\x02");
     }
 }

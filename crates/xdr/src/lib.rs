@@ -29,7 +29,7 @@ mod error;
 
 pub use codec::{Decode, Encode};
 pub use decoder::Decoder;
-pub use encoder::{Encoder, Hole};
+pub use encoder::{Encoder, Reserved};
 pub use error::{Error, Result};
 pub use xdr_derive::{Decode, Encode};
 

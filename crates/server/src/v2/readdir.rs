@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use buffer::Output;
 use proto::nfs2::{MAX_DATA_BYTES, MAX_NAME_BYTES, ReaddirArgs, Status};
 use vfs::{Attributes, Detail, DirEntry, Error};
-use xdr::{Decode, Decoder, Encode, Encoder, Hole};
+use xdr::{Decode, Decoder, Encode, Encoder, Reserved};
 
 use super::cookies::{DirKey, as_short};
 use super::{Nfs2Result, convert, finish};
@@ -71,15 +71,15 @@ fn list(
     Ok(())
 }
 
-fn put_entry(entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Hole {
+fn put_entry(entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Reserved {
     to.bool(true);
     to.u32(convert::fileid(entry.fileid));
     to.opaque(entry.name);
-    to.hole()
+    to.reserve_u32()
 }
 
 /// Runs after the listing, so that other calls do not wait for the file system on the jar's lock.
-fn fill_cookies(dir: &Node<'_>, long_cookies: Vec<(Hole, u64)>, to: &mut Encoder<'_>) {
+fn fill_cookies(dir: &Node<'_>, long_cookies: Vec<(Reserved, u64)>, to: &mut Encoder<'_>) {
     let key = key(dir);
     for (at, long) in long_cookies {
         to.fill(at, dir.server.cookies.shorten(key, long));

@@ -1,7 +1,7 @@
 //! Attributes of a file on the wire: a mask, then the values in the order of their numbers (`fattr4`).
 
 use buffer::Buffer;
-use xdr::{Decode, Decoder, Encode, Encoder, Hole};
+use xdr::{Decode, Decoder, Encode, Encoder, Reserved};
 
 use super::super::{Bitmap, MAX_ATTRIBUTES_BYTES};
 use super::{Attribute, AttributeValue};
@@ -123,7 +123,7 @@ impl<'a> Iterator for FattrValues<'a> {
 pub struct FattrWriter<'e, 'b> {
     to: &'e mut Encoder<'b>,
     left: Bitmap,
-    length: Hole,
+    length: Reserved,
     start: usize,
 }
 
@@ -131,7 +131,7 @@ impl<'e, 'b> FattrWriter<'e, 'b> {
     /// Appends the mask.
     pub fn begin(to: &'e mut Encoder<'b>, mask: Bitmap) -> FattrWriter<'e, 'b> {
         mask.encode(to);
-        let length = to.hole();
+        let length = to.reserve_u32();
         let start = to.len();
         FattrWriter { to, left: mask, length, start }
     }
