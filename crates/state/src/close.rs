@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::file::HeldState;
 use crate::ids::StateKey;
 use crate::stateid_table::StateidStatus;
-use crate::{Door, FileKey, ShareAccess, ShareDeny, State, StateError, Stateid};
+use crate::{FileKey, ShareAccess, ShareDeny, State, StateError, Stateid, StateidScope};
 
 impl State {
     /// OPEN_CONFIRM (NFSv4.0): confirms the owner's seqid, which makes the open usable.
@@ -15,7 +15,7 @@ impl State {
     /// [`StateError::BadStateid`] for an open that needs no confirmation, `OldStateid`, `StaleStateid`, `Expired`.
     pub fn open_confirm(&self, now: Duration, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (Door::V40, stateid), file, HeldState::check_unconfirmed)?;
+        let key = core.find(now, (StateidScope::V40, stateid), file, HeldState::check_unconfirmed)?;
         let held = core.states.get_mut(&key).ok_or(StateError::BadStateid)?;
         held.status = StateidStatus::Valid;
         let owner = held.owner;
@@ -32,13 +32,13 @@ impl State {
     pub fn open_downgrade(
         &self,
         now: Duration,
-        open: (Door, &Stateid, &FileKey),
+        open: (StateidScope, &Stateid, &FileKey),
         access: ShareAccess,
         deny: ShareDeny,
     ) -> Result<Stateid, StateError> {
-        let (door, stateid, file) = open;
+        let (scope, stateid, file) = open;
         let mut core = self.core();
-        let key = core.find(now, (door, stateid), file, HeldState::check_open)?;
+        let key = core.find(now, (scope, stateid), file, HeldState::check_open)?;
         let open = core.states.get_mut(&key).and_then(HeldState::open_mut).ok_or(StateError::BadStateid)?;
         if !open.seen.reaches(access, deny) {
             return Err(StateError::Inval);
@@ -54,9 +54,15 @@ impl State {
     ///
     /// # Errors
     /// As [`State::close`].
-    pub fn close_some(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<bool, StateError> {
+    pub fn close_some(
+        &self,
+        now: Duration,
+        scope: StateidScope,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<bool, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (door, stateid), file, HeldState::check_closable)?;
+        let key = core.find(now, (scope, stateid), file, HeldState::check_closable)?;
         Ok(core.close_some(now, key))
     }
 
@@ -64,13 +70,19 @@ impl State {
     ///
     /// # Errors
     /// Errors of the stateid.
-    pub fn close(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
+    pub fn close(
+        &self,
+        now: Duration,
+        scope: StateidScope,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (door, stateid), file, HeldState::check_closable)?;
+        let key = core.find(now, (scope, stateid), file, HeldState::check_closable)?;
         core.goes_on(now, key.client());
-        match door {
-            Door::V40 => Ok(core.close40(now, key)),
-            Door::V41(_) => {
+        match scope {
+            StateidScope::V40 => Ok(core.close40(now, key)),
+            StateidScope::V41(_) => {
                 core.remove_state(now, key);
                 Ok(Stateid::INVALID)
             }

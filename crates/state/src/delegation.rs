@@ -20,7 +20,7 @@ use crate::core::Core;
 use crate::file::{Body, HeldState};
 use crate::owner::OwnerId;
 use crate::stateid_table::StateidStatus;
-use crate::{Claim, Door, FileKey, OpenArgs, Requester, ShareAccess, State, StateError, Stateid};
+use crate::{Claim, FileKey, OpenArgs, Requester, ShareAccess, State, StateError, Stateid, StateidScope};
 
 /// The kind of a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,9 +112,15 @@ impl State {
     ///
     /// # Errors
     /// Errors of the stateid; a delegation that is being recalled can be returned.
-    pub fn delegreturn(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<(), StateError> {
+    pub fn delegreturn(
+        &self,
+        now: Duration,
+        scope: StateidScope,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<(), StateError> {
         let mut core = self.core();
-        let key = core.find(now, (door, stateid), file, HeldState::check_delegation)?;
+        let key = core.find(now, (scope, stateid), file, HeldState::check_delegation)?;
         core.remove_state(now, key);
         Ok(())
     }
@@ -159,7 +165,7 @@ impl State {
 impl Core {
     /// Whether the stateid is the client's delegation of this file and permits the access.
     pub(crate) fn check_delegate_current(&self, stateid: &Stateid, args: &OpenArgs<'_>) -> Result<(), StateError> {
-        let key = self.shared.locate(Door::V41(args.client), stateid)?;
+        let key = self.shared.locate(StateidScope::V41(args.client), stateid)?;
         let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
         held.status.check()?;
         match held.delegation() {

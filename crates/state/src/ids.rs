@@ -123,9 +123,9 @@ impl Principal {
     }
 }
 
-/// The protocol of a request, which determines how its client is known.
+/// What identifies the client of a stateid, by the protocol of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum StateidScope {
     /// NFSv4.0: the stateid identifies the client.
     V40,
     /// NFSv4.1 and later: the session identifies the client.

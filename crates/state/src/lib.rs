@@ -86,7 +86,7 @@ pub use error::{Conflict, StateError};
 pub use event::{Event, LockNotice, NlmGranted, Recall};
 pub use grace::GraceReport;
 pub use host_locks::{HostLocks, HostRefusal, NoHostLocks};
-pub use ids::{ClientId, Door, FileKey, Principal, Requester, SessionId, Stateid};
+pub use ids::{ClientId, FileKey, Principal, Requester, SessionId, Stateid, StateidScope};
 pub use lease::StatusFlags;
 pub use limits::{Limits, ReclaimPauses};
 pub use lock::{LockArgs, LockTest, Locker};

@@ -11,7 +11,7 @@ use crate::lock_set::{HeldLock, HostRange};
 use crate::owner::{OwnerId, OwnerKind};
 use crate::stateid_table::StateidStatus;
 use crate::waiter::{RequestedLock, WaitFor};
-use crate::{ByteRange, ClientId, Conflict, Door, FileKey, State, StateError, Stateid};
+use crate::{ByteRange, ClientId, Conflict, FileKey, State, StateError, Stateid, StateidScope};
 
 /// The lock owner of a LOCK (`locker4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Locker<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockArgs<'a> {
     /// The protocol and client of the request.
-    pub door: Door,
+    pub scope: StateidScope,
     /// The file.
     pub file: FileKey,
     /// The lock owner.
@@ -71,7 +71,7 @@ impl State {
         let mut core = self.core();
         let key = match args.locker {
             Locker::New { open, owner } => core.new_locker(now, args, (open, owner))?,
-            Locker::Existing(stateid) => core.find(now, (args.door, stateid), &args.file, HeldState::check_lock)?,
+            Locker::Existing(stateid) => core.find(now, (args.scope, stateid), &args.file, HeldState::check_lock)?,
         };
         let locked = core.lock(now, args, key);
         if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
@@ -102,7 +102,7 @@ impl State {
     pub fn unlock(
         &self,
         now: Duration,
-        lock: (Door, &Stateid),
+        lock: (StateidScope, &Stateid),
         file: &FileKey,
         range: ByteRange,
     ) -> Result<Stateid, StateError> {
@@ -126,7 +126,7 @@ impl State {
     pub fn unlock_some(
         &self,
         now: Duration,
-        lock: (Door, &Stateid),
+        lock: (StateidScope, &Stateid),
         file: &FileKey,
         range: ByteRange,
     ) -> Result<bool, StateError> {
@@ -167,7 +167,7 @@ impl Core {
         args: &LockArgs<'_>,
         (open, name): (&Stateid, &[u8]),
     ) -> Result<StateKey, StateError> {
-        let open = self.find(now, (args.door, open), &args.file, HeldState::check_open)?;
+        let open = self.find(now, (args.scope, open), &args.file, HeldState::check_open)?;
         let client = open.client();
         let owner = self.owner(now, OwnerKind::Lock, client, name)?;
         if let Some(key) = self.locks_of(&args.file).and_then(|locks| locks.states.get(&owner).copied()) {

@@ -7,7 +7,9 @@ use crate::core::{Core, Shared};
 use crate::file::{Body, HeldState};
 use crate::ids::StateKey;
 use crate::stateid_table::Published;
-use crate::{AccessCheck, AccessKind, DelegationKind, Door, FileKey, Requester, State, StateError, StateKind, Stateid};
+use crate::{
+    AccessCheck, AccessKind, DelegationKind, FileKey, Requester, State, StateError, StateKind, Stateid, StateidScope,
+};
 
 /// The kind of access under a stateid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,20 +30,20 @@ impl State {
     pub fn check_io(
         &self,
         now: Duration,
-        (door, stateid): (Door, &Stateid),
+        (scope, stateid): (StateidScope, &Stateid),
         file: &FileKey,
         io: IoKind,
     ) -> Result<(), StateError> {
         if stateid.is_special() {
-            return self.check_special(now, (door, stateid), file, io);
+            return self.check_special(now, (scope, stateid), file, io);
         }
-        let key = self.shared.locate(door, stateid)?;
+        let key = self.shared.locate(scope, stateid)?;
         let shard = self.shared.stateids.read(key);
         let Some(published) = shard.get(&key) else {
             drop(shard);
-            return Err(self.why_gone(door, stateid));
+            return Err(self.why_gone(scope, stateid));
         };
-        published.check(now, door, stateid, file)?;
+        published.check(now, scope, stateid, file)?;
         let access = published.access;
         drop(shard);
         if self.shared.grace.load(std::sync::atomic::Ordering::Acquire) {
@@ -57,10 +59,10 @@ impl State {
 
     /// The error for a stateid without a state. NFSv4.0 reports whether its client has expired (RFC 7530 §9.1.4.4);
     /// with sessions, SEQUENCE would have failed.
-    fn why_gone(&self, door: Door, stateid: &Stateid) -> StateError {
-        match door {
-            Door::V40 => self.core().locate(stateid).err().unwrap_or(StateError::BadStateid),
-            Door::V41(_) => StateError::BadStateid,
+    fn why_gone(&self, scope: StateidScope, stateid: &Stateid) -> StateError {
+        match scope {
+            StateidScope::V40 => self.core().locate(stateid).err().unwrap_or(StateError::BadStateid),
+            StateidScope::V41(_) => StateError::BadStateid,
         }
     }
 
@@ -68,13 +70,13 @@ impl State {
     fn check_special(
         &self,
         now: Duration,
-        (door, stateid): (Door, &Stateid),
+        (scope, stateid): (StateidScope, &Stateid),
         file: &FileKey,
         io: IoKind,
     ) -> Result<(), StateError> {
-        let who = match door {
-            Door::V40 => Requester::Other,
-            Door::V41(client) => Requester::Client(client),
+        let who = match scope {
+            StateidScope::V40 => Requester::Other,
+            StateidScope::V41(client) => Requester::Client(client),
         };
         let kind = match io {
             IoKind::Read if *stateid == Stateid::READ_BYPASS => return self.check_bypass(now, file, who),
@@ -109,14 +111,14 @@ impl State {
     ///
     /// # Errors
     /// Errors of the stateid.
-    pub fn test_stateid(&self, now: Duration, door: Door, stateid: &Stateid) -> Result<StateKind, StateError> {
+    pub fn test_stateid(&self, now: Duration, scope: StateidScope, stateid: &Stateid) -> Result<StateKind, StateError> {
         if stateid.is_special() {
             return Err(StateError::BadStateid);
         }
-        let key = self.shared.locate(door, stateid)?;
+        let key = self.shared.locate(scope, stateid)?;
         let shard = self.shared.stateids.read(key);
         let published = shard.get(&key).ok_or(StateError::BadStateid)?;
-        published.check(now, door, stateid, &published.file)?;
+        published.check(now, scope, stateid, &published.file)?;
         Ok(published.kind)
     }
 
@@ -124,11 +126,11 @@ impl State {
     ///
     /// # Errors
     /// [`StateError::LocksHeld`] for state in use, `BadStateid` or `OldStateid`.
-    pub fn free_stateid(&self, now: Duration, door: Door, stateid: &Stateid) -> Result<(), StateError> {
+    pub fn free_stateid(&self, now: Duration, scope: StateidScope, stateid: &Stateid) -> Result<(), StateError> {
         let mut core = self.core();
-        let key = core.shared.locate(door, stateid)?;
+        let key = core.shared.locate(scope, stateid)?;
         let held = core.states.get(&key).ok_or(StateError::BadStateid)?;
-        compare_seqid(door, stateid.seqid, held.seqid)?;
+        compare_seqid(scope, stateid.seqid, held.seqid)?;
         if !held.status.is_revoked() {
             match &held.body {
                 Body::Lock(_)
@@ -144,8 +146,8 @@ impl State {
     ///
     /// # Errors
     /// Errors of the stateid.
-    pub fn stateid_file(&self, door: Door, stateid: &Stateid) -> Result<FileKey, StateError> {
-        let key = self.shared.locate(door, stateid)?;
+    pub fn stateid_file(&self, scope: StateidScope, stateid: &Stateid) -> Result<FileKey, StateError> {
+        let key = self.shared.locate(scope, stateid)?;
         let shard = self.shared.stateids.read(key);
         shard.get(&key).map(|published| *published.file).ok_or(StateError::BadStateid)
     }
@@ -153,42 +155,42 @@ impl State {
 
 impl Shared {
     /// The key of a stateid, if it is from this boot and belongs to the requester.
-    pub(crate) fn locate(&self, door: Door, stateid: &Stateid) -> Result<StateKey, StateError> {
+    pub(crate) fn locate(&self, scope: StateidScope, stateid: &Stateid) -> Result<StateKey, StateError> {
         if stateid.is_special() {
             return Err(StateError::BadStateid);
         }
-        match door {
+        match scope {
             // NFSv4.1 has no status for this, since the session ended with the boot (RFC 8881 §15.1.16.5).
-            _ if stateid.boot() != self.boot && door != Door::V40 => Err(StateError::BadStateid),
+            _ if stateid.boot() != self.boot && scope != StateidScope::V40 => Err(StateError::BadStateid),
             _ if stateid.boot() != self.boot => Err(StateError::StaleStateid),
-            Door::V41(client) if client.number() != stateid.key().client() => Err(StateError::BadStateid),
+            StateidScope::V41(client) if client.number() != stateid.key().client() => Err(StateError::BadStateid),
             _ => Ok(stateid.key()),
         }
     }
 }
 
 impl Published {
-    fn check(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<(), StateError> {
+    fn check(&self, now: Duration, scope: StateidScope, stateid: &Stateid, file: &FileKey) -> Result<(), StateError> {
         if *self.file != *file {
             return Err(StateError::BadStateid);
         }
-        let alive = match door {
-            Door::V40 => self.lease.renew(now),
+        let alive = match scope {
+            StateidScope::V40 => self.lease.renew(now),
             // SEQUENCE renewed it.
-            Door::V41(_) => !self.lease.has_ended(),
+            StateidScope::V41(_) => !self.lease.has_ended(),
         };
         if !alive {
             return Err(StateError::Expired);
         }
         self.status.check()?;
-        compare_seqid(door, stateid.seqid, self.seqid)
+        compare_seqid(scope, stateid.seqid, self.seqid)
     }
 }
 
 impl Core {
     /// The key of a stateid of this boot; `Expired` if its client has ended.
     pub(crate) fn locate(&self, stateid: &Stateid) -> Result<StateKey, StateError> {
-        let key = self.shared.locate(Door::V40, stateid)?;
+        let key = self.shared.locate(StateidScope::V40, stateid)?;
         let client = key.client();
         match self.clients.contains_key(&client) {
             false if (1..=self.last_client).contains(&client) => Err(StateError::Expired),
@@ -201,27 +203,27 @@ impl Core {
     pub(crate) fn find(
         &self,
         now: Duration,
-        (door, stateid): (Door, &Stateid),
+        (scope, stateid): (StateidScope, &Stateid),
         file: &FileKey,
         check: fn(&HeldState) -> Result<(), StateError>,
     ) -> Result<StateKey, StateError> {
-        self.shared.locate(door, stateid)?;
+        self.shared.locate(scope, stateid)?;
         let key = self.locate(stateid)?;
-        if door == Door::V40
+        if scope == StateidScope::V40
             && let Some(client) = self.clients.get(&key.client())
         {
             client.lease.renew(now);
         }
         let held = self.states.get(&key).filter(|held| *held.file == *file).ok_or(StateError::BadStateid)?;
-        compare_seqid(door, stateid.seqid, held.seqid)?;
+        compare_seqid(scope, stateid.seqid, held.seqid)?;
         check(held)?;
         Ok(key)
     }
 }
 
 /// Fails unless a stateid has the current seqid of its state. In NFSv4.1, 0 means the current one (RFC 8881 §8.2.2).
-pub(crate) fn compare_seqid(door: Door, given: u32, current: u32) -> Result<(), StateError> {
-    if given == 0 && door != Door::V40 {
+pub(crate) fn compare_seqid(scope: StateidScope, given: u32, current: u32) -> Result<(), StateError> {
+    if given == 0 && scope != StateidScope::V40 {
         return Ok(());
     }
     // Seqids wrap: a smaller one within half of the range is old, any other was never used.

@@ -69,7 +69,8 @@ fn no_open_looks_at_all_others_of_its_file() {
     for _ in 0..OPENS {
         assert_eq!(open(other, "w", ShareAccess::WRITE, ShareDeny::NONE), Err(StateError::ShareDenied));
     }
-    let close = |stateid: &Stateid| world.state.close(world.now, Door::V41(crowd.id), stateid, &key(1)).unwrap();
+    let close =
+        |stateid: &Stateid| world.state.close(world.now, StateidScope::V41(crowd.id), stateid, &key(1)).unwrap();
     close(&denying);
     assert!(open(other, "w", ShareAccess::WRITE, ShareDeny::NONE).is_ok());
     for stateid in &opens {
@@ -168,7 +169,7 @@ fn threads_do_not_disturb_each_other() {
                     assert_eq!(world.io(client.id, &open, number * 10, IoKind::Write), Ok(()));
                     let lock = world.lock_new(client.id, &open, "l", write_lock(number * 10, 0, 10)).unwrap();
                     assert_eq!(world.io(client.id, &lock, number * 10, IoKind::Read), Ok(()));
-                    world.state.close(world.now, Door::V41(client.id), &open, &key(number * 10)).unwrap();
+                    world.state.close(world.now, StateidScope::V41(client.id), &open, &key(number * 10)).unwrap();
                     turn.finish(b"done");
                     world.state.tick(world.now);
                 }

@@ -1,6 +1,6 @@
 use state::{
-    ChannelAttributes, Claim, ClientId, CreateSessionArgs, DelegationWant, Door, ExchangeIdArgs, FileKey, Limits,
-    NoHostLocks, OpenArgs, Opened, Origin, Principal, ShareAccess, ShareDeny, State, StateError,
+    ChannelAttributes, Claim, ClientId, CreateSessionArgs, DelegationWant, ExchangeIdArgs, FileKey, Limits,
+    NoHostLocks, OpenArgs, Opened, Origin, Principal, ShareAccess, ShareDeny, State, StateError, StateidScope,
 };
 
 use super::*;
@@ -306,7 +306,7 @@ fn client_that_lost_state_while_it_was_cut_off_may_not_reclaim_after_a_restart()
     state.reclaim_complete(later, other, false).unwrap();
     let opened = open(&state, later, other, Claim::New).unwrap();
     let file = FileKey { export: 1, node: vfs::Handle::from_u64(1) };
-    state.close(later, Door::V41(other), &opened.stateid, &file).unwrap();
+    state.close(later, StateidScope::V41(other), &opened.stateid, &file).unwrap();
     drop(state);
 
     let state = boot(&scratch);

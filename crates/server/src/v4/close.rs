@@ -7,11 +7,11 @@ use super::failure::{Failure, OpResult};
 use super::state_error::{inner, outer};
 
 pub(super) fn close(compound: &mut Compound<'_>, args: &CloseArgs) -> OpResult<Stateid> {
-    let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.open_stateid)?));
+    let (scope, stateid) = (compound.stateid_scope()?, inner(&compound.stateid(&args.open_stateid)?));
     let file = compound.current()?.file_key();
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
-    compound.cx.in_steps::<Failure>(|| state.close_some(now, door, &stateid, &file))?;
-    let closed = state.close(now, door, &stateid, &file)?;
+    compound.cx.in_steps::<Failure>(|| state.close_some(now, scope, &stateid, &file))?;
+    let closed = state.close(now, scope, &stateid, &file)?;
     compound.progress.current_stateid = Some(outer(&closed));
     Ok(outer(&closed))
 }

@@ -8,7 +8,7 @@ use proto::nfs4::{
     Sequencing, Stateid, Status,
 };
 use rpc::Call;
-use state::{Door, IoKind, SlotTurn};
+use state::{IoKind, SlotTurn, StateidScope};
 use vfs::Handle;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
@@ -332,7 +332,7 @@ impl<'c> Compound<'c> {
 
     /// Fails if `stateid` does not permit the access.
     pub(super) fn check_io(&self, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> OpResult<()> {
-        check_io(self.door()?, node, &self.stateid(stateid)?, io)
+        check_io(self.stateid_scope()?, node, &self.stateid(stateid)?, io)
     }
 
     /// The current file, as the caller sees it.
@@ -372,8 +372,8 @@ impl<'c> Compound<'c> {
 }
 
 /// Fails if `stateid`, which must not be the current stateid, does not permit the access.
-pub(super) fn check_io(door: Door, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> OpResult<()> {
-    Ok(node.server.state.check_io(node.now, (door, &inner(stateid)), &node.file_key(), io)?)
+pub(super) fn check_io(scope: StateidScope, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> OpResult<()> {
+    Ok(node.server.state.check_io(node.now, (scope, &inner(stateid)), &node.file_key(), io)?)
 }
 
 /// Whether the reply to an operation must outlive the process although the operation is not logged. Opens and locks end

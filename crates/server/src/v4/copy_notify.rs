@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use buffer::Output;
 use proto::nfs4::{CopyNotifyArgs, CopyNotifyOk, NetAddr, NetLoc, ReadArgs, Stateid, Status, Time};
 use proto::rpcbind::UniversalAddress;
-use state::{Door, IoKind};
+use state::{IoKind, StateidScope};
 use xdr::{Encode, Encoder};
 
 use super::compound::{Compound, check_io};
@@ -24,7 +24,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output
     if matches!(stateid, Stateid::ANONYMOUS | Stateid::READ_BYPASS) {
         return Err(Status::BadStateid.into());
     }
-    check_io(compound.door()?, &node, &stateid, IoKind::Read)?;
+    check_io(compound.stateid_scope()?, &node, &stateid, IoKind::Read)?;
     require_regular(&node)?;
     transfer::open_for_read(&node)?;
     let (peer, now) = (compound.cx.request.peer, compound.cx.request.now);
@@ -69,6 +69,6 @@ pub(super) fn read_noticed(
     let request = Request { peer: asker.peer, ..*cx.request };
     let cx = CallContext { request: &request, identity: asker.identity, waits_for: cx.waits_for.clone(), ..*cx };
     let node = cx.node_of(&file.exported, file.handle)?;
-    check_io(Door::V41(asker.client), &node, &source.newest_stateid(), IoKind::Read)?;
+    check_io(StateidScope::V41(asker.client), &node, &source.newest_stateid(), IoKind::Read)?;
     read::read(compound, &node, args, output)
 }

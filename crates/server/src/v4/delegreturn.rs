@@ -7,7 +7,7 @@ use super::failure::OpResult;
 use super::state_error::inner;
 
 pub(super) fn delegreturn(compound: &mut Compound<'_>, args: &DelegreturnArgs) -> OpResult<()> {
-    let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
+    let (scope, stateid) = (compound.stateid_scope()?, inner(&compound.stateid(&args.stateid)?));
     let file = compound.current()?.file_key();
-    Ok(compound.cx.server.state.delegreturn(compound.cx.request.now, door, &stateid, &file)?)
+    Ok(compound.cx.server.state.delegreturn(compound.cx.request.now, scope, &stateid, &file)?)
 }

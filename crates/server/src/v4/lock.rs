@@ -18,7 +18,7 @@ pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> OpResult
         Locker::New { owner, .. } => state::Locker::New { open: &stateid, owner: owner.owner },
     };
     let wanted = state::LockArgs {
-        door: compound.door()?,
+        scope: compound.stateid_scope()?,
         file,
         locker,
         range: ByteRange::nfs4(args.offset, args.length)?,

@@ -8,12 +8,12 @@ use super::failure::{Failure, OpResult};
 use super::state_error::{inner, of_lock, outer};
 
 pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> OpResult<Stateid> {
-    let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
+    let (scope, stateid) = (compound.stateid_scope()?, inner(&compound.stateid(&args.stateid)?));
     let file = compound.current()?.file_key();
     let range = ByteRange::nfs4(args.offset, args.length)?;
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
-    compound.cx.in_steps::<Failure>(|| state.unlock_some(now, (door, &stateid), &file, range))?;
-    let unlocked = state.unlock(now, (door, &stateid), &file, range);
+    compound.cx.in_steps::<Failure>(|| state.unlock_some(now, (scope, &stateid), &file, range))?;
+    let unlocked = state.unlock(now, (scope, &stateid), &file, range);
     let unlocked = outer(&unlocked.map_err(|error| of_lock(error, compound.progress.minor))?);
     compound.progress.current_stateid = Some(unlocked);
     Ok(unlocked)

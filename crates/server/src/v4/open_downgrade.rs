@@ -10,10 +10,10 @@ use super::state_error::{inner, outer};
 pub(super) fn open_downgrade(compound: &mut Compound<'_>, args: &OpenDowngradeArgs) -> OpResult<Stateid> {
     let access = ShareAccess::from_bits(args.share_access & SHARE_ACCESS_BOTH).ok_or(Status::Inval)?;
     let deny = ShareDeny::from_bits(args.share_deny).ok_or(Status::Inval)?;
-    let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
+    let (scope, stateid) = (compound.stateid_scope()?, inner(&compound.stateid(&args.stateid)?));
     let file = compound.current()?.file_key();
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
-    let downgraded = outer(&state.open_downgrade(now, (door, &stateid, &file), access, deny)?);
+    let downgraded = outer(&state.open_downgrade(now, (scope, &stateid, &file), access, deny)?);
     compound.progress.current_stateid = Some(downgraded);
     Ok(downgraded)
 }

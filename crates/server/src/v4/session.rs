@@ -1,7 +1,7 @@
 //! The common part of the operations on clients and sessions.
 
 use proto::nfs4::{CallbackSec, ChannelAttrs, Status};
-use state::{CallbackSecurity, ChannelAttributes, ClientId, Door, Origin, Principal, Requester, SessionId};
+use state::{CallbackSecurity, ChannelAttributes, ClientId, Origin, Principal, Requester, SessionId, StateidScope};
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
@@ -19,8 +19,8 @@ impl Compound<'_> {
     }
 
     /// The protocol and client to check stateids for.
-    pub(super) fn door(&self) -> OpResult<Door> {
-        if self.progress.minor.has_sessions() { Ok(Door::V41(self.client()?)) } else { Ok(Door::V40) }
+    pub(super) fn stateid_scope(&self) -> OpResult<StateidScope> {
+        if self.progress.minor.has_sessions() { Ok(StateidScope::V41(self.client()?)) } else { Ok(StateidScope::V40) }
     }
 
     /// The client whose own delegations do not conflict with this request. Requests of NFSv4.0 do not identify it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proto::nfs4::{Stateid, Status};
-use state::{Door, IoKind};
+use state::{IoKind, StateidScope};
 use vfs::{CopyRange, FileKind, OpenFile};
 
 use super::compound::{Compound, check_io};
@@ -31,15 +31,15 @@ impl<'n> CopyPair<'n> {
     pub(super) fn open(compound: &'n Compound<'_>, source: &Stateid, destination: &Stateid) -> OpResult<CopyPair<'n>> {
         let from = Side { node: compound.saved()?, stateid: source_stateid(compound, source)? };
         let to = Side { node: compound.current()?, stateid: compound.stateid(destination)? };
-        CopyPair::of(compound.door()?, &from, &to)
+        CopyPair::of(compound.stateid_scope()?, &from, &to)
     }
 
     /// Opens one file for reading and another for writing.
-    pub(super) fn of(door: Door, from: &Side<'n>, to: &Side<'n>) -> OpResult<CopyPair<'n>> {
-        from.check_io(door, IoKind::Read)?;
+    pub(super) fn of(scope: StateidScope, from: &Side<'n>, to: &Side<'n>) -> OpResult<CopyPair<'n>> {
+        from.check_io(scope, IoKind::Read)?;
         require_regular(&from.node)?;
         let readable = transfer::open_for_read(&from.node)?;
-        let file = to.open_for_write(door)?;
+        let file = to.open_for_write(scope)?;
         let source_size_bytes = readable.attributes.size_bytes;
         Ok(CopyPair { source: from.node, from: readable.file, source_size_bytes, destination: to.node, to: file })
     }
@@ -62,14 +62,14 @@ impl<'n> CopyPair<'n> {
 }
 
 impl Side<'_> {
-    pub(super) fn open_for_write(&self, door: Door) -> OpResult<Arc<dyn OpenFile>> {
-        self.check_io(door, IoKind::Write)?;
+    pub(super) fn open_for_write(&self, scope: StateidScope) -> OpResult<Arc<dyn OpenFile>> {
+        self.check_io(scope, IoKind::Write)?;
         require_regular(&self.node)?;
         Ok(transfer::open_for_write(&self.node, &self.node.attributes()?)?)
     }
 
-    fn check_io(&self, door: Door, io: IoKind) -> OpResult<()> {
-        check_io(door, &self.node, &self.stateid, io)
+    fn check_io(&self, scope: StateidScope, io: IoKind) -> OpResult<()> {
+        check_io(scope, &self.node, &self.stateid, io)
     }
 }
 

@@ -7,9 +7,9 @@ use super::failure::OpResult;
 use super::state_error::{inner, status};
 
 pub(super) fn test(compound: &mut Compound<'_>, args: &TestStateidArgs) -> OpResult<TestStateidOk> {
-    let door = compound.door()?;
+    let scope = compound.stateid_scope()?;
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
-    let verdict = |stateid| match state.test_stateid(now, door, &inner(stateid)) {
+    let verdict = |stateid| match state.test_stateid(now, scope, &inner(stateid)) {
         Ok(_) => Status::Ok,
         Err(error) => status(&error),
     };
@@ -17,6 +17,6 @@ pub(super) fn test(compound: &mut Compound<'_>, args: &TestStateidArgs) -> OpRes
 }
 
 pub(super) fn free(compound: &mut Compound<'_>, args: &FreeStateidArgs) -> OpResult<()> {
-    let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
-    Ok(compound.cx.server.state.free_stateid(compound.cx.request.now, door, &stateid)?)
+    let (scope, stateid) = (compound.stateid_scope()?, inner(&compound.stateid(&args.stateid)?));
+    Ok(compound.cx.server.state.free_stateid(compound.cx.request.now, scope, &stateid)?)
 }

@@ -46,7 +46,7 @@ fn confirm(world: &World, id: (ClientId, [u8; 8])) -> Result<bool, StateError> {
 }
 
 fn io(world: &World, stateid: &Stateid, file: u64) -> Result<(), StateError> {
-    world.state.check_io(world.now, (Door::V40, stateid), &key(file), IoKind::Read)
+    world.state.check_io(world.now, (StateidScope::V40, stateid), &key(file), IoKind::Read)
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn repeated_close_finds_its_reply() {
     let client = world.client40("c", 1);
     let stateid = open_confirmed(&world, client, "o", 1);
     let close = turn(&world, SeqidOwner::Stateid(stateid), 3);
-    let closed = world.state.close(world.now, Door::V40, &stateid, &key(1)).unwrap();
+    let closed = world.state.close(world.now, StateidScope::V40, &stateid, &key(1)).unwrap();
     finish(&world, close, b"closed");
     assert_eq!(closed.seqid, 3);
     assert!(
@@ -182,7 +182,7 @@ fn idle_owners_are_forgotten_after_a_lease() {
     let client = world.client40("c", 1);
     let stateid = open_confirmed(&world, client, "o", 1);
     let close = turn(&world, SeqidOwner::Stateid(stateid), 3);
-    world.state.close(world.now, Door::V40, &stateid, &key(1)).unwrap();
+    world.state.close(world.now, StateidScope::V40, &stateid, &key(1)).unwrap();
     finish(&world, close, b"closed");
     for _ in 0..2 {
         world.sleep(60);
@@ -202,13 +202,13 @@ fn lock_owner_has_a_sequence_of_its_own() {
     let opener = turn(&world, SeqidOwner::Stateid(stateid), 3);
     let locker = turn(&world, SeqidOwner::LockOwner { client, name: b"l" }, 9);
     let how = Locker::New { open: &stateid, owner: b"l" };
-    let lock = world.state.lock(world.now, &lock_args(Door::V40, how, write_lock(1, 0, 10))).unwrap();
+    let lock = world.state.lock(world.now, &lock_args(StateidScope::V40, how, write_lock(1, 0, 10))).unwrap();
     finish(&world, opener, b"lock");
     finish(&world, locker, b"lock");
     assert!(matches!(begin(&world, SeqidOwner::Stateid(lock), 9), Ok(SeqidTurn::Replay(_))));
     assert_eq!(begin(&world, SeqidOwner::Stateid(lock), 11).unwrap_err(), StateError::BadSeqid);
     assert!(matches!(begin(&world, SeqidOwner::Stateid(lock), 10), Ok(SeqidTurn::Execute(_))));
-    let again = world.state.lock(world.now, &lock_args(Door::V40, how, write_lock(1, 20, 10))).unwrap();
+    let again = world.state.lock(world.now, &lock_args(StateidScope::V40, how, write_lock(1, 20, 10))).unwrap();
     assert_eq!(again.other, lock.other, "an owner has one stateid for a file, however it names itself");
 }
 
@@ -219,9 +219,9 @@ fn lock_owner_with_locks_is_not_released() {
     let client = world.client40("c", 1);
     let stateid = open_confirmed(&world, client, "o", 1);
     let how = Locker::New { open: &stateid, owner: b"l" };
-    let lock = world.state.lock(world.now, &lock_args(Door::V40, how, write_lock(1, 0, 10))).unwrap();
+    let lock = world.state.lock(world.now, &lock_args(StateidScope::V40, how, write_lock(1, 0, 10))).unwrap();
     assert_eq!(world.state.release_lockowner(world.now, client, b"l"), Err(StateError::LocksHeld));
-    world.state.unlock(world.now, (Door::V40, &lock), &key(1), ByteRange::WHOLE).unwrap();
+    world.state.unlock(world.now, (StateidScope::V40, &lock), &key(1), ByteRange::WHOLE).unwrap();
     assert_eq!(world.state.release_lockowner(world.now, client, b"l"), Ok(()));
     assert_eq!(world.state.release_lockowner(world.now, client, b"l"), Ok(()));
     assert_eq!(world.state.census().lock_states, 0);

@@ -145,7 +145,7 @@ fn client_with_sessions_or_state_is_not_destroyed() {
     let open = world.open_rw(client.id, "o", 1);
     world.state.destroy_session(&client.session, 1).unwrap();
     assert_eq!(world.state.destroy_clientid(client.id), Err(StateError::ClientidBusy));
-    world.state.close(world.now, Door::V41(client.id), &open, &key(1)).unwrap();
+    world.state.close(world.now, StateidScope::V41(client.id), &open, &key(1)).unwrap();
     assert_eq!(world.state.destroy_clientid(client.id), Ok(()));
     assert_eq!(world.state.destroy_clientid(client.id), Err(StateError::StaleClientid));
     assert!(world.records.0.lock().unwrap().is_empty());

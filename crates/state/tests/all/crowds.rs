@@ -218,7 +218,7 @@ fn ranges_of_one_lock_owner_leave_ranges_to_others() {
     assert_eq!(1 + until_refused((1..).map(more)), 300);
     let lock = world.lock_new(witness.id, &own, "l", write_lock(2, 0, 1_000)).unwrap();
     let hole = ByteRange::nfs4(10, 1).unwrap();
-    assert!(world.state.unlock(world.now, (Door::V41(witness.id), &lock), &key(2), hole).is_ok());
+    assert!(world.state.unlock(world.now, (StateidScope::V41(witness.id), &lock), &key(2), hole).is_ok());
 }
 
 #[test]
@@ -232,7 +232,10 @@ fn delegations_of_one_origin_leave_delegations_to_others() {
     let is_given = |answer| matches!(answer, Ok(DelegationAnswer::Granted { .. }));
     for file in 0..300 {
         assert!(is_given(open(hostile, file)));
-        world.state.close(world.now, Door::V41(hostile.id), &world.open_rw(hostile.id, "o", file), &key(file)).unwrap();
+        world
+            .state
+            .close(world.now, StateidScope::V41(hostile.id), &world.open_rw(hostile.id, "o", file), &key(file))
+            .unwrap();
     }
     assert_eq!(open(hostile, 1_000), Ok(DelegationAnswer::Refused(WhyNoDelegation::Resource)));
     assert!((2_000..2_050).all(|file| is_given(open(witness, file))));

@@ -73,9 +73,12 @@ fn conflicting_open_recalls_and_waits_until_the_return() {
     assert_eq!(world.open(b, "o", 1, WRITE), Err(StateError::Delay));
     let recall = Recall { client: a, stateid, file: key(1), handle: (*b"handle").into() };
     assert_eq!(world.events(), [Event::Recall(recall)], "asked once");
-    world.state.delegreturn(world.now, Door::V41(a), &stateid, &key(1)).unwrap();
+    world.state.delegreturn(world.now, StateidScope::V41(a), &stateid, &key(1)).unwrap();
     assert!(world.open(b, "o", 1, WRITE).is_ok());
-    assert_eq!(world.state.delegreturn(world.now, Door::V41(a), &stateid, &key(1)), Err(StateError::BadStateid));
+    assert_eq!(
+        world.state.delegreturn(world.now, StateidScope::V41(a), &stateid, &key(1)),
+        Err(StateError::BadStateid)
+    );
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn recalled_file_is_not_delegated_again_for_a_while() {
     let (a, b) = (world.client("a"), world.client("b"));
     let (stateid, _) = granted(delegated(&world, a.id, 1, READ));
     world.open(b.id, "o", 1, WRITE).unwrap_err();
-    world.state.delegreturn(world.now, Door::V41(a.id), &stateid, &key(1)).unwrap();
+    world.state.delegreturn(world.now, StateidScope::V41(a.id), &stateid, &key(1)).unwrap();
     assert_eq!(delegated(&world, a.id, 1, READ), CONTENTION);
     world.sleep(61);
     assert_eq!(granted(delegated(&world, a.id, 1, READ)).1, DelegationKind::Read);
@@ -128,7 +131,7 @@ fn delegation_that_is_not_returned_is_revoked_and_says_so_until_it_is_freed() {
     // RFC 8881 §10.4.6, §18.38.
     let mut world = World::new();
     let (a, b) = (world.client("a"), world.client("b"));
-    let door = Door::V41(a.id);
+    let scope = StateidScope::V41(a.id);
     let (stateid, _) = granted(delegated(&world, a.id, 1, READ));
     for number in 1..=2 {
         assert_eq!(world.open(b.id, "o", 1, WRITE), Err(StateError::Delay));
@@ -139,11 +142,11 @@ fn delegation_that_is_not_returned_is_revoked_and_says_so_until_it_is_freed() {
     world.tick();
     assert!(world.open(b.id, "o", 1, WRITE).is_ok());
     assert_eq!(world.io(a.id, &stateid, 1, IoKind::Read), Err(StateError::DelegRevoked));
-    assert_eq!(world.state.test_stateid(world.now, door, &stateid), Err(StateError::DelegRevoked));
+    assert_eq!(world.state.test_stateid(world.now, scope, &stateid), Err(StateError::DelegRevoked));
     assert_eq!(world.flags(a, 3), StatusFlags(StatusFlags::RECALLABLE_STATE_REVOKED));
-    assert_eq!(world.state.delegreturn(world.now, door, &stateid, &key(1)), Err(StateError::DelegRevoked));
+    assert_eq!(world.state.delegreturn(world.now, scope, &stateid, &key(1)), Err(StateError::DelegRevoked));
     assert!(world.records.0.lock().unwrap().iter().any(|record| record.revoked));
-    world.state.free_stateid(world.now, door, &stateid).unwrap();
+    world.state.free_stateid(world.now, scope, &stateid).unwrap();
     assert_eq!(world.flags(a, 4), StatusFlags(0));
     assert!(!world.records.0.lock().unwrap().iter().any(|record| record.revoked));
 }

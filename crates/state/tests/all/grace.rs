@@ -57,8 +57,8 @@ fn client_is_on_record_while_it_holds_something_and_not_for_long_afterwards() {
     assert_eq!(records(&world), 2, "before anything is granted");
     live(&mut world, 60);
     assert_eq!(records(&world), 2, "as long as it is open");
-    world.state.close(world.now, Door::V41(a.id), &open_a, &key(1)).unwrap();
-    world.state.close(world.now, Door::V40, &open_b, &key(2)).unwrap();
+    world.state.close(world.now, StateidScope::V41(a.id), &open_a, &key(1)).unwrap();
+    world.state.close(world.now, StateidScope::V40, &open_b, &key(2)).unwrap();
     live(&mut world, 4);
     assert_eq!(records(&world), 0);
     world.restart();
@@ -84,7 +84,7 @@ fn client_that_opens_and_closes_all_the_time_costs_the_store_little() {
     let a = world.client("a");
     for _ in 0..600 {
         let open = world.open_rw(a.id, "o", 1);
-        world.state.close(world.now, Door::V41(a.id), &open, &key(1)).unwrap();
+        world.state.close(world.now, StateidScope::V41(a.id), &open, &key(1)).unwrap();
         live(&mut world, 4);
     }
     let changes = world.records.changes();
@@ -167,9 +167,13 @@ fn v40_client_that_has_reclaimed_and_is_silent_has_finished() {
 fn v40_client_that_uses_what_it_has_reclaimed_has_finished() {
     type Use = fn(&World, ClientId, &Stateid, u64) -> Result<(), StateError>;
     let uses: [(&str, Use); 4] = [
-        ("READ", |world, _, open, file| world.state.check_io(world.now, (Door::V40, open), &key(file), IoKind::Read)),
-        ("WRITE", |world, _, open, file| world.state.check_io(world.now, (Door::V40, open), &key(file), IoKind::Write)),
-        ("CLOSE", |world, _, open, file| world.state.close(world.now, Door::V40, open, &key(file)).map(|_| ())),
+        ("READ", |world, _, open, file| {
+            world.state.check_io(world.now, (StateidScope::V40, open), &key(file), IoKind::Read)
+        }),
+        ("WRITE", |world, _, open, file| {
+            world.state.check_io(world.now, (StateidScope::V40, open), &key(file), IoKind::Write)
+        }),
+        ("CLOSE", |world, _, open, file| world.state.close(world.now, StateidScope::V40, open, &key(file)).map(|_| ())),
         ("RENEW", |world, client, _, _| world.state.renew(world.now, client)),
     ];
     for (name, uses) in uses {

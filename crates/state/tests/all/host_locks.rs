@@ -100,7 +100,7 @@ impl Pair {
         let (client, _) = self.opens[(lock.owner % 2) as usize];
         let Some(state) = self.states[lock.owner as usize] else { return };
         let range = ByteRange::inclusive(lock.first, lock.last).unwrap();
-        let unlocked = self.world.state.unlock(self.world.now, (Door::V41(client), &state), &key(1), range);
+        let unlocked = self.world.state.unlock(self.world.now, (StateidScope::V41(client), &state), &key(1), range);
         self.states[lock.owner as usize] = Some(unlocked.unwrap());
         self.naive.clear(lock.owner, lock.first, lock.last);
     }
@@ -108,7 +108,7 @@ impl Pair {
     /// CLOSE, which frees the locks of two owners together, and a new OPEN.
     fn close(&mut self, client: usize) {
         let (id, open) = self.opens[client];
-        self.world.state.close(self.world.now, Door::V41(id), &open, &key(1)).unwrap();
+        self.world.state.close(self.world.now, StateidScope::V41(id), &open, &key(1)).unwrap();
         self.opens[client].1 = self.world.open_rw(id, "o", 1);
         for owner in (1..=OWNERS).filter(|owner| (*owner % 2) as usize == client) {
             self.states[owner as usize] = None;

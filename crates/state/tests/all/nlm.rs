@@ -160,7 +160,7 @@ fn lock_recalls_the_delegation_of_a_client_that_locks_on_its_own() {
     };
     assert_eq!(now(&world, lock("h", "p", 0, 10)), Err(StateError::Delay));
     assert_eq!(world.events().len(), 1);
-    world.state.delegreturn(world.now, Door::V41(client), &stateid, &key(1)).unwrap();
+    world.state.delegreturn(world.now, StateidScope::V41(client), &stateid, &key(1)).unwrap();
     assert_eq!(now(&world, lock("h", "p", 0, 10)), Ok(NlmOutcome::Granted));
 }
 

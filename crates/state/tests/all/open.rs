@@ -59,7 +59,7 @@ fn downgrade_gives_up_access_and_denial() {
     world.open(a.id, "o", 1, READ).unwrap();
     let both = world.open(a.id, "o", 1, (ShareAccess::BOTH, ShareDeny::WRITE)).unwrap().stateid;
     assert_eq!(world.open(b.id, "o", 1, WRITE), Err(StateError::ShareDenied));
-    let open = (Door::V41(a.id), &both, &key(1));
+    let open = (StateidScope::V41(a.id), &both, &key(1));
     let refused = world.state.open_downgrade(world.now, open, ShareAccess::WRITE, ShareDeny::NONE);
     assert_eq!(refused, Err(StateError::Inval), "it was never opened like this");
     let read = world.state.open_downgrade(world.now, open, ShareAccess::READ, ShareDeny::NONE).unwrap();
@@ -73,7 +73,7 @@ fn closed_stateid_is_bad_and_its_share_is_free() {
     let world = World::new();
     let (a, b) = (world.client("a"), world.client("b"));
     let open = world.open(a.id, "o", 1, (ShareAccess::BOTH, ShareDeny::BOTH)).unwrap().stateid;
-    let closed = world.state.close(world.now, Door::V41(a.id), &open, &key(1)).unwrap();
+    let closed = world.state.close(world.now, StateidScope::V41(a.id), &open, &key(1)).unwrap();
     assert_eq!(closed, Stateid::INVALID);
     assert_eq!(world.io(a.id, &open, 1, IoKind::Read), Err(StateError::BadStateid));
     assert!(world.open(b.id, "o", 1, BOTH).is_ok());
@@ -89,7 +89,7 @@ fn stateid_is_good_for_its_client_and_file_only() {
     assert_eq!(world.io(a.id, &open, 2, IoKind::Read), Err(StateError::BadStateid));
     assert_eq!(world.io(a.id, &Stateid::INVALID, 1, IoKind::Read), Err(StateError::BadStateid));
     assert_eq!(world.io(a.id, &Stateid::CURRENT, 1, IoKind::Read), Err(StateError::BadStateid));
-    assert_eq!(world.state.stateid_file(Door::V41(a.id), &open), Ok(key(1)));
+    assert_eq!(world.state.stateid_file(StateidScope::V41(a.id), &open), Ok(key(1)));
     world.restart();
     assert_eq!(world.io(a.id, &open, 1, IoKind::Read), Err(StateError::BadStateid));
 }
@@ -107,11 +107,11 @@ fn access_without_an_open_respects_reservations() {
     assert_eq!(check(AccessKind::Change), Ok(AccessCheck::Proceed));
     assert_eq!(world.io(b.id, &Stateid::ANONYMOUS, 1, IoKind::Write), Err(StateError::Locked));
     assert_eq!(world.io(b.id, &Stateid::READ_BYPASS, 1, IoKind::Write), Err(StateError::Locked));
-    world.state.close(world.now, Door::V41(a.id), &Stateid { seqid: 0, ..open }, &key(1)).unwrap();
+    world.state.close(world.now, StateidScope::V41(a.id), &Stateid { seqid: 0, ..open }, &key(1)).unwrap();
     let open = world.open(a.id, "o", 1, (ShareAccess::READ, ShareDeny::BOTH)).unwrap().stateid;
     assert_eq!(world.io(b.id, &Stateid::ANONYMOUS, 1, IoKind::Read), Err(StateError::Locked));
     assert_eq!(world.io(b.id, &Stateid::READ_BYPASS, 1, IoKind::Read), Ok(()));
-    world.state.close(world.now, Door::V41(a.id), &Stateid { seqid: 0, ..open }, &key(1)).unwrap();
+    world.state.close(world.now, StateidScope::V41(a.id), &Stateid { seqid: 0, ..open }, &key(1)).unwrap();
     assert_eq!(check(AccessKind::Write), Ok(AccessCheck::Proceed));
 }
 
@@ -145,29 +145,29 @@ fn stateids_are_tested_and_freed() {
     // RFC 8881 §18.38, §18.48.
     let world = World::new();
     let client = world.client("c");
-    let door = Door::V41(client.id);
+    let scope = StateidScope::V41(client.id);
     let open = world.open_rw(client.id, "o", 1);
-    assert_eq!(world.state.test_stateid(world.now, door, &open), Ok(StateKind::Open));
-    assert_eq!(world.state.free_stateid(world.now, door, &open), Err(StateError::LocksHeld));
+    assert_eq!(world.state.test_stateid(world.now, scope, &open), Ok(StateKind::Open));
+    assert_eq!(world.state.free_stateid(world.now, scope, &open), Err(StateError::LocksHeld));
     let lock = world.lock_new(client.id, &open, "l", write_lock(1, 0, 10)).unwrap();
-    assert_eq!(world.state.test_stateid(world.now, door, &lock), Ok(StateKind::Lock));
-    assert_eq!(world.state.free_stateid(world.now, door, &lock), Err(StateError::LocksHeld));
-    let unlocked = world.state.unlock(world.now, (door, &lock), &key(1), ByteRange::WHOLE).unwrap();
-    assert_eq!(world.state.free_stateid(world.now, door, &lock), Err(StateError::OldStateid));
-    assert_eq!(world.state.free_stateid(world.now, door, &unlocked), Ok(()));
-    assert_eq!(world.state.test_stateid(world.now, door, &unlocked), Err(StateError::BadStateid));
+    assert_eq!(world.state.test_stateid(world.now, scope, &lock), Ok(StateKind::Lock));
+    assert_eq!(world.state.free_stateid(world.now, scope, &lock), Err(StateError::LocksHeld));
+    let unlocked = world.state.unlock(world.now, (scope, &lock), &key(1), ByteRange::WHOLE).unwrap();
+    assert_eq!(world.state.free_stateid(world.now, scope, &lock), Err(StateError::OldStateid));
+    assert_eq!(world.state.free_stateid(world.now, scope, &unlocked), Ok(()));
+    assert_eq!(world.state.test_stateid(world.now, scope, &unlocked), Err(StateError::BadStateid));
 }
 
 #[test]
 fn state_revoked_by_an_administrator_says_so_until_it_is_freed() {
     let world = World::new();
     let client = world.client("c");
-    let (door, open) = (Door::V41(client.id), world.open_rw(client.id, "o", 1));
+    let (scope, open) = (StateidScope::V41(client.id), world.open_rw(client.id, "o", 1));
     world.state.revoke_by_administrator(world.now, &open).unwrap();
     assert_eq!(world.io(client.id, &open, 1, IoKind::Read), Err(StateError::AdminRevoked));
     assert!(world.flags(client, 1).has(StatusFlags::ADMIN_STATE_REVOKED));
-    assert_eq!(world.state.close(world.now, door, &open, &key(1)), Err(StateError::AdminRevoked));
-    world.state.free_stateid(world.now, door, &open).unwrap();
+    assert_eq!(world.state.close(world.now, scope, &open, &key(1)), Err(StateError::AdminRevoked));
+    world.state.free_stateid(world.now, scope, &open).unwrap();
     assert_eq!(world.flags(client, 2), StatusFlags(0));
 }
 

@@ -78,7 +78,7 @@ fn client_whose_state_was_taken_unseen_may_not_reclaim() {
     world.sleep(91);
     world.flags(b, 1);
     let open = world.open(b.id, "o", 1, BOTH).unwrap().stateid;
-    world.state.close(world.now, Door::V41(b.id), &open, &key(1)).unwrap();
+    world.state.close(world.now, StateidScope::V41(b.id), &open, &key(1)).unwrap();
     world.restart();
     assert_eq!(reclaim(&world, world.newcomer("a").id, 1), Err(StateError::ReclaimBad));
     assert!(reclaim(&world, world.newcomer("b").id, 2).is_ok());
@@ -199,7 +199,7 @@ fn overdue_client_loses_only_what_others_want() {
     assert_eq!(world.io(a.id, &lock, 1, IoKind::Write), Err(StateError::Expired));
     assert_eq!(world.io(a.id, &first, 1, IoKind::Write), Ok(()), "opens did not conflict");
     assert_eq!(world.io(a.id, &second, 2, IoKind::Write), Ok(()));
-    world.state.free_stateid(world.now, Door::V41(a.id), &lock).unwrap();
+    world.state.free_stateid(world.now, StateidScope::V41(a.id), &lock).unwrap();
     assert_eq!(world.flags(a, 2), StatusFlags(0));
 }
 
@@ -213,7 +213,7 @@ fn client_that_lost_everything_is_told_so() {
     world.open(b.id, "o", 1, BOTH).unwrap();
     assert_eq!(world.flags(a, 1), StatusFlags(StatusFlags::EXPIRED_ALL_STATE_REVOKED));
     assert_eq!(world.io(a.id, &open, 1, IoKind::Read), Err(StateError::Expired));
-    assert_eq!(world.state.close(world.now, Door::V41(a.id), &open, &key(1)), Err(StateError::Expired));
+    assert_eq!(world.state.close(world.now, StateidScope::V41(a.id), &open, &key(1)), Err(StateError::Expired));
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn overdue_v40_client_loses_all_when_somebody_wants_a_part() {
     let client = world.client("a");
     assert!(world.open(client.id, "o", 1, BOTH).is_ok());
     assert_eq!(world.state.renew(world.now, old), Err(StateError::Expired));
-    let io = |stateid| world.state.check_io(world.now, (Door::V40, stateid), &key(2), IoKind::Read);
+    let io = |stateid| world.state.check_io(world.now, (StateidScope::V40, stateid), &key(2), IoKind::Read);
     assert_eq!(io(&other), Err(StateError::Expired));
     world.tick();
     assert_eq!(io(&other), Err(StateError::Expired), "even when nothing is left of it");
@@ -357,8 +357,8 @@ fn stateid_of_an_earlier_boot_is_stale_to_v40_and_bad_to_v41() {
     world.restart();
     let a = world.newcomer("a").id;
     assert_eq!(world.io(a, &stateid, 1, IoKind::Read), Err(StateError::BadStateid));
-    assert_eq!(world.state.test_stateid(world.now, Door::V41(a), &stateid), Err(StateError::BadStateid));
-    assert_eq!(world.state.close(world.now, Door::V41(a), &stateid, &key(1)), Err(StateError::BadStateid));
-    let io = world.state.check_io(world.now, (Door::V40, &stateid40), &key(2), IoKind::Read);
+    assert_eq!(world.state.test_stateid(world.now, StateidScope::V41(a), &stateid), Err(StateError::BadStateid));
+    assert_eq!(world.state.close(world.now, StateidScope::V41(a), &stateid, &key(1)), Err(StateError::BadStateid));
+    let io = world.state.check_io(world.now, (StateidScope::V40, &stateid40), &key(2), IoKind::Read);
     assert_eq!(io, Err(StateError::StaleStateid));
 }

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use proto::nfs4::Status;
-use state::Door;
+use state::StateidScope;
 use vfs::{OpenFile, Stability};
 
 use super::turn::CopyTurn;
@@ -17,7 +17,7 @@ use crate::v4::source::Side;
 
 impl Server {
     pub(super) fn fetch(&self, job: &CopyJob, name: &RemoteName, to: &Side<'_>) -> OpResult<CopyTurn> {
-        let file = to.open_for_write(Door::V41(job.what.asker.client))?;
+        let file = to.open_for_write(StateidScope::V41(job.what.asker.client))?;
         let mut remote = job.remote.lock().unwrap_or_else(PoisonError::into_inner);
         if remote.is_none() {
             *remote = Some(self.copies.remote_files().ok_or(Status::OffloadDenied)?.open(name).map_err(status_of)?);

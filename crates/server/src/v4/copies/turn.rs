@@ -5,7 +5,7 @@ use std::mem;
 use std::time::Duration;
 
 use proto::nfs4::Status;
-use state::Door;
+use state::StateidScope;
 use vfs::CopyRange;
 
 use super::table::WaitingCopy;
@@ -80,7 +80,7 @@ impl Server {
             CopySource::Here(place) => side(&cx, place)?,
             CopySource::There(name) => return self.fetch(job, name, &to),
         };
-        let pair = CopyPair::of(Door::V41(asker.client), &from, &to)?;
+        let pair = CopyPair::of(StateidScope::V41(asker.client), &from, &to)?;
         let rest = job.rest();
         let length_bytes = rest.length_bytes.min(TURN_BYTES);
         let count = pair.copy(CopyRange { length_bytes, ..rest })?;

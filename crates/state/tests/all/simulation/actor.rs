@@ -133,8 +133,8 @@ impl Actor {
         }
     }
 
-    fn door(&self) -> Door {
-        if self.kind == Kind::V41 { Door::V41(self.id) } else { Door::V40 }
+    fn scope(&self) -> StateidScope {
+        if self.kind == Kind::V41 { StateidScope::V41(self.id) } else { StateidScope::V40 }
     }
 
     /// Does something: repeats a request that was not answered, or sends a new one.
@@ -313,7 +313,7 @@ impl Actor {
                     Err(error) => Reply::Failed(error),
                 };
             }
-            Op::Close { file, open } => state.close(world.now, self.door(), &open, &key(file as u64)),
+            Op::Close { file, open } => state.close(world.now, self.scope(), &open, &key(file as u64)),
             Op::Lock { file, open, lock, first, length, exclusive, wait } => {
                 let owner = self.name.as_bytes();
                 let locker = lock.as_ref().map_or(Locker::New { open: &open, owner }, Locker::Existing);
@@ -321,10 +321,10 @@ impl Actor {
             }
             Op::Unlock { file, lock, first, length } => {
                 let range = ByteRange::nfs4(first as u64, length as u64).unwrap();
-                state.unlock(world.now, (self.door(), &lock), &key(file as u64), range)
+                state.unlock(world.now, (self.scope(), &lock), &key(file as u64), range)
             }
             Op::Return { file, deleg } => {
-                let returned = state.delegreturn(world.now, self.door(), &deleg, &key(file as u64));
+                let returned = state.delegreturn(world.now, self.scope(), &deleg, &key(file as u64));
                 return returned.map_or_else(Reply::Failed, |()| Reply::Done);
             }
             Op::Renew if self.kind == Kind::V40 => {
@@ -354,7 +354,7 @@ impl Actor {
         (blocking, reclaim): (bool, bool),
     ) -> LockArgs<'a> {
         let range = ByteRange::nfs4(first as u64, length as u64).unwrap();
-        LockArgs { door: self.door(), file: key(file as u64), locker, range, exclusive, blocking, reclaim }
+        LockArgs { scope: self.scope(), file: key(file as u64), locker, range, exclusive, blocking, reclaim }
     }
 
     /// Takes an answer in.
@@ -435,15 +435,17 @@ impl Actor {
 
     /// Asks for every stateid whether it is still good, and forgets what is not.
     fn verify(&mut self, world: &World) {
-        let door = self.door();
+        let scope = self.scope();
         for (file, belief) in self.beliefs.iter_mut().enumerate() {
             let check = |stateid: &Stateid| {
-                let checked = match door {
-                    Door::V41(_) => world.state.test_stateid(world.now, door, stateid).map(|_| ()),
-                    Door::V40 => world.state.check_io(world.now, (door, stateid), &key(file as u64), IoKind::Read),
+                let checked = match scope {
+                    StateidScope::V41(_) => world.state.test_stateid(world.now, scope, stateid).map(|_| ()),
+                    StateidScope::V40 => {
+                        world.state.check_io(world.now, (scope, stateid), &key(file as u64), IoKind::Read)
+                    }
                 };
-                if checked.is_err() && door != Door::V40 {
-                    let _ = world.state.free_stateid(world.now, door, stateid);
+                if checked.is_err() && scope != StateidScope::V40 {
+                    let _ = world.state.free_stateid(world.now, scope, stateid);
                 }
                 checked.is_ok()
             };
@@ -536,7 +538,7 @@ impl Actor {
         let redelegated = self.beliefs[file].deleg.is_some();
         assert!(!entitled || deleg.is_none() || redelegated, "{} lost {held:?}", self.name);
         if !kept_open {
-            world.state.close(world.now, self.door(), &opened.stateid, &key(file as u64)).unwrap();
+            world.state.close(world.now, self.scope(), &opened.stateid, &key(file as u64)).unwrap();
             self.beliefs[file].open = None;
         }
         for (first, length, exclusive) in held.runs() {

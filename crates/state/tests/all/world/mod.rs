@@ -214,15 +214,15 @@ impl World {
         wanted: Wanted,
     ) -> Result<Stateid, StateError> {
         let locker = Locker::New { open, owner: owner.as_bytes() };
-        self.state.lock(self.now, &lock_args(Door::V41(client), locker, wanted))
+        self.state.lock(self.now, &lock_args(StateidScope::V41(client), locker, wanted))
     }
 
     pub fn lock_more(&self, client: ClientId, lock: &Stateid, wanted: Wanted) -> Result<Stateid, StateError> {
-        self.state.lock(self.now, &lock_args(Door::V41(client), Locker::Existing(lock), wanted))
+        self.state.lock(self.now, &lock_args(StateidScope::V41(client), Locker::Existing(lock), wanted))
     }
 
     pub fn io(&self, client: ClientId, stateid: &Stateid, file: u64, io: IoKind) -> Result<(), StateError> {
-        self.state.check_io(self.now, (Door::V41(client), stateid), &key(file), io)
+        self.state.check_io(self.now, (StateidScope::V41(client), stateid), &key(file), io)
     }
 
     pub fn events(&self) -> Vec<Event> {
@@ -259,9 +259,9 @@ pub fn read_lock(file: u64, offset: u64, length: u64) -> Wanted {
     Wanted { exclusive: false, ..write_lock(file, offset, length) }
 }
 
-pub fn lock_args(door: Door, locker: Locker<'_>, wanted: Wanted) -> LockArgs<'_> {
+pub fn lock_args(scope: StateidScope, locker: Locker<'_>, wanted: Wanted) -> LockArgs<'_> {
     let Wanted { file, range, exclusive, blocking, reclaim } = wanted;
-    LockArgs { door, file: key(file), locker, range, exclusive, blocking, reclaim }
+    LockArgs { scope, file: key(file), locker, range, exclusive, blocking, reclaim }
 }
 
 /// Where a host is.
