@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filled_hole_stands_where_it_was_left() {
+    fn filled_word_stands_where_it_was_reserved() {
         let mut buffer = Buffer::new();
         let mut encoder = Encoder::new(&mut buffer);
         let reserved = encoder.reserve_u32();
