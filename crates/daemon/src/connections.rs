@@ -6,7 +6,7 @@ use server::{Connections, Delivery};
 
 /// The connections of the event loops, with times by the server's clock.
 pub(crate) struct OpenConnections {
-    pub(crate) net: net::Handle,
+    pub(crate) net: net::ServerHandle,
     /// When the server's clock started.
     pub(crate) began: Instant,
 }

@@ -21,14 +21,14 @@ const MAX_PER_ADDRESS: usize = 64;
 #[derive(Default)]
 pub(crate) struct Courier {
     /// Unset until the event loops run.
-    net: OnceLock<net::Handle>,
+    net: OnceLock<net::ServerHandle>,
     /// The connections opened by the server, per address.
     opened: Mutex<HashMap<SocketAddr, u64>>,
 }
 
 impl Courier {
     /// Sets the event loops, once they run.
-    pub(crate) fn connect(&self, net: net::Handle) {
+    pub(crate) fn connect(&self, net: net::ServerHandle) {
         // This is called once; a second handle would refer to the same loops.
         let _ = self.net.set(net);
     }
@@ -44,7 +44,7 @@ impl Courier {
         }
     }
 
-    fn send(&self, net: &net::Handle, destination: &Destination, message: Vec<u8>) -> Result<(), NetError> {
+    fn send(&self, net: &net::ServerHandle, destination: &Destination, message: Vec<u8>) -> Result<(), NetError> {
         match *destination {
             Destination::Connection(connection) => net.send(connection, record(&message)),
             Destination::Tcp(address) => net.send(self.connection_to(net, address)?, record(&message)),
@@ -53,7 +53,7 @@ impl Courier {
         Ok(())
     }
 
-    fn connection_to(&self, net: &net::Handle, address: SocketAddr) -> Result<u64, NetError> {
+    fn connection_to(&self, net: &net::ServerHandle, address: SocketAddr) -> Result<u64, NetError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connection) = opened.get(&address) {
             return Ok(*connection);

@@ -18,7 +18,7 @@ use crate::upkeep::Upkeep;
 /// A server that runs on its own threads until it is shut down.
 pub struct Daemon {
     server: Arc<Server>,
-    net: net::Handle,
+    net: net::ServerHandle,
     upkeep: Upkeep,
     copiers: Copiers,
     addresses: Vec<SocketAddr>,

@@ -20,7 +20,11 @@ pub(crate) struct Upkeep {
 
 impl Upkeep {
     /// Starts the thread.
-    pub(crate) fn start(programs: Arc<Programs>, net: net::Handle, mut grace: GraceLog) -> std::io::Result<Upkeep> {
+    pub(crate) fn start(
+        programs: Arc<Programs>,
+        net: net::ServerHandle,
+        mut grace: GraceLog,
+    ) -> std::io::Result<Upkeep> {
         let (stop, stopped) = mpsc::channel();
         let run = move || {
             let mut ticks = 0;

@@ -54,7 +54,7 @@ pub(crate) const MAX_FETCH_BYTES: usize = 256 << 10;
 pub(crate) struct CallJob {
     /// The loop that it belongs to.
     pub(crate) loop_index: usize,
-    pub(crate) origin: ReplyPath,
+    pub(crate) origin: ReplyRoute,
     pub(crate) lane: Lane,
     pub(crate) peer: Peer,
     /// Who is charged for the answer; nobody for that of a datagram, which is small.
@@ -68,7 +68,7 @@ pub(crate) struct CallJob {
 
 /// What a job's answer goes out through.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ReplyPath {
+pub(crate) enum ReplyRoute {
     /// A connection of the loop.
     Connection(SlabKey),
     /// One of the server's datagram sockets.
@@ -82,7 +82,7 @@ pub(crate) enum ReplyPath {
 
 /// A job that was done.
 pub(crate) struct DoneJob {
-    pub(crate) origin: ReplyPath,
+    pub(crate) origin: ReplyRoute,
     pub(crate) lane: Lane,
     pub(crate) peer: Peer,
     /// The messages, for their memory to be used again.

@@ -15,18 +15,18 @@ use crate::{Bound, Counters, Delivery, NetError, Transport};
 /// How long a busy loop may take to tell what became of what was sent.
 const DELIVERY_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How long [`Handle::join`] waits for blocking threads after the loops have ended; one may hang in a dead file system.
+/// How long [`ServerHandle::join`] waits for blocking threads after the loops have ended; one may hang in a dead file system.
 const BLOCKING_THREADS_END: Duration = Duration::from_secs(1);
 
 /// A server that runs; copies are handles of the same server.
 #[derive(Clone)]
-pub struct Handle {
+pub struct ServerHandle {
     hub: Arc<Hub>,
 }
 
-impl Handle {
-    pub(crate) fn new(hub: Arc<Hub>) -> Handle {
-        Handle { hub }
+impl ServerHandle {
+    pub(crate) fn new(hub: Arc<Hub>) -> ServerHandle {
+        ServerHandle { hub }
     }
 
     /// The addresses that are served, those of TCP first.
@@ -142,8 +142,8 @@ impl Handle {
     }
 }
 
-impl fmt::Debug for Handle {
+impl fmt::Debug for ServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("bound", &self.hub.bound).field("counters", &self.counters()).finish()
+        f.debug_struct("ServerHandle").field("bound", &self.hub.bound).field("counters", &self.counters()).finish()
     }
 }

@@ -36,7 +36,7 @@ pub use activation::{inherited_sockets, keep_descriptors_from_programs};
 pub use connection::CloseReason;
 pub use counters::Counters;
 pub use error::NetError;
-pub use handle::Handle;
+pub use handle::ServerHandle;
 pub use limits::Limits;
 pub use send_path::SendPath;
 pub use server::{Bound, Server};

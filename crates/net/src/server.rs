@@ -13,7 +13,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::bind::{self, DatagramSocket, Inherited, Listener};
 use crate::epoll::{self, Sockets};
 use crate::hub::{Engine, Hub, Policy};
-use crate::{Handle, Limits, NetError, SendPath, Service, Transport};
+use crate::{Limits, NetError, SendPath, ServerHandle, Service, Transport};
 
 /// An address that a server serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -192,13 +192,13 @@ impl Server {
     ///
     /// # Errors
     /// When there is no socket, or a loop cannot be started for lack of file descriptors, memory or threads.
-    pub fn start<S: Service + ?Sized>(self, service: Arc<S>) -> Result<Handle, NetError> {
+    pub fn start<S: Service + ?Sized>(self, service: Arc<S>) -> Result<ServerHandle, NetError> {
         if self.listeners.is_empty() && self.datagrams.is_empty() {
             return Err(NetError::NoSockets);
         }
         let hub = Hub::new(self.limits.clone(), self.policy, self.bound(), self.loops);
         let hub = Arc::new(hub.map_err(NetError::Start)?);
-        let handle = Handle::new(Arc::clone(&hub));
+        let handle = ServerHandle::new(Arc::clone(&hub));
         let engine = Arc::new(Engine { hub, service });
         let cpus = if self.pinned { usable_cpus() } else { Vec::new() };
         let sockets = Sockets { listeners: self.listeners.into(), datagrams: self.datagrams.into() };

@@ -24,7 +24,7 @@ pub struct Peer {
     /// How it came.
     pub transport: Transport,
     /// Which connection it came over: a number that is not used twice by one process; 0 for datagrams.
-    /// [`Handle::send`](crate::Handle::send) takes it.
+    /// [`ServerHandle::send`](crate::ServerHandle::send) takes it.
     pub connection: u64,
 }
 

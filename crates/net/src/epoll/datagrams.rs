@@ -13,7 +13,7 @@ use super::Loop;
 use super::poller::Token;
 use crate::answer::{ServiceAnswer, ask};
 use crate::bind::DatagramSocket;
-use crate::blocking::{self, BlockingJob, CallJob, ReplyPath};
+use crate::blocking::{self, BlockingJob, CallJob, ReplyRoute};
 use crate::connection::{Interest, Ready};
 use crate::hub::{Engine, LoopShared};
 use crate::mailbox::OwnDatagram;
@@ -294,7 +294,7 @@ impl<S: Service + ?Sized> DatagramTurn<'_, S> {
     fn defer(&mut self, arrived: &Arrived<'_>, lane: Lane) {
         let mut message = self.spare.take(arrived.bytes.len());
         message.put(arrived.bytes);
-        let origin = ReplyPath::Datagram { socket: arrived.socket, source: arrived.source };
+        let origin = ReplyRoute::Datagram { socket: arrived.socket, source: arrived.source };
         let (peer, received, output) = (arrived.peer, self.now, Output::new());
         let (loop_index, messages) = (self.loop_index, vec![message]);
         let job = CallJob { loop_index, origin, lane, peer, client: None, messages, received, output };

@@ -27,7 +27,7 @@ use turn::TurnOrder;
 
 use crate::answer::ServiceAnswer;
 use crate::bind::{DatagramSocket, Listener};
-use crate::blocking::{DoneJob, Fetched, ReplyPath};
+use crate::blocking::{DoneJob, Fetched, ReplyRoute};
 use crate::complaints::{Complaint, Complaints};
 use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
@@ -231,8 +231,8 @@ impl<S: Service + ?Sized> Loop<S> {
     fn take_back(&mut self, done: DoneJob) {
         self.context.shared().counters.deferred.add(done.messages.len() as u64);
         match done.origin {
-            ReplyPath::Connection(key) => self.take_back_call(key, done),
-            ReplyPath::Datagram { socket, source } => {
+            ReplyRoute::Connection(key) => self.take_back_call(key, done),
+            ReplyRoute::Datagram { socket, source } => {
                 let reply = datagrams::Late { socket, source, to: done.peer.address, output: &done.output };
                 self.datagrams.take_back(&reply, &done.asked, &self.context.engine.hub.loops[self.context.loop_index]);
                 self.context.spare.give_all(done.messages);

@@ -12,7 +12,7 @@ use rustix::net::{self, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, Sen
 
 use crate::Service;
 use crate::answer::{Deferring, StreamTurn, TurnEnd, TurnProgress};
-use crate::blocking::{self, BlockingJob, CallJob, FetchJob, MAX_FETCH_BYTES, ReplyPath};
+use crate::blocking::{self, BlockingJob, CallJob, FetchJob, MAX_FETCH_BYTES, ReplyRoute};
 use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
 use crate::hub::{Engine, LoopShared};
 use crate::order::Quantum;
@@ -316,7 +316,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
         {
             let job = CallJob {
                 loop_index: self.loop_index,
-                origin: ReplyPath::Connection(key),
+                origin: ReplyRoute::Connection(key),
                 lane,
                 peer: connection.peer,
                 client: Some(Arc::clone(connection.account.client())),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use buffer::{Output, SendableFile, SharedFile};
 use net::{
-    Call, Counters, Frame, FrameError, Handle, Lane, Limits, Peer, SendPath, Server, Service, Transport, Verdict,
+    Call, Counters, Frame, FrameError, Lane, Limits, Peer, SendPath, Server, ServerHandle, Service, Transport, Verdict,
 };
 
 /// The largest message that the service takes.
@@ -201,7 +201,7 @@ pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
 /// A server of [`Echo`] on one loopback port; it ends with the test.
 pub struct TestServer {
     pub echo: Arc<Echo>,
-    pub handle: Handle,
+    pub handle: ServerHandle,
     pub address: SocketAddr,
 }
 
