@@ -19,6 +19,7 @@ mod exports;
 mod fault;
 mod handle;
 mod host_locks;
+mod id_map;
 mod identity;
 mod in_steps;
 mod link;
@@ -30,7 +31,6 @@ mod nlm;
 mod node;
 mod nsm;
 mod open_files;
-mod owners;
 mod remote;
 mod remote_files;
 mod replay;
@@ -56,9 +56,9 @@ pub use exports::{
     Squash,
 };
 pub use handle::HandleKey;
+pub use id_map::{IdKind, NameService};
 pub use nlm::lock_host;
 pub use open_files::OpenFileCounts;
-pub use owners::{NameService, Principal};
 pub use remote_files::{RemoteError, RemoteFile, RemoteFiles, RemoteName};
 pub use replay::{MadeBefore, ReplyLog};
 pub use request::{Answer, Peer, Request, Transport};

@@ -13,12 +13,12 @@ use crate::counters::Counters;
 use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
 use crate::host_locks::ExportedLocks;
+use crate::id_map::{IdMap, NameService};
 use crate::in_steps::BETWEEN_STEPS;
 use crate::mount::MountList;
 use crate::nlm::{self, Waits};
 use crate::nsm::{Notices, Restarts};
 use crate::open_files::{OpenFileCounts, OpenFileLimits, OpenFiles};
-use crate::owners::{NameService, Owners};
 use crate::replay::verification::verify;
 use crate::replay::{MadeBefore, ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
@@ -157,7 +157,7 @@ pub struct Server {
     pub(crate) restarts: Restarts,
     pub(crate) cookies: CookieJar,
     /// Without a domain, owners are numbers.
-    pub(crate) owners: Option<Owners>,
+    pub(crate) id_map: Option<IdMap>,
     write_verifier: AtomicU64,
 }
 
@@ -192,7 +192,7 @@ impl Server {
             restarts: Restarts::default(),
             copy_notices: CopyNotices::new(&settings.handle_key, settings.instance),
             cookies: CookieJar::new(&settings.handle_key),
-            owners: None,
+            id_map: None,
             write_verifier: AtomicU64::new(settings.instance),
             settings,
         })
@@ -212,7 +212,7 @@ impl Server {
     /// Sends owners of files as `name@domain` to NFSv4 clients, with names from `service`; without this call, they are
     /// numbers (RFC 8881 §5.9). Call it before the first message is answered.
     pub fn name_owners(&mut self, domain: String, service: Box<dyn NameService>) {
-        self.owners = Some(Owners::new(domain, service));
+        self.id_map = Some(IdMap::new(domain, service));
     }
 
     /// Makes replies outlive the process: loads `records`, which `log` received earlier, and writes new ones to `log`.

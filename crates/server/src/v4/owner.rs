@@ -6,35 +6,35 @@ use proto::nfs4::{self, Status};
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
 use crate::fault::Fault;
-use crate::owners::{Asking, Principal};
+use crate::id_map::{Asking, IdKind};
 
 /// The name of a user.
 pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> OpResult<Vec<u8>> {
-    name(compound, Principal::User, uid)
+    name(compound, IdKind::User, uid)
 }
 
 /// The name of a group.
 pub(super) fn group_name(compound: &Compound<'_>, gid: u32) -> OpResult<Vec<u8>> {
-    name(compound, Principal::Group, gid)
+    name(compound, IdKind::Group, gid)
 }
 
 /// The number of a user.
 pub(super) fn user_id(compound: &Compound<'_>, user: &nfs4::Principal<'_>) -> OpResult<u32> {
-    id(compound, Principal::User, user)
+    id(compound, IdKind::User, user)
 }
 
 /// The number of a group.
 pub(super) fn group_id(compound: &Compound<'_>, group: &nfs4::Principal<'_>) -> OpResult<u32> {
-    id(compound, Principal::Group, group)
+    id(compound, IdKind::Group, group)
 }
 
 fn asking(compound: &Compound<'_>) -> Asking {
     Asking { now: compound.cx.request.now, may_block: compound.cx.request.may_block }
 }
 
-fn name(compound: &Compound<'_>, principal: Principal, id: u32) -> OpResult<Vec<u8>> {
-    let known = match &compound.cx.server.owners {
-        Some(owners) => match owners.name(principal, id, asking(compound)) {
+fn name(compound: &Compound<'_>, kind: IdKind, id: u32) -> OpResult<Vec<u8>> {
+    let known = match &compound.cx.server.id_map {
+        Some(owners) => match owners.name(kind, id, asking(compound)) {
             Err(Fault::Defer) => return Err(Failure::Defer),
             // A number is better than no attributes.
             known => known.ok().flatten(),
@@ -44,15 +44,13 @@ fn name(compound: &Compound<'_>, principal: Principal, id: u32) -> OpResult<Vec<
     Ok(known.unwrap_or_else(|| id.to_string()).into_bytes())
 }
 
-fn id(compound: &Compound<'_>, principal: Principal, wanted: &nfs4::Principal<'_>) -> OpResult<u32> {
+fn id(compound: &Compound<'_>, kind: IdKind, wanted: &nfs4::Principal<'_>) -> OpResult<u32> {
     let text = std::str::from_utf8(wanted.0).map_err(|_| Status::Inval)?;
     if text.is_empty() || text.starts_with('@') {
         return Err(Status::Inval.into());
     }
-    match &compound.cx.server.owners {
-        Some(owners) if text.contains('@') => {
-            Ok(owners.id(principal, text, asking(compound))?.ok_or(Status::BadOwner)?)
-        }
+    match &compound.cx.server.id_map {
+        Some(owners) if text.contains('@') => Ok(owners.id(kind, text, asking(compound))?.ok_or(Status::BadOwner)?),
         _ => number(text),
     }
 }

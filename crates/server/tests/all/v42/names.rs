@@ -3,7 +3,7 @@
 use std::io;
 
 use proto::nfs4::*;
-use server::{NameService, Principal as Kind};
+use server::{IdKind, NameService};
 
 use crate::caller::{Caller, EXPORT, export, server};
 use crate::v42::client::Client;
@@ -15,18 +15,18 @@ const FILE: &str = "/srv/export/file";
 struct Known;
 
 impl NameService for Known {
-    fn name(&self, principal: Kind, id: u32) -> io::Result<Option<String>> {
+    fn name(&self, principal: IdKind, id: u32) -> io::Result<Option<String>> {
         Ok(match (principal, id) {
-            (Kind::User, 1000) => Some("alice".to_owned()),
-            (Kind::Group, 50) => Some("staff".to_owned()),
+            (IdKind::User, 1000) => Some("alice".to_owned()),
+            (IdKind::Group, 50) => Some("staff".to_owned()),
             _ => None,
         })
     }
 
-    fn id(&self, principal: Kind, name: &str) -> io::Result<Option<u32>> {
+    fn id(&self, principal: IdKind, name: &str) -> io::Result<Option<u32>> {
         Ok(match (principal, name) {
-            (Kind::User, "alice") => Some(1000),
-            (Kind::Group, "staff") => Some(50),
+            (IdKind::User, "alice") => Some(1000),
+            (IdKind::Group, "staff") => Some(50),
             _ => None,
         })
     }

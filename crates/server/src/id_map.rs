@@ -19,7 +19,7 @@ const MAX_ANSWERS: usize = 16_384;
 
 /// The kind of a number or a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Principal {
+pub enum IdKind {
     /// A user.
     User,
     /// A group.
@@ -32,17 +32,17 @@ pub trait NameService: Send + Sync {
     ///
     /// # Errors
     /// When it cannot be resolved now.
-    fn name(&self, principal: Principal, id: u32) -> io::Result<Option<String>>;
+    fn name(&self, kind: IdKind, id: u32) -> io::Result<Option<String>>;
 
     /// The number of a name, if it has one.
     ///
     /// # Errors
     /// When it cannot be resolved now.
-    fn id(&self, principal: Principal, name: &str) -> io::Result<Option<u32>>;
+    fn id(&self, kind: IdKind, name: &str) -> io::Result<Option<u32>>;
 }
 
 /// A domain of names, with cached answers.
-pub(crate) struct Owners {
+pub(crate) struct IdMap {
     domain: String,
     service: Box<dyn NameService>,
     names: Answers<u32, String>,
@@ -56,22 +56,22 @@ pub(crate) struct Asking {
     pub(crate) may_block: bool,
 }
 
-impl Owners {
-    pub(crate) fn new(domain: String, service: Box<dyn NameService>) -> Owners {
-        Owners { domain, service, names: Answers::default(), ids: Answers::default() }
+impl IdMap {
+    pub(crate) fn new(domain: String, service: Box<dyn NameService>) -> IdMap {
+        IdMap { domain, service, names: Answers::default(), ids: Answers::default() }
     }
 
     /// `name@domain` for a number, if it has a name.
-    pub(crate) fn name(&self, principal: Principal, id: u32, asking: Asking) -> Result<Option<String>, Fault> {
-        let name = self.names.get((principal, id), asking, || self.service.name(principal, id))?;
+    pub(crate) fn name(&self, kind: IdKind, id: u32, asking: Asking) -> Result<Option<String>, Fault> {
+        let name = self.names.get((kind, id), asking, || self.service.name(kind, id))?;
         Ok(name.map(|name| format!("{name}@{}", self.domain)))
     }
 
     /// The number of `name@domain`, if the name is of this domain.
-    pub(crate) fn id(&self, principal: Principal, text: &str, asking: Asking) -> Result<Option<u32>, Fault> {
+    pub(crate) fn id(&self, kind: IdKind, text: &str, asking: Asking) -> Result<Option<u32>, Fault> {
         match text.rsplit_once('@') {
             Some((name, domain)) if domain.eq_ignore_ascii_case(&self.domain) => {
-                self.ids.get((principal, name.to_owned()), asking, || self.service.id(principal, name))
+                self.ids.get((kind, name.to_owned()), asking, || self.service.id(kind, name))
             }
             _ => Ok(None),
         }
@@ -79,7 +79,7 @@ impl Owners {
 }
 
 /// The cached answers to one kind of query.
-struct Answers<Q, A>(Mutex<HashMap<(Principal, Q), Answer<A>>>);
+struct Answers<Q, A>(Mutex<HashMap<(IdKind, Q), Answer<A>>>);
 
 /// An answer, after the time when it was fetched.
 type Answer<A> = (Duration, Option<A>);
@@ -93,7 +93,7 @@ impl<Q, A> Default for Answers<Q, A> {
 impl<Q: Eq + Hash, A: Clone> Answers<Q, A> {
     fn get(
         &self,
-        question: (Principal, Q),
+        question: (IdKind, Q),
         asking: Asking,
         ask: impl FnOnce() -> io::Result<Option<A>>,
     ) -> Result<Option<A>, Fault> {
@@ -113,7 +113,7 @@ impl<Q: Eq + Hash, A: Clone> Answers<Q, A> {
         Ok(answer)
     }
 
-    fn kept(&self, question: &(Principal, Q), now: Duration) -> Option<Option<A>> {
+    fn kept(&self, question: &(IdKind, Q), now: Duration) -> Option<Option<A>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, answer) = kept.get(question)?;
         (now.saturating_sub(*since) < LIFETIME).then(|| answer.clone())
@@ -131,20 +131,20 @@ mod tests {
     struct CountingNames(Arc<AtomicU32>);
 
     impl NameService for CountingNames {
-        fn name(&self, principal: Principal, id: u32) -> io::Result<Option<String>> {
+        fn name(&self, kind: IdKind, id: u32) -> io::Result<Option<String>> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            Ok((principal == Principal::User && id == 7).then(|| "alice".to_owned()))
+            Ok((kind == IdKind::User && id == 7).then(|| "alice".to_owned()))
         }
 
-        fn id(&self, principal: Principal, name: &str) -> io::Result<Option<u32>> {
+        fn id(&self, kind: IdKind, name: &str) -> io::Result<Option<u32>> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            Ok((principal == Principal::User && name == "alice").then_some(7))
+            Ok((kind == IdKind::User && name == "alice").then_some(7))
         }
     }
 
-    fn owners() -> (Owners, Arc<AtomicU32>) {
+    fn owners() -> (IdMap, Arc<AtomicU32>) {
         let asked = Arc::new(AtomicU32::new(0));
-        (Owners::new("example.org".to_owned(), Box::new(CountingNames(Arc::clone(&asked)))), asked)
+        (IdMap::new("example.org".to_owned(), Box::new(CountingNames(Arc::clone(&asked)))), asked)
     }
 
     fn at(seconds: u64) -> Asking {
@@ -155,11 +155,11 @@ mod tests {
     fn answer_holds_for_its_lifetime_and_so_does_that_there_is_none() {
         let (owners, asked) = owners();
         for (seconds, questions) in [(0, 1), (59, 1), (60, 2), (61, 2)] {
-            let name = owners.name(Principal::User, 7, at(seconds)).unwrap();
+            let name = owners.name(IdKind::User, 7, at(seconds)).unwrap();
             assert_eq!((name.as_deref(), asked.load(Ordering::Relaxed)), (Some("alice@example.org"), questions));
         }
         for _ in 0..2 {
-            assert_eq!(owners.id(Principal::User, "bob@example.org", at(61)).unwrap(), None);
+            assert_eq!(owners.id(IdKind::User, "bob@example.org", at(61)).unwrap(), None);
             assert_eq!(asked.load(Ordering::Relaxed), 3);
         }
     }
@@ -168,17 +168,17 @@ mod tests {
     fn thread_that_may_not_wait_gets_what_is_known_and_asks_nobody() {
         let (owners, asked) = owners();
         let hasty = Asking { may_block: false, ..at(0) };
-        assert!(matches!(owners.id(Principal::User, "alice@EXAMPLE.org", hasty), Err(Fault::Defer)));
+        assert!(matches!(owners.id(IdKind::User, "alice@EXAMPLE.org", hasty), Err(Fault::Defer)));
         assert_eq!(asked.load(Ordering::Relaxed), 0);
-        assert_eq!(owners.id(Principal::User, "alice@EXAMPLE.org", at(0)).unwrap(), Some(7));
-        assert_eq!(owners.id(Principal::User, "alice@EXAMPLE.org", hasty).unwrap(), Some(7));
+        assert_eq!(owners.id(IdKind::User, "alice@EXAMPLE.org", at(0)).unwrap(), Some(7));
+        assert_eq!(owners.id(IdKind::User, "alice@EXAMPLE.org", hasty).unwrap(), Some(7));
     }
 
     #[test]
     fn name_of_another_domain_or_of_none_is_nobodys() {
         let (owners, asked) = owners();
         for text in ["alice", "alice@example.com", "alice@", "alice@example.org@other"] {
-            assert_eq!(owners.id(Principal::User, text, at(0)).unwrap(), None, "{text}");
+            assert_eq!(owners.id(IdKind::User, text, at(0)).unwrap(), None, "{text}");
         }
         assert_eq!(asked.load(Ordering::Relaxed), 0);
     }
@@ -187,7 +187,7 @@ mod tests {
     fn answers_are_bounded() {
         let (owners, _) = owners();
         for id in 0..MAX_ANSWERS as u32 * 2 {
-            owners.name(Principal::Group, id, at(0)).unwrap();
+            owners.name(IdKind::Group, id, at(0)).unwrap();
             assert!(owners.names.0.lock().unwrap().len() <= MAX_ANSWERS);
         }
     }
