@@ -18,31 +18,31 @@ const FINISHED: u64 = 1 << 32;
 
 /// The changes under way, by file.
 #[derive(Debug)]
-pub(crate) struct FileChanges {
+pub(crate) struct ChangesInProgress {
     slots: Box<[AtomicU64]>,
     hasher: RandomState,
 }
 
 /// One change under way; it ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct FileChange<'c> {
+pub(crate) struct ChangeInProgress<'c> {
     slot: &'c AtomicU64,
     at_begin: u64,
 }
 
-impl FileChanges {
-    pub(crate) fn new() -> FileChanges {
-        FileChanges { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::new() }
+impl ChangesInProgress {
+    pub(crate) fn new() -> ChangesInProgress {
+        ChangesInProgress { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::new() }
     }
 
     /// Announces a change of `node`. Take the attributes before after this call.
-    pub(crate) fn begin(&self, node: &Handle) -> FileChange<'_> {
+    pub(crate) fn begin(&self, node: &Handle) -> ChangeInProgress<'_> {
         let slot = &self.slots[self.hasher.hash_one(node) as usize % SLOTS];
-        FileChange { slot, at_begin: slot.fetch_add(1, Ordering::AcqRel) }
+        ChangeInProgress { slot, at_begin: slot.fetch_add(1, Ordering::AcqRel) }
     }
 }
 
-impl FileChange<'_> {
+impl ChangeInProgress<'_> {
     /// Whether no other change has overlapped this one so far. Call it after taking the attributes after.
     pub(crate) fn was_alone(&self) -> bool {
         let nobody_before = self.at_begin & (FINISHED - 1) == 0;
@@ -50,7 +50,7 @@ impl FileChange<'_> {
     }
 }
 
-impl Drop for FileChange<'_> {
+impl Drop for ChangeInProgress<'_> {
     fn drop(&mut self) {
         self.slot.fetch_add(FINISHED - 1, Ordering::AcqRel);
     }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn changes_one_after_the_other_are_alone() {
-        let changes = FileChanges::new();
+        let changes = ChangesInProgress::new();
         for _ in 0..3 {
             assert!(changes.begin(&Handle::from_u64(1)).was_alone());
         }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn overlapping_changes_of_one_file_are_not_alone() {
-        let changes = FileChanges::new();
+        let changes = ChangesInProgress::new();
         let first = changes.begin(&Handle::from_u64(1));
         let second = changes.begin(&Handle::from_u64(1));
         assert!(!first.was_alone() && !second.was_alone());

@@ -79,10 +79,10 @@ impl IdMap {
 }
 
 /// The cached answers to one kind of query.
-struct Answers<Q, A>(Mutex<HashMap<(IdKind, Q), Answer<A>>>);
+struct Answers<Q, A>(Mutex<HashMap<(IdKind, Q), CachedAnswer<A>>>);
 
 /// An answer, after the time when it was fetched.
-type Answer<A> = (Duration, Option<A>);
+type CachedAnswer<A> = (Duration, Option<A>);
 
 impl<Q, A> Default for Answers<Q, A> {
     fn default() -> Self {

@@ -62,6 +62,6 @@ pub use open_files::OpenFileCounts;
 pub use remote_files::{RemoteError, RemoteFile, RemoteFiles, RemoteName};
 pub use replay::{MadeBefore, ReplyLog};
 pub use request::{Answer, Peer, Request, Transport};
-pub use rpcbind::{Registry, Service};
+pub use rpcbind::{RegisteredService, Registry};
 pub use server::{ReadPlusMode, Server, Settings};
 pub use write_run::{RunAnswer, WrittenRun, write_data_at};

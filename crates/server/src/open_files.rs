@@ -52,7 +52,7 @@ struct CachedFile {
 
 /// The reason for closing a file.
 #[derive(Debug, Clone, Copy)]
-enum CloseReason {
+enum FileCloseReason {
     Evicted,
     Idle,
     Purged,
@@ -180,7 +180,7 @@ impl OpenFiles {
     pub(crate) fn purge(&self, file: &FileKey, now: Duration) {
         for worker in &self.workers {
             for mode in [OpenMode::Read, OpenMode::Write] {
-                let closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, CloseReason::Purged);
+                let closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, FileCloseReason::Purged);
                 self.note_closed(closed.as_slice());
             }
         }
@@ -197,7 +197,7 @@ impl OpenFiles {
         }
         for worker in &self.workers {
             let closed =
-                lock(&worker.0).close_all(now, CloseReason::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
+                lock(&worker.0).close_all(now, FileCloseReason::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
             self.note_closed(&closed);
         }
     }
@@ -205,7 +205,7 @@ impl OpenFiles {
     /// Closes all files, because descriptors ran out. Those in use close when their calls end.
     pub(crate) fn release(&self, now: Duration) {
         for worker in &self.workers {
-            let closed = lock(&worker.0).close_all(now, CloseReason::Evicted, |_, _| true);
+            let closed = lock(&worker.0).close_all(now, FileCloseReason::Evicted, |_, _| true);
             self.note_closed(&closed);
         }
     }
@@ -215,7 +215,7 @@ impl OpenFiles {
     pub(crate) fn retain(&self, is_served: impl Fn(&FileKey) -> bool) {
         let now = *lock(&self.last_sweep);
         for worker in &self.workers {
-            let closed = lock(&worker.0).close_all(now, CloseReason::Purged, |key, _| !is_served(&key.file));
+            let closed = lock(&worker.0).close_all(now, FileCloseReason::Purged, |key, _| !is_served(&key.file));
             self.note_closed(&closed);
         }
     }
@@ -257,7 +257,7 @@ impl WorkerFiles {
                     slot.is_used = false;
                     self.order.push_back(key);
                 }
-                Some(_) => return self.close(&key, now, CloseReason::Evicted),
+                Some(_) => return self.close(&key, now, FileCloseReason::Evicted),
                 // It was purged, and only its key was left here.
                 None => return None,
             }
@@ -275,7 +275,7 @@ impl WorkerFiles {
         None
     }
 
-    fn close(&mut self, key: &OpenKey, now: Duration, why: CloseReason) -> Option<CachedFile> {
+    fn close(&mut self, key: &OpenKey, now: Duration, why: FileCloseReason) -> Option<CachedFile> {
         // A shortcut: most workers have nothing open when a file is purged.
         if self.files.is_empty() {
             return None;
@@ -286,7 +286,7 @@ impl WorkerFiles {
     fn close_all(
         &mut self,
         now: Duration,
-        why: CloseReason,
+        why: FileCloseReason,
         mut closes: impl FnMut(&OpenKey, &mut CachedFile) -> bool,
     ) -> Vec<CachedFile> {
         let closed: Vec<CachedFile> =
@@ -299,11 +299,11 @@ impl WorkerFiles {
 }
 
 impl OpenFileCounts {
-    fn close(&mut self, slot: &CachedFile, now: Duration, why: CloseReason) {
+    fn close(&mut self, slot: &CachedFile, now: Duration, why: FileCloseReason) {
         match why {
-            CloseReason::Evicted => self.evicted += 1,
-            CloseReason::Idle => self.idle += 1,
-            CloseReason::Purged => self.purged += 1,
+            FileCloseReason::Evicted => self.evicted += 1,
+            FileCloseReason::Idle => self.idle += 1,
+            FileCloseReason::Purged => self.purged += 1,
         }
         self.closed_age_ms += now.saturating_sub(slot.opened).as_millis() as u64;
     }

@@ -7,7 +7,7 @@ use buffer::Output;
 use state::{ClientRecords, GraceReport, Limits, NoRecords, RecordsError, State};
 
 use crate::callout::{Callouts, Destination};
-use crate::change::FileChanges;
+use crate::change::ChangesInProgress;
 use crate::connections::{ConnectionWatch, Connections};
 use crate::counters::Counters;
 use crate::exports::{Export, ExportTable, ExportTableError};
@@ -142,7 +142,7 @@ pub struct Server {
     pub(crate) replay_of_writes: ReplayCache,
     pub(crate) connections: ConnectionWatch,
     pub(crate) files: OpenFiles,
-    pub(crate) changes: FileChanges,
+    pub(crate) changes: ChangesInProgress,
     pub(crate) counters: Counters,
     pub(crate) mounts: MountList,
     pub(crate) registry: Registry,
@@ -178,7 +178,7 @@ impl Server {
                 .of_writes(),
             connections: ConnectionWatch::default(),
             files: OpenFiles::new(settings.workers, settings.open_file_limits(), settings.open_file_idle),
-            changes: FileChanges::new(),
+            changes: ChangesInProgress::new(),
             counters: Counters::new(settings.workers),
             mounts: MountList::default(),
             registry: Registry::default(),

@@ -4,7 +4,7 @@ use proto::nlm::{LockArgs, Status, Version};
 use state::{NlmMode, NlmOutcome};
 
 use super::file::{Purpose, lockable};
-use super::lock_request::LockRequest;
+use super::lock_request::NlmLockRequest;
 use super::refusal::{NlmResult, Refusal};
 use super::waits::{Wait, WaitId};
 use crate::node::CallContext;
@@ -14,7 +14,7 @@ use crate::remote::Remote;
 pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offset>, by_message: bool) -> NlmResult {
     let purpose = if args.exclusive { Purpose::Exclusive } else { Purpose::Shared };
     let file = lockable(cx, args.lock.file.0, purpose)?;
-    let wanted = LockRequest::new::<V>(cx, &args.lock, file, args.exclusive)?;
+    let wanted = NlmLockRequest::new::<V>(cx, &args.lock, file, args.exclusive)?;
     if !args.block || args.reclaim {
         let mode = if args.reclaim { NlmMode::Reclaim } else { NlmMode::Now };
         return take(cx, &wanted, mode, None);
@@ -35,7 +35,7 @@ pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offs
 }
 
 /// Takes the lock, or waits for it as `id`. It replaces the owner's earlier waits in the range.
-fn take(cx: &CallContext<'_>, wanted: &LockRequest, mode: NlmMode<'_>, id: Option<WaitId>) -> NlmResult {
+fn take(cx: &CallContext<'_>, wanted: &NlmLockRequest, mode: NlmMode<'_>, id: Option<WaitId>) -> NlmResult {
     let outcome = cx.server.state.nlm_lock(cx.request.now, &wanted.lock(), mode);
     let kept = id.filter(|_| outcome == Ok(NlmOutcome::Blocked));
     if outcome.is_ok() {

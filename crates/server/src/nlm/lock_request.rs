@@ -14,7 +14,7 @@ const OWNER_HEAD_BYTES: usize = 1 + 4;
 
 /// The lock of a request.
 #[derive(Debug)]
-pub(super) struct LockRequest {
+pub(super) struct NlmLockRequest {
     pub(super) host: HostKey,
     pub(super) owner: Vec<u8>,
     file: FileKey,
@@ -22,16 +22,16 @@ pub(super) struct LockRequest {
     exclusive: bool,
 }
 
-impl LockRequest {
+impl NlmLockRequest {
     /// The lock that `range` describes, in `file`.
     pub(super) fn new<V: Version>(
         cx: &CallContext<'_>,
         range: &Range<'_, V::Offset>,
         file: FileKey,
         exclusive: bool,
-    ) -> Result<LockRequest, Refusal> {
+    ) -> Result<NlmLockRequest, Refusal> {
         let too_far = |_| Refusal::Status(Status::FBig);
-        Ok(LockRequest {
+        Ok(NlmLockRequest {
             host: host(cx, range.caller_name)?,
             owner: owner::<V>(range.svid, range.owner),
             file,

@@ -4,7 +4,7 @@ use proto::nlm::{Holder, NetObj, Status, TestArgs, TestOk, TestReply, Version};
 use state::{Conflict, StateError};
 
 use super::file::{Purpose, lockable};
-use super::lock_request::{LockRequest, offset_and_length, owner_parts};
+use super::lock_request::{NlmLockRequest, offset_and_length, owner_parts};
 use super::refusal::{Refusal, status};
 use crate::fault::NoResults;
 use crate::node::CallContext;
@@ -31,7 +31,7 @@ fn find_conflict<V: Version>(
     args: &TestArgs<'_, V::Offset>,
 ) -> Result<Option<Box<Conflict>>, Refusal> {
     let file = lockable(cx, args.lock.file.0, Purpose::Shared)?;
-    let wanted = LockRequest::new::<V>(cx, &args.lock, file, args.exclusive)?;
+    let wanted = NlmLockRequest::new::<V>(cx, &args.lock, file, args.exclusive)?;
     match cx.server.state.nlm_test(cx.request.now, &wanted.lock()) {
         Ok(()) => Ok(None),
         Err(StateError::Denied(conflict)) => Ok(Some(conflict)),

@@ -14,7 +14,7 @@ use crate::callout::CalloutResult;
 use crate::nlm::HostKey;
 use crate::remote::{Remote, RemoteCallout};
 use crate::request::Transport;
-use crate::rpcbind::Service;
+use crate::rpcbind::RegisteredService;
 use crate::server::Server;
 
 /// The interval of repeated notifications; it doubles each time, up to the longest.
@@ -96,7 +96,8 @@ fn tell(server: &Server, host: Box<[u8]>, now: Duration) {
 fn own_address(server: &Server, host: &HostKey) -> Option<SocketAddr> {
     let ip = host.own_address();
     let services = server.registry.services();
-    let is_socket = |service: &&Service| (service.program, service.transport) == (proto::nfs3::PROGRAM, Transport::Udp);
+    let is_socket =
+        |service: &&RegisteredService| (service.program, service.transport) == (proto::nfs3::PROGRAM, Transport::Udp);
     let mut sockets = services.iter().filter(is_socket).map(|service| service.address);
     let same_family = |address: &SocketAddr| address.is_ipv4() == ip.is_ipv4() || address.ip().is_unspecified();
     sockets

@@ -379,7 +379,7 @@ impl<'r> Notes<'r> {
         self.begun.push(change);
     }
 
-    /// Records that the last change was made.
+    /// MemoryLog that the last change was made.
     fn end(&mut self, made: FileBytes<'r>) {
         if let Some(change) = self.begun.pop() {
             self.done.push(DoneStep { step: change.step, made });
@@ -475,7 +475,7 @@ impl<'c> Begun<'c> {
         }
     }
 
-    /// Records the new file that has the name.
+    /// MemoryLog the new file that has the name.
     pub(crate) fn made(&self, file: Handle) {
         self.made.set(Some(file));
     }
@@ -671,28 +671,28 @@ mod tests {
 
     /// A log in memory.
     #[derive(Default)]
-    struct Records(Mutex<Vec<Vec<u8>>>);
+    struct MemoryLog(Mutex<Vec<Vec<u8>>>);
 
-    impl ReplyLog for Records {
+    impl ReplyLog for MemoryLog {
         fn keep(&self, record: &[u8]) {
             self.0.lock().unwrap().push(record.to_vec());
         }
     }
 
-    impl Records {
+    impl MemoryLog {
         fn all(&self) -> Vec<Vec<u8>> {
             self.0.lock().unwrap().clone()
         }
     }
 
-    fn logged(log: &Arc<Records>, records: &[Vec<u8>], finding: Verification) -> (ReplayCache, usize) {
+    fn logged(log: &Arc<MemoryLog>, records: &[Vec<u8>], finding: Verification) -> (ReplayCache, usize) {
         let mut cache = cache();
         let broken = cache.set_log(log.clone(), (records, &[]), |_| finding);
         (cache, broken)
     }
 
     /// A process that begins a call which removes a name, and is killed before it replies.
-    fn killed_before_the_reply(log: &Arc<Records>) {
+    fn killed_before_the_reply(log: &Arc<MemoryLog>) {
         let (cache, _) = logged(log, &log.all(), Verification::NotMade);
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
@@ -708,7 +708,7 @@ mod tests {
 
     #[test]
     fn reply_is_given_again_after_a_restart_over_any_connection_and_then_over_that_one() {
-        let log = Arc::new(Records::default());
+        let log = Arc::new(MemoryLog::default());
         let (before, _) = logged(&log, &[], Verification::NotMade);
         answer(&before, key(&before, 1), 7);
         let records = [log.all(), vec![b"no record".to_vec()]].concat();
@@ -721,7 +721,7 @@ mod tests {
 
     #[test]
     fn reply_that_ends_with_the_process_is_not_given_after_it() {
-        let log = Arc::new(Records::default());
+        let log = Arc::new(MemoryLog::default());
         let (before, _) = logged(&log, &[], Verification::NotMade);
         let call = key(&before, 1);
         before.begin(&call, 7, SECOND);
@@ -732,7 +732,7 @@ mod tests {
 
     #[test]
     fn unanswered_call_has_done_what_was_found_made_and_only_once() {
-        let log = Arc::new(Records::default());
+        let log = Arc::new(MemoryLog::default());
         killed_before_the_reply(&log);
         let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         let call = key(&after, 1);
@@ -747,7 +747,7 @@ mod tests {
 
     #[test]
     fn what_happened_before_the_start_is_forgotten_after_the_age_of_replies() {
-        let log = Arc::new(Records::default());
+        let log = Arc::new(MemoryLog::default());
         killed_before_the_reply(&log);
         let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         let known = || after.shards.iter().map(|shard| shard.lock().unwrap().entries.len()).sum::<usize>();
@@ -759,7 +759,7 @@ mod tests {
 
     #[test]
     fn call_that_is_put_off_keeps_what_a_process_before_did_of_it() {
-        let log = Arc::new(Records::default());
+        let log = Arc::new(MemoryLog::default());
         killed_before_the_reply(&log);
         let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         let call = key(&after, 1);
@@ -770,7 +770,7 @@ mod tests {
 
     #[test]
     fn unanswered_call_that_was_found_not_made_is_new() {
-        let log = Arc::new(Records::default());
+        let log = Arc::new(MemoryLog::default());
         killed_before_the_reply(&log);
         let (after, _) = logged(&log, &log.all(), Verification::NotMade);
         assert_eq!(after.begin(&key(&after, 1), 8, SECOND), new());
@@ -782,7 +782,7 @@ mod tests {
         for (first, finding) in
             [(Verification::NotMade, Verification::Made(None)), (Verification::Made(None), Verification::NotMade)]
         {
-            let log = Arc::new(Records::default());
+            let log = Arc::new(MemoryLog::default());
             killed_before_the_reply(&log);
             logged(&log, &log.all(), first);
             let (after, _) = logged(&log, &log.all(), finding);
@@ -796,7 +796,7 @@ mod tests {
     /// Others may change its names from then on, so that a later start cannot tell who did.
     #[test]
     fn noted_call_that_ended_without_a_reply_is_not_judged() {
-        let log = Arc::new(Records::default());
+        let log = Arc::new(MemoryLog::default());
         let (before, _) = logged(&log, &[], Verification::NotMade);
         let call = key(&before, 1);
         before.begin(&call, 7, SECOND);

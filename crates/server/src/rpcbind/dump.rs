@@ -5,7 +5,7 @@ use proto::rpcbind::{DumpReply, Rpcb, UniversalAddress};
 use xdr::{Encode, Encoder};
 
 use super::OWNER;
-use super::registry::Service;
+use super::registry::RegisteredService;
 use crate::node::CallContext;
 use crate::request::Transport;
 use crate::transfer;
@@ -20,7 +20,7 @@ pub(super) fn dump_mappings(cx: &CallContext<'_>) -> portmap::DumpReply {
     }
 }
 
-fn mapping(service: &Service) -> Mapping {
+fn mapping(service: &RegisteredService) -> Mapping {
     let protocol = match service.transport {
         Transport::Tcp => Mapping::TCP,
         Transport::Udp => Mapping::UDP,
@@ -37,7 +37,7 @@ pub(super) fn dump(cx: &CallContext<'_>, to: &mut Encoder<'_>) {
     DumpReply { services }.encode(to);
 }
 
-fn rpcb<'s>(service: &Service, address: &'s str) -> Rpcb<'s> {
+fn rpcb<'s>(service: &RegisteredService, address: &'s str) -> Rpcb<'s> {
     Rpcb {
         program: service.program,
         version: service.version,
@@ -48,7 +48,7 @@ fn rpcb<'s>(service: &Service, address: &'s str) -> Rpcb<'s> {
 }
 
 /// The services that fit into a reply of this transport.
-fn fitting(cx: &CallContext<'_>) -> Vec<Service> {
+fn fitting(cx: &CallContext<'_>) -> Vec<RegisteredService> {
     let mut services = cx.server.registry.services();
     services.truncate(transfer::max_bytes(cx) as usize / MAX_SERVICE_BYTES);
     services

@@ -3,7 +3,7 @@
 use proto::rpcbind::{Entry, GetaddrlistReply, MAX_ADDRESSES, Rpcb, Semantics, UniversalAddress};
 use xdr::{Encode, Encoder};
 
-use super::registry::Service;
+use super::registry::RegisteredService;
 use crate::node::CallContext;
 use crate::request::Transport;
 
@@ -19,7 +19,7 @@ pub(super) fn getaddrlist(cx: &CallContext<'_>, args: &Rpcb<'_>, to: &mut Encode
     GetaddrlistReply { entries }.encode(to);
 }
 
-fn entry<'s>(service: &Service, address: &'s str) -> Entry<'s> {
+fn entry<'s>(service: &RegisteredService, address: &'s str) -> Entry<'s> {
     let (semantics, protocol): (_, &[u8]) = match service.transport {
         Transport::Tcp => (Semantics::OrderlyConnection, b"tcp"),
         Transport::Udp => (Semantics::Datagrams, b"udp"),

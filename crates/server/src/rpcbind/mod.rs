@@ -25,7 +25,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use crate::fault::NoResults;
 use crate::node::CallContext;
 
-pub use registry::{Registry, Service};
+pub use registry::{RegisteredService, Registry};
 
 /// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {

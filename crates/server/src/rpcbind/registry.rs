@@ -17,7 +17,7 @@ const VERSIONS: std::ops::RangeInclusive<u32> = 2..=4;
 
 /// A service at one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Service {
+pub struct RegisteredService {
     /// The program.
     pub program: u32,
     /// Its version.
@@ -33,7 +33,7 @@ pub struct Service {
 /// The services that the built-in rpcbind reports.
 #[derive(Debug, Default)]
 pub struct Registry {
-    services: Mutex<Vec<Service>>,
+    services: Mutex<Vec<RegisteredService>>,
     /// The number of successful SETs and UNSETs, by version.
     changes: [(AtomicU32, AtomicU32); 3],
 }
@@ -41,21 +41,21 @@ pub struct Registry {
 impl Registry {
     /// Registers a service of this server. Does nothing beyond 1024 services.
     pub fn set(&self, program: u32, version: u32, transport: Transport, address: SocketAddr) {
-        self.add(Service { program, version, transport, address, is_own: true });
+        self.add(RegisteredService { program, version, transport, address, is_own: true });
     }
 
     /// All services, in the order of registration.
-    pub fn services(&self) -> Vec<Service> {
+    pub fn services(&self) -> Vec<RegisteredService> {
         self.lock().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Service>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<RegisteredService>> {
         self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a service. Fails if the registry is full, or if the same program, version and transport is registered
     /// with another port. Repeating a registration succeeds (RFC 1833 §2.2.1, SET).
-    pub(super) fn add(&self, service: Service) -> bool {
+    pub(super) fn add(&self, service: RegisteredService) -> bool {
         let mut services = self.lock();
         if let Some(other) = services.iter().find(|other| other.is_instead_of(&service)) {
             return other.address == service.address;
@@ -68,7 +68,7 @@ impl Registry {
     }
 
     /// Removes the services that `is_meant` and that this server did not register itself; false if there is none.
-    pub(super) fn remove(&self, is_meant: impl Fn(&Service) -> bool) -> bool {
+    pub(super) fn remove(&self, is_meant: impl Fn(&RegisteredService) -> bool) -> bool {
         let mut services = self.lock();
         let before = services.len();
         services.retain(|service| service.is_own || !is_meant(service));
@@ -76,7 +76,7 @@ impl Registry {
     }
 
     /// The best match for `wanted`: its own version first, then the address that `peer` used.
-    pub(super) fn find(&self, wanted: &ServiceQuery, peer: &Peer) -> Option<Service> {
+    pub(super) fn find(&self, wanted: &ServiceQuery, peer: &Peer) -> Option<RegisteredService> {
         let services = self.lock();
         let suitable = services.iter().filter(|service| wanted.admits(service));
         let best = suitable.max_by_key(|service| {
@@ -124,7 +124,7 @@ pub(super) struct ServiceQuery {
 }
 
 impl ServiceQuery {
-    fn admits(&self, service: &Service) -> bool {
+    fn admits(&self, service: &RegisteredService) -> bool {
         service.program == self.program
             && (self.any_version || service.version == self.version)
             && service.transport == self.transport
@@ -132,7 +132,7 @@ impl ServiceQuery {
     }
 }
 
-impl Service {
+impl RegisteredService {
     /// The netid of the service's transport and address family (RFC 5665 §5.1).
     pub(super) fn netid(&self) -> &'static [u8] {
         netid_of(self.transport, self.address.is_ipv6())
@@ -152,7 +152,7 @@ impl Service {
     }
 
     /// Whether only one of the two can be registered.
-    fn is_instead_of(&self, other: &Service) -> bool {
+    fn is_instead_of(&self, other: &RegisteredService) -> bool {
         (self.program, self.version, self.netid()) == (other.program, other.version, other.netid())
             && self.address.ip() == other.address.ip()
     }

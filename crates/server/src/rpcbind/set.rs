@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use proto::rpcbind::portmap::{self, Mapping};
 use proto::rpcbind::{Rpcb, UniversalAddress};
 
-use super::registry::{Service, transport_of};
+use super::registry::{RegisteredService, transport_of};
 use crate::node::CallContext;
 use crate::request::Transport;
 
@@ -35,7 +35,7 @@ fn add(
     (program, version): (u32, u32),
     (transport, address): (Transport, SocketAddr),
 ) -> bool {
-    let service = Service { program, version, transport, address, is_own: false };
+    let service = RegisteredService { program, version, transport, address, is_own: false };
     let added = may_change(cx) && cx.server.registry.add(service);
     if added {
         cx.server.registry.count_set(rpcbind_version);

@@ -34,7 +34,7 @@ pub(crate) struct Gathered {
 }
 
 /// The parts of a WRITE that decide whether another one continues it.
-struct WriteHead<'a> {
+struct WriteRunKey<'a> {
     /// The bytes of credential, verifier and file.
     whose: &'a [u8],
     offset: u64,
@@ -49,7 +49,7 @@ pub(crate) fn is_write(message: &[u8]) -> bool {
 
 /// Whether the second WRITE continues the first: adjacent, and otherwise equal in caller, file and stability.
 pub(crate) fn continues(previous: &[u8], next: &[u8]) -> bool {
-    let (Some(previous), Some(next)) = (WriteHead::parse(previous), WriteHead::parse(next)) else { return false };
+    let (Some(previous), Some(next)) = (WriteRunKey::parse(previous), WriteRunKey::parse(next)) else { return false };
     previous.whose == next.whose
         && previous.stable == next.stable
         && previous.count > 0
@@ -58,18 +58,18 @@ pub(crate) fn continues(previous: &[u8], next: &[u8]) -> bool {
 
 /// The offset of a WRITE's data; the message may be incomplete.
 pub(crate) fn data_at(message: &[u8]) -> Option<usize> {
-    WriteHead::parse_start(message).map(|(_, data)| message.len() - data.len())
+    WriteRunKey::parse_start(message).map(|(_, data)| message.len() - data.len())
 }
 
-impl<'a> WriteHead<'a> {
+impl<'a> WriteRunKey<'a> {
     /// Parses a WRITE whose count matches its data; `None` for anything else.
-    fn parse(message: &'a [u8]) -> Option<WriteHead<'a>> {
-        let (head, data) = WriteHead::parse_start(message)?;
+    fn parse(message: &'a [u8]) -> Option<WriteRunKey<'a>> {
+        let (head, data) = WriteRunKey::parse_start(message)?;
         (data.len() == xdr::padded(head.count as usize)).then_some(head)
     }
 
     /// Parses a WRITE up to its data, and returns the data that is there.
-    fn parse_start(message: &'a [u8]) -> Option<(WriteHead<'a>, &'a [u8])> {
+    fn parse_start(message: &'a [u8]) -> Option<(WriteRunKey<'a>, &'a [u8])> {
         if !is_write(message) {
             return None;
         }
@@ -82,7 +82,7 @@ impl<'a> WriteHead<'a> {
         let whose = &begin[..begin.len() - from.rest().len()];
         let (offset, count) = (from.u64().ok()?, from.u32().ok()?);
         let stable = StableHow::decode(&mut from).ok()?;
-        (from.u32() == Ok(count)).then_some((WriteHead { whose, offset, count, stable }, from.rest()))
+        (from.u32() == Ok(count)).then_some((WriteRunKey { whose, offset, count, stable }, from.rest()))
     }
 }
 
@@ -140,7 +140,7 @@ fn whole_parts(parts: &[&[u8]], written: usize) -> usize {
 impl Gathered {
     /// Appends the reply to the WRITE at `index` of the run.
     pub(crate) fn encode(&self, index: usize, message: &[u8], to: &mut Encoder<'_>) {
-        let Some(count) = WriteHead::parse(message).map(|head| head.count) else { return };
+        let Some(count) = WriteRunKey::parse(message).map(|head| head.count) else { return };
         let file_wcc = if index == 0 { self.first_wcc } else { self.further_wcc };
         let ok = WriteOk { file_wcc, count, committed: self.committed, verifier: self.verifier };
         Status::Ok.encode(to);

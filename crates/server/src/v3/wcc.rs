@@ -4,7 +4,7 @@ use proto::nfs3::WccData;
 use vfs::{Attributes, Stability};
 
 use super::convert;
-use crate::change::FileChange;
+use crate::change::ChangeInProgress;
 use crate::fault::Fault;
 use crate::node::Node;
 use crate::transfer;
@@ -12,7 +12,7 @@ use crate::transfer;
 /// A change of one file under way, with the attributes before it.
 pub(super) struct Wcc<'c> {
     node: Node<'c>,
-    change: FileChange<'c>,
+    change: ChangeInProgress<'c>,
     before: Option<Attributes>,
 }
 

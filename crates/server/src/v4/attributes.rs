@@ -142,7 +142,7 @@ pub(super) fn write(
         lease_s: compound.cx.server.settings.lease.as_secs() as u32,
         minor,
     };
-    let names = OwnerNames::look(compound, subject, mask)?;
+    let names = NamedOwners::look(compound, subject, mask)?;
     let mut writer = FattrWriter::begin(to, mask);
     while let Some(attribute) = writer.wanted() {
         let is_put = source.put_of_file(attribute, &mut writer)
@@ -157,17 +157,17 @@ pub(super) fn write(
 }
 
 /// The attribute values that contain names of users and groups.
-struct OwnerNames {
+struct NamedOwners {
     owner: Vec<u8>,
     group: Vec<u8>,
     acl: Option<Nfs4Acl>,
 }
 
-impl OwnerNames {
+impl NamedOwners {
     /// Resolves the values in `mask`.
-    fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> OpResult<OwnerNames> {
+    fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> OpResult<NamedOwners> {
         let Subject { node, attributes, .. } = subject;
-        let mut names = OwnerNames { owner: Vec::new(), group: Vec::new(), acl: None };
+        let mut names = NamedOwners { owner: Vec::new(), group: Vec::new(), acl: None };
         if mask.contains(Attribute::Owner.number()) {
             names.owner = owner::user_name(compound, attributes.uid)?;
         }

@@ -2,12 +2,12 @@
 
 use proto::nfs4::ChangeInfo;
 
-use crate::change::FileChange;
+use crate::change::ChangeInProgress;
 use crate::node::Node;
 
 /// A change of a directory under way.
 pub(super) struct DirChange<'c> {
-    change: FileChange<'c>,
+    change: ChangeInProgress<'c>,
     before: u64,
 }
 

@@ -9,7 +9,7 @@ use proto::nfs4::{
 use vfs::{CopyRange, Error, Stability};
 
 use super::compound::Compound;
-use super::copies::{CopyClient, CopyFile, CopyRequest, CopySource};
+use super::copies::{CopyClient, CopyFile, CopyOrigin, CopyRequest};
 use super::copy_from_server;
 use super::failure::OpResult;
 use super::source::{CopyPair, Side, source_stateid};
@@ -64,7 +64,7 @@ fn begin(
     }
     let source = CopyFile::of(&pair.source, source_stateid(compound, &args.source_stateid)?);
     let destination = Side { node: pair.destination, stateid: compound.stateid(&args.destination_stateid)? };
-    let new = new_job(compound, CopySource::Here(source), &destination, (range, verifier))?;
+    let new = new_job(compound, CopyOrigin::Here(source), &destination, (range, verifier))?;
     Ok(compound.cx.server.copies.add(new).ok())
 }
 
@@ -76,7 +76,7 @@ pub(super) fn can_go_on(compound: &Compound<'_>) -> OpResult<bool> {
 
 pub(super) fn new_job(
     compound: &Compound<'_>,
-    source: CopySource,
+    source: CopyOrigin,
     destination: &Side<'_>,
     (range, verifier): (CopyRange, Verifier),
 ) -> OpResult<CopyRequest> {

@@ -40,7 +40,7 @@ pub(in crate::v4) struct CopyFile {
 
 /// The source of a copy.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::v4) enum CopySource {
+pub(in crate::v4) enum CopyOrigin {
     /// A file of this server.
     Here(CopyFile),
     /// A file of another server.
@@ -65,7 +65,7 @@ impl CopyFile {
 #[derive(Debug)]
 pub(in crate::v4) struct CopyRequest {
     pub(in crate::v4) asker: CopyClient,
-    pub(in crate::v4) source: CopySource,
+    pub(in crate::v4) source: CopyOrigin,
     pub(in crate::v4) destination: CopyFile,
     /// The destination's handle.
     pub(in crate::v4) handle: FileHandle,

@@ -15,7 +15,7 @@ mod turn;
 use std::time::Duration;
 
 use job::CopyJob;
-pub(super) use job::{CopyClient, CopyFile, CopyRequest, CopySource};
+pub(super) use job::{CopyClient, CopyFile, CopyOrigin, CopyRequest};
 pub(crate) use notices::CopyNotices;
 pub(super) use notices::{CopyNotice, NOTICE_LEASE};
 pub(crate) use table::Copies;

@@ -9,7 +9,7 @@ use state::StateidScope;
 use vfs::CopyRange;
 
 use super::table::WaitingCopy;
-use super::{CopyFile, CopyJob, CopySource, DEFERRAL, MAX_DEFERRALS, TURN_BYTES};
+use super::{CopyFile, CopyJob, CopyOrigin, DEFERRAL, MAX_DEFERRALS, TURN_BYTES};
 use crate::fault::Fault;
 use crate::handle::HandleError;
 use crate::node::CallContext;
@@ -77,8 +77,8 @@ impl Server {
         };
         let to = side(&cx, &job.what.destination)?;
         let from = match &job.what.source {
-            CopySource::Here(place) => side(&cx, place)?,
-            CopySource::There(name) => return self.fetch(job, name, &to),
+            CopyOrigin::Here(place) => side(&cx, place)?,
+            CopyOrigin::There(name) => return self.fetch(job, name, &to),
         };
         let pair = CopyPair::of(StateidScope::V41(asker.client), &from, &to)?;
         let rest = job.rest();
