@@ -20,7 +20,7 @@ use crate::flush::{Depth, Flush, FlushGroup};
 use crate::host::HostFs;
 use crate::identity::Impersonation;
 use crate::node::HostNode;
-use crate::read_ahead::{FileStreams, Residency};
+use crate::read_ahead::{FileStreams, ReadResidency};
 use crate::resident::ResidentFile;
 use crate::set_attributes::set_mode;
 use crate::sync::check_space;
@@ -132,11 +132,11 @@ impl OpenFile for OpenHostFile {
         if flags.contains(ReadWriteFlags::NOWAIT) {
             let result = self.try_read(offset_bytes, into, flags);
             let is_missing = matches!(result, Err(Error::WouldBlock));
-            self.note_read(range, if is_missing { Residency::Missing } else { Residency::Here });
+            self.note_read(range, if is_missing { ReadResidency::Missing } else { ReadResidency::Here });
             result
         } else {
             // What is read ahead is asked for before this read waits for its own bytes.
-            self.note_read(range, Residency::Unknown);
+            self.note_read(range, ReadResidency::Unknown);
             let result = self.try_read(offset_bytes, into, flags);
             self.fd.note_storage_read();
             result
@@ -210,7 +210,7 @@ impl OpenFile for OpenHostFile {
     fn is_resident(&self, offset_bytes: u64, length: usize) -> bool {
         let is_resident = self.fd.is_resident(offset_bytes, length);
         if is_resident {
-            self.note_read(offset_bytes..offset_bytes.saturating_add(length as u64), Residency::Here);
+            self.note_read(offset_bytes..offset_bytes.saturating_add(length as u64), ReadResidency::Here);
         }
         is_resident
     }
@@ -222,8 +222,8 @@ impl OpenHostFile {
     }
 
     /// Takes note of a read for the read-ahead, and of whether the file's bytes come from storage now.
-    fn note_read(&self, range_bytes: Range<u64>, residency: Residency) {
-        if residency == Residency::Missing {
+    fn note_read(&self, range_bytes: Range<u64>, residency: ReadResidency) {
+        if residency == ReadResidency::Missing {
             self.fd.note_storage_read();
         }
         if let Some(streams) = &self.streams {

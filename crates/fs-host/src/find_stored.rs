@@ -14,7 +14,7 @@ use crate::handles::{FileAt, StoredHandles};
 use crate::host::HostFs;
 use crate::lookup::open_path;
 use crate::node::reopen;
-use crate::store::{FileRecord, Fingerprint, ROOT_ID};
+use crate::store::{Fingerprint, ROOT_ID, StoredFile};
 
 /// The deepest path that is followed.
 const MAX_DEPTH: usize = 512;
@@ -46,7 +46,7 @@ impl HostFs {
         &self,
         cx: &Context<'_>,
         stored: &StoredHandles,
-        record: &FileRecord,
+        record: &StoredFile,
         depth: usize,
     ) -> Result<Option<OwnedFd>> {
         let parent = match self.node_at(cx, &StoredHandles::handle_of(record.parent), depth + 1) {
@@ -74,7 +74,7 @@ impl HostFs {
         let above = open_path(dir, c"..")?;
         let parent = StoredHandles::id_of(&self.adopt(stored, above.as_fd(), depth + 1)?)?;
         let name = self.name_in(stored, above.as_fd(), &fingerprint)?.ok_or(Error::Stale)?;
-        let seen = FileRecord { id: 0, parent, name: name.into_bytes(), fingerprint };
+        let seen = StoredFile { id: 0, parent, name: name.into_bytes(), fingerprint };
         stored.store.id(&seen, true).map(StoredHandles::handle_of).map_err(Error::Io)
     }
 

@@ -11,7 +11,7 @@ use crate::attributes::{device, kind};
 use crate::form::{Named, decode, root_handle, stored_handle};
 use crate::kernel_handles::KernelHandles;
 use crate::node::HostNode;
-use crate::store::{FileRecord, Fingerprint, ROOT_ID, Store};
+use crate::store::{Fingerprint, ROOT_ID, Store, StoredFile};
 use crate::sys;
 
 /// The bytes of a kernel handle's type, in front of its own in the evidence.
@@ -148,7 +148,7 @@ impl StoredHandles {
     /// Writes down where a file is, when it was moved.
     pub(crate) fn moved(&self, handle: &Handle, to: NameAt<'_>) -> Result<()> {
         if let Some(known) = self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {
-            let moved = FileRecord { parent: Self::id_of(to.dir)?, name: to.name.to_bytes().to_vec(), ..known };
+            let moved = StoredFile { parent: Self::id_of(to.dir)?, name: to.name.to_bytes().to_vec(), ..known };
             self.store.put(moved).map_err(Error::Io)?;
         }
         Ok(())
@@ -159,7 +159,7 @@ impl StoredHandles {
         let fingerprint = self.fingerprint(subject)?;
         match self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {
             Some(known) if known.fingerprint != fingerprint => {
-                self.store.put(FileRecord { fingerprint, ..known }).map_err(Error::Io)
+                self.store.put(StoredFile { fingerprint, ..known }).map_err(Error::Io)
             }
             _ => Ok(()),
         }
@@ -182,7 +182,7 @@ impl StoredHandles {
 
     fn number(&self, site: NameAt<'_>, subject: FileAt<'_>, fingerprint: Fingerprint) -> Result<Handle> {
         let (parent, name) = (Self::id_of(site.dir)?, site.name.to_bytes().to_vec());
-        let seen = FileRecord { id: 0, parent, name, fingerprint };
+        let seen = StoredFile { id: 0, parent, name, fingerprint };
         let is_only_name = subject.stat.stx_nlink == 1 || kind(subject.stat) == FileKind::Directory;
         self.store.id(&seen, is_only_name).map(stored_handle).map_err(Error::Io)
     }

@@ -18,7 +18,7 @@ use crate::failure::failed;
 use crate::handles::{FileAt, StoredHandles};
 use crate::host::HostFs;
 use crate::node::{HostNode, reopen};
-use crate::store::FileRecord;
+use crate::store::StoredFile;
 use crate::walk::{TURN_ENTRIES, Vain, Walk, WalkPosition, Walks};
 
 /// How much of a directory is taken from the kernel at once, in bytes.
@@ -53,7 +53,7 @@ impl HostFs {
     ///
     /// # Errors
     /// [`Error::TryLater`] while the search goes on, [`Error::Stale`] when it found nothing.
-    pub(crate) fn search(&self, cx: &Context<'_>, stored: &StoredHandles, record: &FileRecord) -> Result<OwnedFd> {
+    pub(crate) fn search(&self, cx: &Context<'_>, stored: &StoredHandles, record: &StoredFile) -> Result<OwnedFd> {
         if self.searches.vain().has(record, Instant::now()) {
             return Err(Error::Stale);
         }
@@ -93,7 +93,7 @@ impl HostFs {
         &self,
         cx: &Context<'_>,
         stored: &StoredHandles,
-        (walk, record): (&mut Walk, &FileRecord),
+        (walk, record): (&mut Walk, &StoredFile),
     ) -> Result<bool> {
         walk.look_first(record.parent);
         let mut turn = WalkTurn { walk, target: record.id, is_found: false, entries_left: TURN_ENTRIES };
@@ -122,7 +122,7 @@ impl HostFs {
     }
 
     /// Nothing was found. A walk that this very call began leaves no doubt that the file is gone.
-    fn give_up(&self, stored: &StoredHandles, record: &FileRecord, (walk, called): (Walk, Instant)) -> Result<OwnedFd> {
+    fn give_up(&self, stored: &StoredHandles, record: &StoredFile, (walk, called): (Walk, Instant)) -> Result<OwnedFd> {
         let is_gone = walk.began() == called && walk.is_whole();
         self.searches.vain().end(walk, Instant::now());
         if is_gone {
@@ -187,7 +187,7 @@ impl HostFs {
         let Ok(fingerprint) = stored.fingerprint(FileAt { fd: dir.node.fd(), path: name, stat: &stat }) else {
             return Ok(());
         };
-        let seen = FileRecord { id: 0, parent: dir.id, name: name.to_bytes().to_vec(), fingerprint };
+        let seen = StoredFile { id: 0, parent: dir.id, name: name.to_bytes().to_vec(), fingerprint };
         if is_dir && dir.descends {
             let id = stored.store.id(&seen, true).map_err(Error::Io)?;
             turn.walk.add(id);
@@ -204,7 +204,7 @@ impl HostFs {
         cx: &Context<'_>,
         stored: &StoredHandles,
         turn: &mut WalkTurn<'_>,
-        (seen, stat): (FileRecord, &Statx),
+        (seen, stat): (StoredFile, &Statx),
     ) -> Result<()> {
         let Some(known) = stored.store.known(&seen.fingerprint).map_err(Error::Io)? else { return Ok(()) };
         turn.is_found |= known.id == turn.target;
@@ -213,7 +213,7 @@ impl HostFs {
         }
         let has_one_name = stat.stx_nlink == 1 || kind(stat) == FileKind::Directory;
         if has_one_name || !matches!(self.open_in_place(cx, stored, &known, 0), Ok(Some(_))) {
-            stored.store.put(FileRecord { id: known.id, ..seen }).map_err(Error::Io)?;
+            stored.store.put(StoredFile { id: known.id, ..seen }).map_err(Error::Io)?;
         }
         Ok(())
     }

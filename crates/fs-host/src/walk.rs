@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-use crate::store::FileRecord;
+use crate::store::StoredFile;
 
 /// How many entries one turn looks at: about 100 ms of work.
 pub(crate) const TURN_ENTRIES: usize = 20_000;
@@ -196,7 +196,7 @@ impl Walk {
 
 impl Vain {
     /// Whether a file is known to be gone, or was lately searched for in vain.
-    pub(crate) fn has(&self, record: &FileRecord, now: Instant) -> bool {
+    pub(crate) fn has(&self, record: &StoredFile, now: Instant) -> bool {
         // A file that was found since is known to be in another place.
         let holds = |&(until, place)| now < until && place == place_of(record);
         let is_vain = self.until.get(&record.id).is_some_and(holds);
@@ -204,7 +204,7 @@ impl Vain {
     }
 
     /// Remembers that somebody looks for a file.
-    pub(crate) fn ask(&mut self, record: &FileRecord) {
+    pub(crate) fn ask(&mut self, record: &StoredFile) {
         if self.asked.len() < MAX_ASKED {
             self.asked.insert(record.id, place_of(record));
         }
@@ -227,7 +227,7 @@ impl Vain {
 }
 
 /// What tells a file's last known place from others.
-fn place_of(record: &FileRecord) -> u64 {
+fn place_of(record: &StoredFile) -> u64 {
     let mut hasher = DefaultHasher::new();
     (record.parent, &record.name).hash(&mut hasher);
     hasher.finish()
@@ -238,7 +238,7 @@ impl WalkResult {
         now.saturating_duration_since(self.ended) < EVIDENCE_HOLDS
     }
 
-    fn excludes(&self, record: &FileRecord, now: Instant) -> bool {
+    fn excludes(&self, record: &StoredFile, now: Instant) -> bool {
         record.id < self.below_id && self.holds(now) && !self.seen.has(record.fingerprint.fileid)
     }
 }
@@ -271,9 +271,9 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn file(id: u64) -> FileRecord {
+    fn file(id: u64) -> StoredFile {
         let fingerprint = Fingerprint { fileid: id, device: 0, evidence: Vec::new() };
-        FileRecord { id, parent: 0, name: Vec::new(), fingerprint }
+        StoredFile { id, parent: 0, name: Vec::new(), fingerprint }
     }
 
     /// Carries a walk out that takes a second and sees `seen`.
@@ -319,7 +319,7 @@ mod tests {
         let gone = |id, after| vain.has(&file(id), ended + after);
         assert!(gone(1, SECOND) && gone(3, SECOND) && !gone(2, SECOND));
         assert!(gone(1, 59 * SECOND) && !gone(3, 6 * SECOND) && !gone(1, 61 * SECOND));
-        let elsewhere = FileRecord { parent: 9, ..file(1) };
+        let elsewhere = StoredFile { parent: 9, ..file(1) };
         assert!(!vain.has(&elsewhere, ended + SECOND), "it was found since");
         // It was numbered later.
         assert!(!gone(100, SECOND));

@@ -17,7 +17,7 @@ use std::{fmt, thread};
 use rustix::fs::Advice;
 use vfs::Handle;
 
-pub(crate) use streams::Residency;
+pub(crate) use streams::ReadResidency;
 use streams::Streams;
 
 use crate::resident::ResidentFile;
@@ -213,14 +213,14 @@ impl FileStreams {
 
     /// Takes note of a read, and reads ahead of the stream that it belongs to.
     #[inline]
-    pub(crate) fn note(&self, file: &Arc<ResidentFile>, read: Range<u64>, residency: Residency) {
-        if residency != Residency::Here || self.any.load(Ordering::Relaxed) {
+    pub(crate) fn note(&self, file: &Arc<ResidentFile>, read: Range<u64>, residency: ReadResidency) {
+        if residency != ReadResidency::Here || self.any.load(Ordering::Relaxed) {
             self.note_in_streams(file, &read, residency);
         }
     }
 
     #[cold]
-    fn note_in_streams(&self, file: &Arc<ResidentFile>, read: &Range<u64>, residency: Residency) {
+    fn note_in_streams(&self, file: &Arc<ResidentFile>, read: &Range<u64>, residency: ReadResidency) {
         let mut streams = lock(&self.streams);
         let before = streams.proven();
         let ahead = streams.note(read, residency, self.read_ahead.window_bytes());

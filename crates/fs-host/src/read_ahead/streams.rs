@@ -28,12 +28,12 @@ const MAX_MISSED: usize = 256;
 
 /// Whether the bytes of a read were in memory, as far as that shows without waiting for storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Residency {
+pub(crate) enum ReadResidency {
     /// All bytes were in memory.
     Here,
     /// Some were not: the read comes again, from a thread that waits.
     Missing,
-    /// Nothing: a thread that waits reads, after [`Residency::Missing`] or without having tried.
+    /// Nothing: a thread that waits reads, after [`ReadResidency::Missing`] or without having tried.
     Unknown,
 }
 
@@ -67,7 +67,7 @@ impl Streams {
     }
 
     /// Takes note of a read, and says what is to be read ahead now: no more than `max_window` bytes.
-    pub(crate) fn note(&mut self, read: &Range<u64>, residency: Residency, max_window: u64) -> Option<Range<u64>> {
+    pub(crate) fn note(&mut self, read: &Range<u64>, residency: ReadResidency, max_window: u64) -> Option<Range<u64>> {
         if read.is_empty() || self.was_noted(read, residency) {
             return None;
         }
@@ -83,17 +83,17 @@ impl Streams {
     }
 
     /// Whether a read that waits was noted already when it was tried.
-    fn was_noted(&mut self, read: &Range<u64>, residency: Residency) -> bool {
+    fn was_noted(&mut self, read: &Range<u64>, residency: ReadResidency) -> bool {
         match residency {
-            Residency::Here => false,
-            Residency::Missing => {
+            ReadResidency::Here => false,
+            ReadResidency::Missing => {
                 if self.missed.len() == MAX_MISSED {
                     self.missed.pop_front();
                 }
                 self.missed.push_back(read.start);
                 false
             }
-            Residency::Unknown => {
+            ReadResidency::Unknown => {
                 let place = self.missed.iter().position(|start| *start == read.start);
                 place.and_then(|place| self.missed.remove(place)).is_some()
             }
@@ -101,13 +101,13 @@ impl Streams {
     }
 
     /// A read that no stream expected may be the first of another one, unless all of it was here.
-    fn unexpected(&mut self, read: &Range<u64>, residency: Residency) {
+    fn unexpected(&mut self, read: &Range<u64>, residency: ReadResidency) {
         self.idle_reads += 1;
         if self.idle_reads > MAX_IDLE_READS {
             self.streams.clear();
             self.idle_reads = 0;
         }
-        if residency == Residency::Here {
+        if residency == ReadResidency::Here {
             return;
         }
         if self.streams.len() == MAX_STREAMS {
@@ -164,7 +164,7 @@ mod tests {
 
     /// Reads of `size` bytes at these offsets, all missing; what is read ahead.
     fn ahead(streams: &mut Streams, size: u64, offsets: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
-        let note = |offset| streams.note(&(offset..offset + size), Residency::Missing, MAX);
+        let note = |offset| streams.note(&(offset..offset + size), ReadResidency::Missing, MAX);
         offsets.into_iter().filter_map(note).collect()
     }
 
@@ -198,9 +198,9 @@ mod tests {
         for index in 0..1000 {
             let read = index * 64 * KIB..(index + 1) * 64 * KIB;
             assert!(index < 2 || read.end <= end, "read {index} is not read ahead of: {read:?}, {end}");
-            end = streams.note(&read, Residency::Here, MAX).map_or(end, |part| part.end);
+            end = streams.note(&read, ReadResidency::Here, MAX).map_or(end, |part| part.end);
             if index < 2 {
-                end = streams.note(&read, Residency::Missing, MAX).map_or(end, |part| part.end);
+                end = streams.note(&read, ReadResidency::Missing, MAX).map_or(end, |part| part.end);
             }
         }
     }
@@ -258,10 +258,10 @@ mod tests {
         let mut total = 0;
         for index in 0..200 {
             let sequential = index * 64 * KIB..(index + 1) * 64 * KIB;
-            total += streams.note(&sequential, Residency::Missing, MAX).map_or(0, |part| part.end - part.start);
+            total += streams.note(&sequential, ReadResidency::Missing, MAX).map_or(0, |part| part.end - part.start);
             for _ in 0..20 {
                 let offset = (1 << 35) + random(&mut seed) % (1 << 24) * 4 * KIB;
-                let _ = streams.note(&(offset..offset + 4 * KIB), Residency::Missing, MAX);
+                let _ = streams.note(&(offset..offset + 4 * KIB), ReadResidency::Missing, MAX);
             }
         }
         assert!(total >= 12 << 20, "{total} of 12.5 MiB were read ahead");
@@ -272,8 +272,8 @@ mod tests {
         let mut streams = Streams::default();
         for offset in [0, 100 * KIB, 200 * KIB] {
             let read = offset..offset + 4 * KIB;
-            assert_eq!(streams.note(&read, Residency::Missing, MAX), None);
-            assert_eq!(streams.note(&read, Residency::Unknown, MAX), None);
+            assert_eq!(streams.note(&read, ReadResidency::Missing, MAX), None);
+            assert_eq!(streams.note(&read, ReadResidency::Unknown, MAX), None);
         }
         assert_eq!(streams.proven(), 0);
     }
@@ -282,13 +282,13 @@ mod tests {
     fn reads_of_what_is_here_begin_no_stream_and_end_those_that_nobody_reads() {
         let mut streams = Streams::default();
         for index in 0..10 {
-            assert_eq!(streams.note(&(index * KIB..(index + 1) * KIB), Residency::Here, MAX), None);
+            assert_eq!(streams.note(&(index * KIB..(index + 1) * KIB), ReadResidency::Here, MAX), None);
         }
         assert_eq!(streams.proven(), 0);
         ahead(&mut streams, 4 * KIB, [0, 4 * KIB]);
         assert_eq!(streams.proven(), 1);
         for _ in 0..=MAX_IDLE_READS {
-            assert_eq!(streams.note(&(1 << 40..(1 << 40) + 1), Residency::Here, MAX), None);
+            assert_eq!(streams.note(&(1 << 40..(1 << 40) + 1), ReadResidency::Here, MAX), None);
         }
         assert_eq!(streams.proven(), 0);
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use crate::store::old_log::{OldLog, OldLogLine, Summary};
-use crate::store::record::FileRecord;
+use crate::store::record::StoredFile;
 use crate::store::slots::{SlotTable, SlotTableHeader, Span};
 use crate::store::{ROOT_ID, StoreError};
 
@@ -66,7 +66,7 @@ fn take_over(log: &OldLog, summary: &Summary, slots: &mut SlotTable) -> io::Resu
     Ok(records)
 }
 
-fn put(slots: &mut SlotTable, record: &FileRecord, next: &mut u64) {
+fn put(slots: &mut SlotTable, record: &StoredFile, next: &mut u64) {
     let made = record.slots(*next);
     slots.write(*next, &made[1..]);
     slots.write(record.id, &made[..1]);

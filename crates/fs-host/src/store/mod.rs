@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use index::{Index, IndexedIds};
-pub(crate) use record::{FileRecord, Fingerprint, fnv};
+pub(crate) use record::{Fingerprint, StoredFile, fnv};
 use record::{Long, MAX_REST_SLOTS, SlotContent};
 use slots::SlotTable;
 
@@ -72,19 +72,19 @@ impl Store {
     /// The number of a file that was seen as `name` in `parent`: the one that it has, or a new one.
     ///
     /// `is_only_name` says that the file has no other name, so that this one replaces what was known.
-    pub(crate) fn id(&self, seen: &FileRecord, is_only_name: bool) -> io::Result<u64> {
+    pub(crate) fn id(&self, seen: &StoredFile, is_only_name: bool) -> io::Result<u64> {
         let mut numbers = self.lock();
         let Some(known) = numbers.find(&seen.fingerprint)? else { return numbers.add(seen.clone()) };
         let is_moved = known.parent != seen.parent || known.name != seen.name;
         let id = known.id;
         if is_moved && is_only_name {
-            numbers.replace(known, FileRecord { id, ..seen.clone() })?;
+            numbers.replace(known, StoredFile { id, ..seen.clone() })?;
         }
         Ok(id)
     }
 
     /// What is known of a file, if it has a number.
-    pub(crate) fn known(&self, fingerprint: &Fingerprint) -> io::Result<Option<FileRecord>> {
+    pub(crate) fn known(&self, fingerprint: &Fingerprint) -> io::Result<Option<StoredFile>> {
         self.lock().find(fingerprint)
     }
 
@@ -94,12 +94,12 @@ impl Store {
     }
 
     /// What is known of a number.
-    pub(crate) fn record(&self, id: u64) -> io::Result<Option<FileRecord>> {
+    pub(crate) fn record(&self, id: u64) -> io::Result<Option<StoredFile>> {
         self.lock().record(id)
     }
 
     /// Replaces what is known of a number.
-    pub(crate) fn put(&self, record: FileRecord) -> io::Result<()> {
+    pub(crate) fn put(&self, record: StoredFile) -> io::Result<()> {
         let mut numbers = self.lock();
         match numbers.record(record.id)? {
             Some(known) => numbers.replace(known, record),
@@ -167,7 +167,7 @@ impl NumberTable {
         index.is_complete(*next)
     }
 
-    fn record(&mut self, id: u64) -> io::Result<Option<FileRecord>> {
+    fn record(&mut self, id: u64) -> io::Result<Option<StoredFile>> {
         let Some(slot) = self.slots.read_one(id)? else { return Ok(None) };
         let record = match SlotContent::parse(id, &slot) {
             SlotContent::Empty => return Ok(None),
@@ -183,9 +183,9 @@ impl NumberTable {
         Ok(record)
     }
 
-    fn find(&mut self, fingerprint: &Fingerprint) -> io::Result<Option<FileRecord>> {
+    fn find(&mut self, fingerprint: &Fingerprint) -> io::Result<Option<StoredFile>> {
         let hash = fingerprint.hash();
-        let is_same = |record: &FileRecord| record.fingerprint == *fingerprint;
+        let is_same = |record: &StoredFile| record.fingerprint == *fingerprint;
         if let Some(id) = self.index.recent(hash)
             && let Some(record) = self.record(id)?.filter(is_same)
         {
@@ -200,16 +200,16 @@ impl NumberTable {
         Ok(None)
     }
 
-    fn add(&mut self, seen: FileRecord) -> io::Result<u64> {
+    fn add(&mut self, seen: StoredFile) -> io::Result<u64> {
         self.make_room()?;
         let (id, hash) = (self.next, seen.fingerprint.hash());
         self.index.add(hash, id);
         self.next += 1;
-        self.write(&FileRecord { id, ..seen });
+        self.write(&StoredFile { id, ..seen });
         Ok(id)
     }
 
-    fn replace(&mut self, known: FileRecord, record: FileRecord) -> io::Result<()> {
+    fn replace(&mut self, known: StoredFile, record: StoredFile) -> io::Result<()> {
         self.make_room()?;
         self.clear_rest(&known)?;
         if known.fingerprint != record.fingerprint {
@@ -229,7 +229,7 @@ impl NumberTable {
     }
 
     /// Puts a record into its slot, and what does not fit there into slots of numbers that no file gets.
-    fn write(&mut self, record: &FileRecord) {
+    fn write(&mut self, record: &StoredFile) {
         let (rest, count) = (self.next, record.rest_slots());
         let slots = record.slots(rest);
         self.slots.write(rest, &slots[1..]);
@@ -237,7 +237,7 @@ impl NumberTable {
         self.next += count as u64;
     }
 
-    fn clear_rest(&mut self, known: &FileRecord) -> io::Result<()> {
+    fn clear_rest(&mut self, known: &StoredFile) -> io::Result<()> {
         if known.rest_slots() > 0
             && let Some(slot) = self.slots.read_one(known.id)?
             && let SlotContent::Long(long) = SlotContent::parse(known.id, &slot)
@@ -277,7 +277,7 @@ impl NumberTable {
     }
 }
 
-fn read_long(slots: &SlotTable, long: Long) -> io::Result<Option<FileRecord>> {
+fn read_long(slots: &SlotTable, long: Long) -> io::Result<Option<StoredFile>> {
     let rest = slots.read(long.rest, long.rest_slots())?;
     Ok(long.complete(&rest))
 }

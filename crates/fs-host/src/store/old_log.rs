@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::store::record::{FileRecord, Fingerprint, fnv};
+use crate::store::record::{Fingerprint, StoredFile, fnv};
 use crate::store::slots::{Span, lock};
 
 /// How much of the file is read at once, in bytes.
@@ -55,7 +55,7 @@ pub(crate) enum OldLogLine {
     /// Whose log this is.
     Export(Vec<u8>),
     /// A file, or where it is now.
-    Node(FileRecord),
+    Node(StoredFile),
     /// A file that is gone.
     Gone(u64),
     /// Ids below this may have been given out.
@@ -171,12 +171,12 @@ impl OldLogLine {
     }
 }
 
-fn parse_record(mut rest: &[u8]) -> Option<FileRecord> {
+fn parse_record(mut rest: &[u8]) -> Option<StoredFile> {
     let (id, parent) = (take_u64(&mut rest)?, take_u64(&mut rest)?);
     let (fileid, device) = (take_u64(&mut rest)?, take_u64(&mut rest)?);
     let evidence = take_bytes(&mut rest)?;
     let name = take_bytes(&mut rest)?;
-    Some(FileRecord { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } })
+    Some(StoredFile { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } })
 }
 
 fn take_u64(rest: &mut &[u8]) -> Option<u64> {
@@ -204,7 +204,7 @@ pub(crate) mod tests {
             OldLogLine::Gone(id) => [&[2], &id.to_le_bytes()[..]].concat(),
             OldLogLine::Reserved(id) => [&[3], &id.to_le_bytes()[..]].concat(),
             OldLogLine::Node(record) => {
-                let FileRecord { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } } = record;
+                let StoredFile { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } } = record;
                 let numbers = [*id, *parent, *fileid, *device].map(u64::to_le_bytes).concat();
                 let lengths = [[evidence.len() as u8], [name.len() as u8]];
                 [&[1], &numbers[..], &lengths[0], evidence, &lengths[1], name].concat()

@@ -46,7 +46,7 @@ pub(crate) struct Fingerprint {
 
 /// One file that a handle was given out for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FileRecord {
+pub(crate) struct StoredFile {
     /// The number in its handle.
     pub(crate) id: u64,
     /// The number of the directory in which it was last seen; 0 is the exported one.
@@ -65,7 +65,7 @@ pub(crate) enum SlotContent {
     /// Something that was not written there.
     Damaged,
     /// A whole record.
-    Whole(FileRecord),
+    Whole(StoredFile),
     /// A record whose evidence and name go on in the slots of other numbers.
     Long(Box<Long>),
 }
@@ -73,7 +73,7 @@ pub(crate) enum SlotContent {
 /// The start of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Long {
-    record: FileRecord,
+    record: StoredFile,
     body: Vec<u8>,
     lengths: [u8; 2],
     /// The first number of the rest.
@@ -91,7 +91,7 @@ impl Fingerprint {
     }
 }
 
-impl FileRecord {
+impl StoredFile {
     /// How many slots it needs behind its head.
     pub(crate) fn rest_slots(&self) -> usize {
         rest_slots(self.fingerprint.evidence.len() + self.name.len())
@@ -132,7 +132,7 @@ impl SlotContent {
         }
         let [parent, fileid, device] = [8, 16, 24].map(|at| u64_at(slot, at));
         let fingerprint = Fingerprint { fileid, device, evidence: Vec::new() };
-        let record = FileRecord { id, parent, name: Vec::new(), fingerprint };
+        let record = StoredFile { id, parent, name: Vec::new(), fingerprint };
         if length <= BODY_BYTES {
             return SlotContent::Whole(with_body(record, &slot[BODY..BODY + length], evidence));
         }
@@ -153,7 +153,7 @@ impl Long {
     }
 
     /// The whole record, if these are the slots of its rest.
-    pub(crate) fn complete(self, rest: &[SlotBytes]) -> Option<FileRecord> {
+    pub(crate) fn complete(self, rest: &[SlotBytes]) -> Option<StoredFile> {
         let Long { record, mut body, lengths, rest: first } = self;
         for (number, slot) in (first..).zip(rest) {
             let is_own = SlotContent::is_rest(number, slot) && u64_at(slot, FIXED) == record.id;
@@ -168,7 +168,7 @@ fn rest_slots(body_bytes: usize) -> usize {
     if body_bytes <= BODY_BYTES { 0 } else { (body_bytes - LONG_BYTES).div_ceil(REST_BYTES) }
 }
 
-fn with_body(mut record: FileRecord, body: &[u8], evidence: u8) -> FileRecord {
+fn with_body(mut record: StoredFile, body: &[u8], evidence: u8) -> StoredFile {
     let (evidence, name) = body.split_at(evidence.into());
     record.fingerprint.evidence = evidence.to_vec();
     record.name = name.to_vec();
@@ -221,12 +221,12 @@ fn fnv_on(sum: u64, bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn record(evidence: usize, name: usize) -> FileRecord {
+    fn record(evidence: usize, name: usize) -> StoredFile {
         let fingerprint = Fingerprint { fileid: 12, device: 0, evidence: vec![7; evidence] };
-        FileRecord { id: 3, parent: 1, name: vec![0xff; name], fingerprint }
+        StoredFile { id: 3, parent: 1, name: vec![0xff; name], fingerprint }
     }
 
-    fn read_back(slots: &[SlotBytes]) -> Option<FileRecord> {
+    fn read_back(slots: &[SlotBytes]) -> Option<StoredFile> {
         match SlotContent::parse(3, &slots[0]) {
             SlotContent::Whole(record) => Some(record),
             SlotContent::Long(long) => long.complete(&slots[1..]),

@@ -47,16 +47,16 @@ impl Drop for TestFolder {
     }
 }
 
-fn file(fileid: u64) -> FileRecord {
+fn file(fileid: u64) -> StoredFile {
     let fingerprint = Fingerprint { fileid, device: 0, evidence: fileid.to_le_bytes().to_vec() };
     let length = if fileid.is_multiple_of(50) { 255 } else { 20 };
-    FileRecord { id: 0, parent: 1, name: format!("{fileid:0>length$}").into_bytes(), fingerprint }
+    StoredFile { id: 0, parent: 1, name: format!("{fileid:0>length$}").into_bytes(), fingerprint }
 }
 
 fn is_known(store: &Store, fileid: u64, id: u64) -> bool {
     let seen = file(fileid);
     let known = store.record(id).unwrap();
-    store.known(&seen.fingerprint).unwrap() == known && known == Some(FileRecord { id, ..seen })
+    store.known(&seen.fingerprint).unwrap() == known && known == Some(StoredFile { id, ..seen })
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn file_that_is_recognised_otherwise_from_now_on_is_found_after_a_kill() {
     let folder = TestFolder::new();
     let store = folder.open();
     let ids: Vec<_> = (0..4_000).map(|fileid| store.id(&file(fileid), true).unwrap()).collect();
-    store.put(FileRecord { id: ids[3], ..file(90_000) }).unwrap();
+    store.put(StoredFile { id: ids[3], ..file(90_000) }).unwrap();
     store.flush().unwrap();
     let store = folder.after_kill();
     let store = store.open();
@@ -149,7 +149,7 @@ fn space_of_files_that_are_gone_comes_back() {
 #[test]
 fn log_of_an_earlier_version_is_taken_over_but_for_what_is_damaged() {
     let folder = TestFolder::new();
-    let record = |id| FileRecord { id, ..file(id) };
+    let record = |id| StoredFile { id, ..file(id) };
     let mut log = line(&OldLogLine::Export(EXPORT.to_vec()));
     log.extend((1..=1000).flat_map(|id| line(&OldLogLine::Node(record(id)))));
     let damaged_at = log.len() - 30;
@@ -157,7 +157,7 @@ fn log_of_an_earlier_version_is_taken_over_but_for_what_is_damaged() {
     let far = 1 << 40;
     log.extend((far..far + 100).flat_map(|id| line(&OldLogLine::Node(record(id)))));
     log.extend(line(&OldLogLine::Gone(5)));
-    log.extend(line(&OldLogLine::Node(FileRecord { parent: 9, ..record(6) })));
+    log.extend(line(&OldLogLine::Node(StoredFile { parent: 9, ..record(6) })));
     log[damaged_at] ^= 1;
     std::fs::write(folder.file("handles"), log).unwrap();
     for _ in 0..2 {
