@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::core::Core;
-use crate::file::HeldState;
+use crate::file::StateidEntry;
 use crate::ids::StateKey;
 use crate::stateid_table::StateidStatus;
 use crate::{FileKey, ShareAccess, ShareDeny, State, StateError, Stateid, StateidScope};
@@ -15,7 +15,7 @@ impl State {
     /// [`StateError::BadStateid`] for an open that needs no confirmation, `OldStateid`, `StaleStateid`, `Expired`.
     pub fn open_confirm(&self, now: Duration, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (StateidScope::V40, stateid), file, HeldState::check_unconfirmed)?;
+        let key = core.find(now, (StateidScope::V40, stateid), file, StateidEntry::check_unconfirmed)?;
         let held = core.states.get_mut(&key).ok_or(StateError::BadStateid)?;
         held.status = StateidStatus::Valid;
         let owner = held.owner;
@@ -38,8 +38,8 @@ impl State {
     ) -> Result<Stateid, StateError> {
         let (scope, stateid, file) = open;
         let mut core = self.core();
-        let key = core.find(now, (scope, stateid), file, HeldState::check_open)?;
-        let open = core.states.get_mut(&key).and_then(HeldState::open_mut).ok_or(StateError::BadStateid)?;
+        let key = core.find(now, (scope, stateid), file, StateidEntry::check_open)?;
+        let open = core.states.get_mut(&key).and_then(StateidEntry::open_mut).ok_or(StateError::BadStateid)?;
         if !open.seen.reaches(access, deny) {
             return Err(StateError::Inval);
         }
@@ -62,7 +62,7 @@ impl State {
         file: &FileKey,
     ) -> Result<bool, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (scope, stateid), file, HeldState::check_closable)?;
+        let key = core.find(now, (scope, stateid), file, StateidEntry::check_closable)?;
         Ok(core.close_some(now, key))
     }
 
@@ -78,7 +78,7 @@ impl State {
         file: &FileKey,
     ) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (scope, stateid), file, HeldState::check_closable)?;
+        let key = core.find(now, (scope, stateid), file, StateidEntry::check_closable)?;
         core.goes_on(now, key.client());
         match scope {
             StateidScope::V40 => Ok(core.close40(now, key)),
@@ -95,7 +95,7 @@ impl Core {
     /// are more.
     fn close_some(&mut self, now: Duration, key: StateKey) -> bool {
         let has_locks =
-            |core: &Core| core.states.get(&key).and_then(HeldState::open).is_some_and(|open| !open.locks.is_empty());
+            |core: &Core| core.states.get(&key).and_then(StateidEntry::open).is_some_and(|open| !open.locks.is_empty());
         let locks = self.states.get(&key).and_then(|held| self.locks_of(&held.file));
         let mut steps = self.limits().steps;
         if locks.is_none_or(|locks| locks.held.len().max(locks.states.len()) <= steps) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::account::Pool;
 use crate::client::Client;
 use crate::client41::OwnerNames;
-use crate::file::{File, HeldState};
+use crate::file::{File, StateidEntry};
 use crate::grace::GracePeriod;
 use crate::guard::GuardTable;
 use crate::ids::StateKey;
@@ -52,7 +52,7 @@ pub(crate) struct Core {
     pub names41: HashMap<Arc<[u8]>, OwnerNames>,
     pub origins: Origins,
     pub last_session: u64,
-    pub states: BTreeMap<StateKey, HeldState>,
+    pub states: BTreeMap<StateKey, StateidEntry>,
     pub files: HashMap<Arc<FileKey>, File>,
     pub owners: Owners,
     /// Removed clients whose states still exist.
@@ -135,7 +135,7 @@ impl Core {
         self.states_of(client).next().is_some()
     }
 
-    pub(crate) fn states_of(&self, client: u32) -> impl Iterator<Item = (StateKey, &HeldState)> {
+    pub(crate) fn states_of(&self, client: u32) -> impl Iterator<Item = (StateKey, &StateidEntry)> {
         self.states.range(StateKey::new(client, 0)..=StateKey::new(client, u32::MAX)).map(|(key, held)| (*key, held))
     }
 

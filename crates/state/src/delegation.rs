@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::account::Kind;
 use crate::core::Core;
-use crate::file::{Body, HeldState};
+use crate::file::{Body, StateidEntry};
 use crate::owner::OwnerId;
 use crate::stateid_table::StateidStatus;
 use crate::{Claim, FileKey, OpenArgs, Requester, ShareAccess, State, StateError, Stateid, StateidScope};
@@ -120,7 +120,7 @@ impl State {
         file: &FileKey,
     ) -> Result<(), StateError> {
         let mut core = self.core();
-        let key = core.find(now, (scope, stateid), file, HeldState::check_delegation)?;
+        let key = core.find(now, (scope, stateid), file, StateidEntry::check_delegation)?;
         core.remove_state(now, key);
         Ok(())
     }
@@ -150,13 +150,13 @@ impl State {
     pub fn is_recalled(&self, stateid: &Stateid) -> bool {
         let core = self.core();
         let held = core.states.get(&stateid.key()).filter(|held| held.status.holds());
-        held.and_then(HeldState::delegation).is_some_and(|delegation| delegation.recalled.is_some())
+        held.and_then(StateidEntry::delegation).is_some_and(|delegation| delegation.recalled.is_some())
     }
 
     /// Records that CB_GETATTR showed a change under a write delegation.
     pub fn delegation_modified(&self, stateid: &Stateid) {
         let mut core = self.core();
-        if let Some(delegation) = core.states.get_mut(&stateid.key()).and_then(HeldState::delegation_mut) {
+        if let Some(delegation) = core.states.get_mut(&stateid.key()).and_then(StateidEntry::delegation_mut) {
             delegation.modified = true;
         }
     }
@@ -231,7 +231,7 @@ impl Core {
         let Some(kind) = kind else { return DelegationAnswer::None };
         let Some(file) = self.files.get(&args.file) else { return DelegationAnswer::None };
         let free = file.delegations.iter().all(|key| {
-            let other = self.states.get(key).and_then(HeldState::delegation);
+            let other = self.states.get(key).and_then(StateidEntry::delegation);
             key.client() != client && other.is_none_or(|other| other.kind.max(kind) == DelegationKind::Read)
         });
         if free { self.new_delegation(args, kind) } else { DelegationAnswer::None }
@@ -252,7 +252,8 @@ impl Core {
             modified: false,
         });
         let (owner, status) = (OwnerId::NOBODY, StateidStatus::Valid);
-        self.states.insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 1, status, body, _charge: charge });
+        self.states
+            .insert(key, StateidEntry { owner, file: Arc::clone(&file), seqid: 1, status, body, _charge: charge });
         if let Some(file) = self.files.get_mut(&file) {
             file.delegations.push(key);
         }

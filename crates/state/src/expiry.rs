@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::client::Protocol;
 use crate::core::Core;
-use crate::file::HeldState;
+use crate::file::StateidEntry;
 use crate::ids::StateKey;
 use crate::stateid_table::StateidStatus;
 use crate::{ByteRange, ClientId, State, StateError, Stateid};
@@ -103,7 +103,7 @@ impl Core {
     /// Removes a state, or some of what depends on it: the lock states of an open, the locks of a lock state. Returns
     /// the number of steps used.
     pub(crate) fn remove_some(&mut self, now: Duration, key: StateKey, at_most: usize) -> usize {
-        let lock = self.states.get(&key).and_then(HeldState::open).and_then(|open| open.locks.first().copied());
+        let lock = self.states.get(&key).and_then(StateidEntry::open).and_then(|open| open.locks.first().copied());
         let key = lock.unwrap_or(key);
         let Some(held) = self.states.get(&key) else { return 1 };
         let (owner, file) = (held.owner, Arc::clone(&held.file));

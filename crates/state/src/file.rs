@@ -20,7 +20,7 @@ use crate::{DelegationKind, FileKey, ShareAccess, ShareDeny, StateError, StateKi
 
 /// The state behind one stateid.
 #[derive(Debug)]
-pub(crate) struct HeldState {
+pub(crate) struct StateidEntry {
     pub owner: OwnerId,
     pub file: Arc<FileKey>,
     pub seqid: u32,
@@ -76,7 +76,7 @@ pub(crate) struct FileLocks {
     pub shares: Vec<NlmShare>,
 }
 
-impl HeldState {
+impl StateidEntry {
     /// Fails unless it is a usable open.
     pub(crate) fn check_open(&self) -> Result<(), StateError> {
         self.status.check()?;
@@ -190,7 +190,7 @@ impl Core {
     }
 
     fn access_of(&self, open: StateKey) -> ShareAccess {
-        self.states.get(&open).and_then(HeldState::open).map_or(ShareAccess::default(), |open| open.access)
+        self.states.get(&open).and_then(StateidEntry::open).map_or(ShareAccess::default(), |open| open.access)
     }
 
     /// Increments the seqid of a state and publishes it.
@@ -212,7 +212,7 @@ impl Core {
         let shares = entry.locks.iter().flat_map(|locks| &locks.shares).map(|share| share.deny);
         let deny = shares.fold(entry.opens.deny(), ShareDeny::union);
         let delegations =
-            entry.delegations.iter().filter_map(|key| self.states.get(key)).filter_map(HeldState::delegation);
+            entry.delegations.iter().filter_map(|key| self.states.get(key)).filter_map(StateidEntry::delegation);
         let guard = Guard { deny, delegated: delegations.map(|delegation| delegation.kind).max() };
         self.shared.guards.set(file, guard);
         if empty {
@@ -248,7 +248,8 @@ impl Core {
     /// When the client's record cannot be marked; nothing is revoked then.
     pub(crate) fn revoke(&mut self, now: Duration, key: StateKey, why: StateidStatus) -> Result<(), StateError> {
         self.mark_record(key.client())?;
-        let locks = self.states.get(&key).and_then(HeldState::open).map(|open| open.locks.clone()).unwrap_or_default();
+        let locks =
+            self.states.get(&key).and_then(StateidEntry::open).map(|open| open.locks.clone()).unwrap_or_default();
         for lock in locks {
             self.revoke_marked(now, lock, why);
         }
@@ -298,7 +299,7 @@ impl Core {
     /// Releases the locks of a lock stateid, and removes it from its file and open.
     fn detach_locks(&mut self, now: Duration, file: &FileKey, (owner, key, open): (OwnerId, StateKey, StateKey)) {
         self.drop_locks_of(now, file, (owner, key));
-        if let Some(open) = self.states.get_mut(&open).and_then(HeldState::open_mut) {
+        if let Some(open) = self.states.get_mut(&open).and_then(StateidEntry::open_mut) {
             open.locks.remove(&key);
         }
         if let Some(locks) = self.files.get_mut(file).and_then(|entry| entry.locks.as_mut())

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::account::{Charge, Kind};
 use crate::core::Core;
-use crate::file::{Body, HeldState, LockState};
+use crate::file::{Body, LockState, StateidEntry};
 use crate::ids::StateKey;
 use crate::lock_set::{HeldLock, HostRange};
 use crate::owner::{OwnerId, OwnerKind};
@@ -71,7 +71,7 @@ impl State {
         let mut core = self.core();
         let key = match args.locker {
             Locker::New { open, owner } => core.new_locker(now, args, (open, owner))?,
-            Locker::Existing(stateid) => core.find(now, (args.scope, stateid), &args.file, HeldState::check_lock)?,
+            Locker::Existing(stateid) => core.find(now, (args.scope, stateid), &args.file, StateidEntry::check_lock)?,
         };
         let locked = core.lock(now, args, key);
         if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
@@ -107,7 +107,7 @@ impl State {
         range: ByteRange,
     ) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, lock, file, HeldState::check_lock)?;
+        let key = core.find(now, lock, file, StateidEntry::check_lock)?;
         core.goes_on(now, key.client());
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         core.check_room_without(file, (owner, range))?;
@@ -131,7 +131,7 @@ impl State {
         range: ByteRange,
     ) -> Result<bool, StateError> {
         let mut core = self.core();
-        let key = core.find(now, lock, file, HeldState::check_lock)?;
+        let key = core.find(now, lock, file, StateidEntry::check_lock)?;
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         Ok(core.release_some(now, file, (owner, range)))
     }
@@ -167,7 +167,7 @@ impl Core {
         args: &LockArgs<'_>,
         (open, name): (&Stateid, &[u8]),
     ) -> Result<StateKey, StateError> {
-        let open = self.find(now, (args.scope, open), &args.file, HeldState::check_open)?;
+        let open = self.find(now, (args.scope, open), &args.file, StateidEntry::check_open)?;
         let client = open.client();
         let owner = self.owner(now, OwnerKind::Lock, client, name)?;
         if let Some(key) = self.locks_of(&args.file).and_then(|locks| locks.states.get(&owner).copied()) {
@@ -185,11 +185,12 @@ impl Core {
         let file = self.file_entry(&args.file);
         let body = Body::Lock(LockState { open });
         let status = StateidStatus::Valid;
-        self.states.insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 0, status, body, _charge: charge });
+        self.states
+            .insert(key, StateidEntry { owner, file: Arc::clone(&file), seqid: 0, status, body, _charge: charge });
         if let Some(locks) = self.locks_mut(&file) {
             locks.states.insert(owner, key);
         }
-        if let Some(open) = self.states.get_mut(&open).and_then(HeldState::open_mut) {
+        if let Some(open) = self.states.get_mut(&open).and_then(StateidEntry::open_mut) {
             open.locks.insert(key);
         }
         if let Some(owner) = self.owners.get_mut(owner) {
@@ -229,7 +230,7 @@ impl Core {
     /// A lock requires an open with the same access, as RFC 8881 §18.10.4 permits.
     fn check_lock_mode(&self, key: StateKey, exclusive: bool) -> Result<(), StateError> {
         let open = match self.states.get(&key).map(|held| &held.body) {
-            Some(Body::Lock(lock)) => self.states.get(&lock.open).and_then(HeldState::open),
+            Some(Body::Lock(lock)) => self.states.get(&lock.open).and_then(StateidEntry::open),
             _ => None,
         };
         let access = open.ok_or(StateError::BadStateid)?.access;

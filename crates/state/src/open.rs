@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::account::Kind;
 use crate::core::Core;
-use crate::file::{Body, HeldState, Open};
+use crate::file::{Body, Open, StateidEntry};
 use crate::ids::StateKey;
 use crate::owner::{OwnerId, OwnerKind};
 use crate::share::SharesSeen;
@@ -148,7 +148,7 @@ impl Core {
     }
 
     fn upgrade(&mut self, key: StateKey, args: &OpenArgs<'_>) -> StateKey {
-        if let Some(open) = self.states.get_mut(&key).and_then(HeldState::open_mut) {
+        if let Some(open) = self.states.get_mut(&key).and_then(StateidEntry::open_mut) {
             open.seen.add(args.access, args.deny);
             let share = (open.access.union(args.access), open.deny.union(args.deny));
             self.share(key, share);
@@ -166,7 +166,7 @@ impl Core {
             (open.access, open.deny) = share;
             opens.insert(held.owner, share, key);
         }
-        let locks = self.states.get(&key).and_then(HeldState::open).map(|open| open.locks.clone());
+        let locks = self.states.get(&key).and_then(StateidEntry::open).map(|open| open.locks.clone());
         locks.into_iter().flatten().for_each(|lock| self.publish(lock));
         self.bump(key)
     }
@@ -179,7 +179,8 @@ impl Core {
         seen.add(args.access, args.deny);
         let body = Body::Open(Open { access: args.access, deny: args.deny, seen, locks: BTreeSet::new() });
         let status = if confirm { StateidStatus::Unconfirmed } else { StateidStatus::Valid };
-        self.states.insert(key, HeldState { owner, file: Arc::clone(&file), seqid: 1, status, body, _charge: charge });
+        self.states
+            .insert(key, StateidEntry { owner, file: Arc::clone(&file), seqid: 1, status, body, _charge: charge });
         if let Some(file) = self.files.get_mut(&file) {
             file.opens.insert(owner, (args.access, args.deny), key);
         }

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use crate::core::Core;
-use crate::file::HeldState;
+use crate::file::StateidEntry;
 use crate::ids::StateKey;
 use crate::stateid_table::StateidStatus;
 use crate::{
@@ -100,7 +100,7 @@ impl Core {
         let Some(entry) = self.files.get(file) else { return Ok(AccessCheck::Proceed) };
         let conflicting = entry.delegations.iter().copied().filter(|key| {
             let foreign = who != Requester::Client(ClientId::new(self.shared.boot, key.client()));
-            let delegation = self.states.get(key).and_then(HeldState::delegation);
+            let delegation = self.states.get(key).and_then(StateidEntry::delegation);
             foreign && delegation.is_some_and(|delegation| kind.conflicts_with(delegation.kind))
         });
         let conflicting: Vec<StateKey> = conflicting.collect();

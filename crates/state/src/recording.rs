@@ -189,7 +189,7 @@ impl Core {
     /// Whether a client holds state, or has unacknowledged revoked state. A client with very many closed NFSv4.0 states
     /// counts as one that does.
     fn may_reclaim(&self, number: u32) -> bool {
-        let is_closed = |held: &crate::file::HeldState| held.status == StateidStatus::Closed;
+        let is_closed = |held: &crate::file::StateidEntry| held.status == StateidStatus::Closed;
         self.states_of(number).take(MOST_CLOSED).filter(|(_, held)| is_closed(held)).count()
             < self.states_of(number).take(MOST_CLOSED + 1).count()
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use crate::core::{Core, Shared};
-use crate::file::{Body, HeldState};
+use crate::file::{Body, StateidEntry};
 use crate::ids::StateKey;
 use crate::stateid_table::Published;
 use crate::{
@@ -205,7 +205,7 @@ impl Core {
         now: Duration,
         (scope, stateid): (StateidScope, &Stateid),
         file: &FileKey,
-        check: fn(&HeldState) -> Result<(), StateError>,
+        check: fn(&StateidEntry) -> Result<(), StateError>,
     ) -> Result<StateKey, StateError> {
         self.shared.locate(scope, stateid)?;
         let key = self.locate(stateid)?;
