@@ -379,7 +379,7 @@ impl<'r> Notes<'r> {
         self.begun.push(change);
     }
 
-    /// MemoryLog that the last change was made.
+    /// Records that the last change was made.
     fn end(&mut self, made: FileBytes<'r>) {
         if let Some(change) = self.begun.pop() {
             self.done.push(DoneStep { step: change.step, made });
@@ -475,7 +475,7 @@ impl<'c> Begun<'c> {
         }
     }
 
-    /// MemoryLog the new file that has the name.
+    /// Records the new file that has the name.
     pub(crate) fn made(&self, file: Handle) {
         self.made.set(Some(file));
     }
