@@ -34,7 +34,7 @@ pub(super) fn carry_out(
             *from = behind;
             repeat(compound, &kept, output)
         }
-        SeqidStart::OwnerTurns(turns) => {
+        SeqidStart::Turns(turns) => {
             let start = output.bytes.len();
             let outcome = operations::carry_out(compound, number, from, output);
             turns.finish(compound, &outcome, &output.bytes.as_slice()[start..]);
@@ -102,10 +102,10 @@ impl<'a> OwnerSeqids<'a> {
             SeqidTurn::Execute(turn) => turn,
         };
         let Some((owner, seqid)) = self.second else {
-            return Ok(SeqidStart::OwnerTurns(OwnerTurns { first, second: None }));
+            return Ok(SeqidStart::Turns(OwnerTurns { first, second: None }));
         };
         match state.seqid_begin(now, owner, seqid)? {
-            SeqidTurn::Execute(second) => Ok(SeqidStart::OwnerTurns(OwnerTurns { first, second: Some(second) })),
+            SeqidTurn::Execute(second) => Ok(SeqidStart::Turns(OwnerTurns { first, second: Some(second) })),
             // The open owner's request is new, so the lock owner's cannot be a retransmission.
             SeqidTurn::Replay(_) => Err(Status::BadSeqid.into()),
         }
@@ -116,7 +116,7 @@ enum SeqidStart {
     /// The request ran before; this was kept of it.
     Repeated(Box<[u8]>),
     /// The request is next in order.
-    OwnerTurns(OwnerTurns),
+    Turns(OwnerTurns),
 }
 
 /// The turns of a request.
