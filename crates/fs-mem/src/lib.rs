@@ -12,7 +12,7 @@
 //!
 //! 1. The volume's rename lock, for renames between two directories. It prevents changes of any directory's parent.
 //! 2. Directories, the parent before the child. Two unrelated ones may be taken in any order, because only the holder
-//! of the rename lock takes two.
+//!    of the rename lock takes two.
 //! 3. One node with a name in a locked directory. A further one only after that lock was released.
 //! 4. A shard of the table, for one operation.
 //!

@@ -11,7 +11,7 @@ use proto::nfs4::{
     ReadDelegation, Res, ResOp, SEQ_STATUS_RECALLABLE_STATE_REVOKED, SlotId, SpaceLimit, Stateid, Status as Wire,
     TestStateidOk, WriteDelegation,
 };
-use rpc::{Credential, CallResult, Procedure, Reply};
+use rpc::{CallResult, Credential, Procedure, Reply};
 use vfs::{CreateMode, SetAttributes, Stability};
 use xdr::{Decode, Encode, Encoder};
 

@@ -14,7 +14,7 @@ use proto::nfs4::{
     ResOr, SetclientidArgs, SetclientidOk, StateOwner, Stateid, Status, Verifier,
 };
 use proto::rpcbind::UniversalAddress;
-use rpc::{AuthStat, Credential, CallResult, Procedure, Rejection, Reply, Xid};
+use rpc::{AuthStat, CallResult, Credential, Procedure, Rejection, Reply, Xid};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use vfs::{CreateMode, SetAttributes, Stability};

@@ -10,7 +10,7 @@ use proto::nfs4::{
     CallbackArgOp, CallbackResOp, CbCompound, CbCompoundArgs, CbCompoundReply, CbNull, CbRecallArgs, CbSequenceArgs,
     FileHandle, OpNumber, Res, SessionId, SlotId, Stateid, Status as Wire,
 };
-use rpc::{Credential, CallResult, Procedure, Reply};
+use rpc::{CallResult, Credential, Procedure, Reply};
 use vfs::SetAttributes;
 use xdr::{Decode, Encode, Encoder};
 
