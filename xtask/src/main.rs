@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod callgrind;
 mod check;
 mod command;
 mod install;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::count::{Cost, Counted, Subject};
+use super::count::{Counted, Subject};
+use crate::callgrind::Cost;
 use crate::{Failure, Outcome};
 
 /// The file of the bounds, in the checkout.
