@@ -5,6 +5,7 @@ mod arrows;
 mod callgrind;
 mod check;
 mod command;
+mod growth;
 mod install;
 mod instructions;
 mod lab;
@@ -23,6 +24,8 @@ usage: cargo xtask COMMAND
   source   checks where unsafe code is, and how long functions and files are
   instructions [--record]
            counts what single calls cost the server, and holds it against what is recorded
+  growth [--only DIMENSION] [--check|--full] [--record]
+           counts what calls cost with more and more names, files, connections, exports, opens, locks and workers
   lab NAME [OPTIONS OF wharf lab run]
            runs an experiment of the lab in a network of its own with rpcbind, so that NFS-Ganesha takes part (as root)";
 
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         ("arrows", []) => arrows::run(&root),
         ("source", []) => source::run(&root),
         ("instructions", options) => instructions::run(&root, options),
+        ("growth", options) => growth::run(&root, options),
         ("lab", options) => lab::run(&root, options),
         _ => {
             eprintln!("{USAGE}");
@@ -62,8 +66,8 @@ enum Failure {
     #[error("cargo metadata: {0}")]
     Metadata(#[from] serde_json::Error),
     /// What is recorded of the server's cost is not understood.
-    #[error("xtask/instructions.json: {0}")]
-    Bounds(serde_json::Error),
+    #[error("{file}: {source}")]
+    Bounds { file: &'static str, source: serde_json::Error },
     /// Rules are broken.
     #[error("{count} {what}")]
     Broken { count: usize, what: &'static str },

@@ -36,7 +36,7 @@ impl Bounds {
     pub fn load(root: &Path) -> Outcome<Bounds> {
         let path = root.join(FILE);
         let text = fs::read_to_string(&path).map_err(|source| Failure::File { path, source })?;
-        Ok(Bounds(serde_json::from_str(&text).map_err(Failure::Bounds)?))
+        Ok(Bounds(serde_json::from_str(&text).map_err(|source| Failure::Bounds { file: FILE, source })?))
     }
 
     pub fn store(&self, root: &Path) -> Outcome {

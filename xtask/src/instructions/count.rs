@@ -91,7 +91,10 @@ pub fn all(root: &Path) -> Outcome<Vec<(Subject, Counted)>> {
         let build = ["build", "--quiet", "--release", "--locked", "--package", package, "--example", example];
         command::run(command::cargo(root, &build))?;
     }
-    let driver = Driver { examples: command::target_folder(root).join("release/examples"), folder: Folder::new("instructions")? };
+    let driver = Driver {
+        examples: command::target_folder(root).join("release/examples"),
+        folder: Folder::new("instructions")?,
+    };
     subjects().map(|subject| Ok((subject, driver.count(&subject)?))).collect()
 }
 

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::install::{self, Program};
-use crate::{Failure, Outcome, command, instructions};
+use crate::{Failure, Outcome, command, growth, instructions};
 pub use tally::Counts;
 use tally::LibTest;
 
@@ -38,6 +38,7 @@ pub fn run(root: &Path) -> Outcome {
     install::ensure(&FOREIGN_PROGRAMS, "tests that need them are skipped");
     let mut counts = rust_tests(root)?;
     counts += instructions::check(root);
+    counts += growth::check(root);
     counts += mount::run(root)?;
     counts += kernel::run(root)?;
     println!("{counts}");

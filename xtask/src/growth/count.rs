@@ -1,0 +1,137 @@
+//! Counts each call at each size: callgrind runs `crates/server/examples/growth` twice, and the runs differ in the
+//! number of counted calls.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::lines::{Dimension, Extent, Subject};
+use crate::callgrind::{self, Cost, Folder, Run};
+use crate::{Failure, Outcome, command};
+
+/// How many counted calls the shorter run makes, and how many the longer one.
+const SHORT_RUN: u64 = 100;
+const LONG_RUN: u64 = 300;
+
+/// The only function whose instructions count.
+const COUNTED: &str = "growth::step::counted*";
+
+/// The costs of a call at each size, or the reason why nothing can be counted here.
+pub type Counted = Result<Vec<(usize, Cost)>, &'static str>;
+
+/// Counts the rows of some dimensions.
+pub fn all(root: &Path, dimensions: &[&'static Dimension], extent: Extent) -> Outcome<Vec<(Subject, Counted)>> {
+    let subjects = dimensions.iter().flat_map(|dimension| dimension.subjects());
+    if let Some(why) = callgrind::missing() {
+        return Ok(subjects.map(|subject| (subject, Err(why))).collect());
+    }
+    let build = ["build", "--quiet", "--release", "--locked", "--package", "wharf-server", "--example", "growth"];
+    command::run(command::cargo(root, &build))?;
+    let driver = Driver {
+        program: command::target_folder(root).join("release/examples/growth"),
+        folder: Folder::new("growth")?,
+    };
+    let mut counted = Vec::new();
+    for dimension in dimensions {
+        counted.extend(driver.count(dimension, extent)?);
+    }
+    Ok(counted)
+}
+
+/// The program, and where it may make files.
+struct Driver {
+    program: PathBuf,
+    folder: Folder,
+}
+
+/// A run of the program.
+struct Case<'a> {
+    subject: &'a Subject,
+    size: usize,
+    files: &'a Path,
+}
+
+impl Driver {
+    /// Counts the rows of a dimension, size by size, since files of one size serve all rows.
+    fn count(&self, dimension: &'static Dimension, extent: Extent) -> Outcome<Vec<(Subject, Counted)>> {
+        let mut rows: Vec<(Subject, Counted)> = dimension.subjects().map(|subject| (subject, Ok(Vec::new()))).collect();
+        for size in dimension.sizes_within(extent) {
+            let files = self.files(if dimension.has_files { size } else { 1 })?;
+            for (subject, counted) in &mut rows {
+                let case = Case { subject, size, files: &files };
+                // Only a process that may open files by the kernel's handles can serve with them.
+                if subject.form == "kernel" && !self.serves(&case)? {
+                    *counted = Err("this process may not open files by the kernel's handles");
+                }
+                if let Ok(costs) = counted {
+                    costs.push((size, self.cost(&case)?));
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// A folder of `count` files.
+    fn files(&self, count: usize) -> Outcome<PathBuf> {
+        let folder = self.folder.emptied("files")?;
+        let mut make = Command::new(&self.program);
+        make.args(["files", &count.to_string()]).arg(&folder);
+        command::output(make)?;
+        Ok(folder)
+    }
+
+    fn serves(&self, case: &Case<'_>) -> Outcome<bool> {
+        let mut run = self.command(&Case { size: 1, ..*case }, 0)?;
+        run.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(run.status().map_err(|source| command::spawn_failure(&run, source))?.success())
+    }
+
+    fn cost(&self, case: &Case<'_>) -> Outcome<Cost> {
+        let run = |times| callgrind::count(&self.command(case, times)?, Some(COUNTED), &self.folder);
+        between(&run(SHORT_RUN)?, &run(LONG_RUN)?)
+            .ok_or_else(|| Failure::Command(format!("{} printed no number", self.program.display())))
+    }
+
+    /// The program for one case, with an empty folder for its state.
+    fn command(&self, case: &Case<'_>, times: u64) -> Outcome<Command> {
+        let mut run = Command::new(&self.program);
+        run.args([case.subject.form, case.subject.line.name]);
+        run.args([case.size as u64, times, LONG_RUN].map(|number| number.to_string()));
+        run.arg(case.files).arg(self.folder.emptied("state")?);
+        Ok(run)
+    }
+}
+
+/// The cost of each unit by which the runs differ.
+fn between(short: &Run, long: &Run) -> Option<Cost> {
+    let units = |run: &Run| std::str::from_utf8(&run.output).ok()?.trim().parse::<f64>().ok();
+    let units = units(long)? - units(short)?;
+    let per_unit = |of: fn(&Run) -> u64| (of(long) as f64 - of(short) as f64) / units;
+    Some(Cost {
+        instructions: per_unit(|run| run.total.instructions),
+        system_calls: per_unit(|run| run.total.system_calls),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::callgrind::Total;
+
+    fn run(instructions: u64, system_calls: u64, output: &str) -> Run {
+        Run { total: Total { instructions, system_calls }, output: output.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn cost_is_per_unit_of_the_difference() {
+        let cost = between(&run(1_000, 130, "100\n"), &run(3_000, 330, "300\n"));
+        assert_eq!(cost, Some(Cost { instructions: 10.0, system_calls: 1.0 }));
+        // Each call lists forty names.
+        let cost = between(&run(0, 0, "4000\n"), &run(800_000, 16_000, "12000\n"));
+        assert_eq!(cost, Some(Cost { instructions: 100.0, system_calls: 2.0 }));
+    }
+
+    #[test]
+    fn output_without_a_number_is_no_cost() {
+        assert_eq!(between(&run(1, 1, ""), &run(2, 2, "300\n")), None);
+    }
+}
