@@ -122,19 +122,6 @@ impl Session {
 }
 
 impl SessionState {
-    /// Binds a connection, or adds a direction to a bound one.
-    pub(crate) fn bind(&mut self, connection: u64, direction: Direction) -> Result<(), StateError> {
-        if let Some((_, bound)) = self.connections.iter_mut().find(|(id, _)| *id == connection) {
-            *bound = bound.with(direction);
-            return Ok(());
-        }
-        if self.connections.len() >= CONNECTIONS_PER_SESSION {
-            return Err(StateError::Resource);
-        }
-        self.connections.push((connection, direction));
-        Ok(())
-    }
-
     pub(crate) fn is_bound(&self, connection: u64) -> bool {
         self.connections.iter().any(|(id, _)| *id == connection)
     }
@@ -142,38 +129,74 @@ impl SessionState {
 
 type SessionShard = foldhash::HashMap<SessionId, Arc<Session>>;
 
-/// All sessions, in shards.
+/// All sessions, in shards, and the sessions of each connection.
+///
+/// A session is locked before an entry of `bound`, never after it.
 #[derive(Debug)]
 pub(crate) struct SessionTable {
     shards: Vec<RwLock<SessionShard>>,
+    /// The sessions that a connection is bound to, so that its end visits no others.
+    bound: Mutex<foldhash::HashMap<u64, foldhash::HashSet<SessionId>>>,
 }
 
 impl SessionTable {
     pub(crate) fn new() -> SessionTable {
-        SessionTable { shards: (0..SHARDS).map(|_| RwLock::default()).collect() }
+        SessionTable { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), bound: Mutex::default() }
     }
 
     pub(crate) fn get(&self, id: &SessionId) -> Result<Arc<Session>, StateError> {
         read(self.shard(id)).get(id).cloned().ok_or(StateError::BadSession)
     }
 
+    /// Adds a session with its connections.
     pub(crate) fn insert(&self, session: Arc<Session>) {
-        write(self.shard(&session.id)).insert(session.id, session);
+        let id = session.id;
+        let connections = lock(&session.inner).connections.clone();
+        write(self.shard(&id)).insert(id, session);
+        connections.iter().for_each(|(connection, _)| self.note_bound(*connection, id));
     }
 
     pub(crate) fn remove(&self, id: &SessionId) -> Option<Arc<Session>> {
         let session = write(self.shard(id)).remove(id)?;
-        lock(&session.inner).dead = true;
+        let mut inner = lock(&session.inner);
+        inner.dead = true;
+        for (connection, _) in inner.connections.drain(..) {
+            self.note_unbound(connection, id);
+        }
+        drop(inner);
         Some(session)
+    }
+
+    /// Binds a connection to the session of `inner`, or adds a direction to a bound one.
+    ///
+    /// # Errors
+    /// [`StateError::Resource`] when the session has too many connections, [`StateError::BadSession`] after its end.
+    pub(crate) fn bind(
+        &self,
+        session: &SessionId,
+        inner: &mut Inner,
+        (connection, direction): (u64, Direction),
+    ) -> Result<(), StateError> {
+        if let Some((_, bound)) = inner.connections.iter_mut().find(|(id, _)| *id == connection) {
+            *bound = bound.with(direction);
+            return Ok(());
+        }
+        if inner.dead {
+            return Err(StateError::BadSession);
+        }
+        if inner.connections.len() >= CONNECTIONS_PER_SESSION {
+            return Err(StateError::Resource);
+        }
+        self.note_bound(connection, *session);
+        inner.connections.push((connection, direction));
+        Ok(())
     }
 
     /// Unbinds `connection` from all sessions, and returns these sessions.
     pub(crate) fn unbind(&self, connection: u64) -> Vec<Arc<Session>> {
-        let mut unbound = Vec::new();
-        for shard in &self.shards {
-            unbound.extend(read(shard).values().filter(|s| Self::unbind_one(s, connection)).cloned());
-        }
-        unbound
+        let ids = lock(&self.bound).remove(&connection).unwrap_or_default();
+        let sessions = ids.iter().filter_map(|id| self.get(id).ok());
+        sessions.filter(|session| Self::unbind_one(session, connection)).collect()
     }
 
     fn unbind_one(session: &Session, connection: u64) -> bool {
@@ -183,7 +206,99 @@ impl SessionTable {
         inner.connections.len() < before
     }
 
+    fn note_bound(&self, connection: u64, session: SessionId) {
+        lock(&self.bound).entry(connection).or_default().insert(session);
+    }
+
+    fn note_unbound(&self, connection: u64, session: &SessionId) {
+        let mut bound = lock(&self.bound);
+        if let Some(sessions) = bound.get_mut(&connection) {
+            sessions.remove(session);
+            if sessions.is_empty() {
+                bound.remove(&connection);
+            }
+        }
+    }
+
     fn shard(&self, id: &SessionId) -> &RwLock<SessionShard> {
         &self.shards[id.number() as usize % SHARDS]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const CLIENT: ClientId = ClientId(7);
+    const CHANNEL: ChannelAttributes = ChannelAttributes {
+        max_request_bytes: 4096,
+        max_response_bytes: 4096,
+        max_response_cached_bytes: 4096,
+        max_operations: 8,
+        max_requests: 1,
+    };
+
+    fn session(number: u64, connection: u64) -> Arc<Session> {
+        let inner = Inner {
+            slots: vec![Slot::default()],
+            target: 1,
+            flags: 0,
+            dead: false,
+            connections: vec![(connection, Direction::Fore)],
+            program: 0,
+            security: Vec::new(),
+            back_slots: BackSlots::new(1),
+        };
+        Arc::new(Session {
+            id: SessionId::new(CLIENT, number),
+            client: CLIENT,
+            owner: (Arc::from(&b"owner"[..]), [0; 8]),
+            lease: Arc::new(Lease::new(Duration::ZERO)),
+            fore: CHANNEL,
+            back: CHANNEL,
+            minor_version: 1,
+            always_cached_bytes: 0,
+            inner: Mutex::new(inner),
+        })
+    }
+
+    fn bind(table: &SessionTable, session: &Session, connection: u64) -> Result<(), StateError> {
+        table.bind(&session.id, &mut lock(&session.inner), (connection, Direction::Both))
+    }
+
+    #[test]
+    fn end_of_a_connection_unbinds_it_from_its_sessions() {
+        let (table, sessions) = (SessionTable::new(), [session(1, 10), session(2, 10), session(3, 11)]);
+        sessions.iter().for_each(|session| table.insert(Arc::clone(session)));
+        bind(&table, &sessions[0], 12).unwrap();
+        bind(&table, &sessions[0], 10).unwrap();
+        let mut unbound: Vec<u64> = table.unbind(10).iter().map(|session| session.id.number()).collect();
+        unbound.sort_unstable();
+        assert_eq!(unbound, [1, 2]);
+        assert_eq!(lock(&sessions[0].inner).connections, [(12, Direction::Both)]);
+        assert!(table.unbind(10).is_empty(), "it is unbound already");
+        assert_eq!(table.unbind(12).len(), 1);
+    }
+
+    #[test]
+    fn nothing_stays_of_a_session_that_ended() {
+        let (table, session) = (SessionTable::new(), session(1, 10));
+        table.insert(Arc::clone(&session));
+        bind(&table, &session, 11).unwrap();
+        table.remove(&session.id).unwrap();
+        assert!(lock(&table.bound).is_empty());
+        assert_eq!(bind(&table, &session, 12), Err(StateError::BadSession));
+        assert!(lock(&table.bound).is_empty());
+    }
+
+    #[test]
+    fn connection_beyond_the_limit_is_not_noted() {
+        let (table, session) = (SessionTable::new(), session(1, 0));
+        table.insert(Arc::clone(&session));
+        (1..CONNECTIONS_PER_SESSION as u64).for_each(|connection| bind(&table, &session, connection).unwrap());
+        assert_eq!(bind(&table, &session, 1000), Err(StateError::Resource));
+        assert_eq!(lock(&table.bound).len(), CONNECTIONS_PER_SESSION);
     }
 }
