@@ -68,14 +68,21 @@ impl PseudoTree {
         self.directory(node).ok()?.export
     }
 
-    /// Whether `is_one` holds for an export at a directory or below it; it gets indices into the export table.
+    /// Whether `is_one` holds for an export at a directory or below it; it gets indices into the export table. It visits
+    /// no more directories than it needs to find one.
     pub(crate) fn any_below(&self, node: &Handle, mut is_one: impl FnMut(usize) -> bool) -> bool {
-        let mut waiting: Vec<&PseudoDirectory> = self.directory(node).into_iter().collect();
-        while let Some(directory) = waiting.pop() {
-            if directory.export.is_some_and(&mut is_one) {
-                return true;
+        let Ok(top) = self.directory(node) else { return false };
+        if top.export.is_some_and(&mut is_one) {
+            return true;
+        }
+        let mut path = vec![top.children.values()];
+        while let Some(children) = path.last_mut() {
+            match children.next().map(|number| self.directories.get(number)) {
+                Some(Some(below)) if below.export.is_some_and(&mut is_one) => return true,
+                Some(Some(below)) => path.push(below.children.values()),
+                Some(None) => {}
+                None => drop(path.pop()),
             }
-            waiting.extend(directory.children.values().filter_map(|below| self.directories.get(below)));
         }
         false
     }
@@ -170,5 +177,22 @@ mod tests {
         let place = tree.place_of("/srv/b/c");
         assert_eq!(place, lookup(&tree, &["srv", "b", "c"]).unwrap());
         assert_eq!(tree.parent(&Context::ROOT, &place).unwrap().handle, lookup(&tree, &["srv", "b"]).unwrap());
+    }
+    #[test]
+    fn exports_at_and_below_a_directory_are_visited_until_one_is_found() {
+        let tree = PseudoTree::new(["/srv/a", "/srv/b/c", "/srv", "/x"].into_iter());
+        let visited = |path: &[&str], wanted: Option<usize>| {
+            let mut visited = Vec::new();
+            let is_found = tree.any_below(&lookup(&tree, path).unwrap(), |index| {
+                visited.push(index);
+                Some(index) == wanted
+            });
+            assert_eq!(is_found, wanted.is_some());
+            visited
+        };
+        assert_eq!(visited(&[], None), [2, 0, 1, 3]);
+        assert_eq!(visited(&[], Some(0)), [2, 0]);
+        assert_eq!(visited(&["srv", "b"], Some(1)), [1]);
+        assert!(!tree.any_below(&Handle::from_u64(1), |_| true), "there is no such directory");
     }
 }
