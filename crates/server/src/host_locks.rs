@@ -39,7 +39,7 @@ impl ExportedLocks {
 impl HostLocks for ExportedLocks {
     fn is_needed(&self) -> bool {
         // Held locks are released even after the last such export was removed.
-        !self.held.is_empty() || self.exports.load().iter().any(|export| export.file_system.has_local_locks())
+        !self.held.is_empty() || self.exports.load().has_local_locks()
     }
 
     fn take(

@@ -16,6 +16,14 @@ pub struct ExportTable {
     by_name: HashMap<Vec<u8>, usize>,
     /// Tags with indices into `exports`, sorted by tag: nearly always a tag has one export or a few.
     by_tag: Vec<(ExportTag, usize)>,
+    /// Indices into `exports`, by number.
+    by_id: foldhash::HashMap<u64, usize>,
+    /// The first export of each storage.
+    by_storage: foldhash::HashMap<u64, usize>,
+    /// The first export that begins at a directory: device, number and birth of its [`Origin`].
+    by_origin: foldhash::HashMap<(u64, u64, u64), usize>,
+    /// Whether local processes may lock files of an export too.
+    has_local_locks: bool,
     key: HandleKey,
     tree: Arc<PseudoTree>,
     /// The pseudo file system as an export, so that its handles differ from those of all others.
@@ -97,8 +105,18 @@ impl ExportTable {
         }
         let tree = Arc::new(PseudoTree::new(exports.iter().map(|export| export.name.as_str())));
         let root = Arc::new(Exported::root(tree.clone(), &key));
-        let mut table =
-            ExportTable { exports: Vec::new(), by_name: HashMap::new(), by_tag: Vec::new(), key, tree, root };
+        let mut table = ExportTable {
+            exports: Vec::new(),
+            by_name: HashMap::new(),
+            by_tag: Vec::new(),
+            by_id: Default::default(),
+            by_storage: Default::default(),
+            by_origin: Default::default(),
+            has_local_locks: false,
+            key,
+            tree,
+            root,
+        };
         for export in exports {
             table.add(export)?;
         }
@@ -133,25 +151,34 @@ impl ExportTable {
         let tag = ExportTag::of(&identity);
         let place = self.by_tag.partition_point(|(other, _)| *other <= tag);
         self.by_tag.insert(place, (tag, index));
+        self.by_id.entry(fsid).or_insert(index);
+        self.by_storage.entry(storage).or_insert(index);
+        if let Some(origin) = export.file_system.origin() {
+            self.by_origin.entry((origin.device, origin.fileid, origin.birth)).or_insert(index);
+        }
+        self.has_local_locks |= export.file_system.has_local_locks();
         self.exports.push(Arc::new(Exported { export, tag, key, fsid, storage }));
         Ok(())
     }
 
     /// The export with the number `id`.
     pub(crate) fn by_id(&self, id: u64) -> Option<&Arc<Exported>> {
-        self.exports.iter().find(|exported| exported.id() == id)
+        self.by_id.get(&id).map(|index| &self.exports[*index])
     }
 
     /// An export of the storage that `file` is on; the first of several.
     pub(crate) fn showing(&self, file: &FileKey) -> Option<&Arc<Exported>> {
-        self.exports.iter().find(|exported| exported.storage == file.export)
+        self.by_storage.get(&file.export).map(|index| &self.exports[*index])
     }
 
     /// The export that begins at a directory; the first of several.
     pub(crate) fn beginning_at(&self, origin: &Origin) -> Option<&Arc<Exported>> {
-        let begins_there =
-            |exported: &&Arc<Exported>| exported.export.file_system.origin().is_some_and(|other| other == *origin);
-        self.exports.iter().find(begins_there)
+        self.by_origin.get(&(origin.device, origin.fileid, origin.birth)).map(|index| &self.exports[*index])
+    }
+
+    /// Whether local processes may lock files of an export too.
+    pub(crate) fn has_local_locks(&self) -> bool {
+        self.has_local_locks
     }
 
     /// All exports, in the order of the configuration.
