@@ -25,7 +25,7 @@ usage: cargo xtask COMMAND
   instructions [--record]
            counts what single calls cost the server, and holds it against what is recorded
   growth [--only DIMENSION] [--check|--full] [--record]
-           counts what calls cost with more and more names, files, connections, exports, opens, locks and workers
+           counts what calls cost with more and more names, files, connections, exports, opens, locks and loops
   lab NAME [OPTIONS OF wharf lab run]
            runs an experiment of the lab in a network of its own with rpcbind, so that NFS-Ganesha takes part (as root)";
 

@@ -9,19 +9,36 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::lines::Subject;
+use super::lines::{Program, Subject};
 use crate::callgrind::Cost;
 use crate::{Failure, Outcome};
 
 /// The file of the bounds, in the checkout.
 const FILE: &str = "xtask/growth.json";
 
-/// How much more than recorded instructions may grow: positions in hash tables and trees are random.
-const TOLERANCE: f64 = 0.05;
+/// How much more than recorded is permitted.
+#[derive(Debug, Clone, Copy)]
+struct Tolerance {
+    /// As a part of the recorded ratio.
+    ratio: f64,
+    system_calls: f64,
+}
 
-/// How many more system calls than recorded are permitted: a call in twenty may make one, such as a write of a full
+/// Positions in hash tables and trees are random. A call in twenty may make a system call, such as a write of a full
 /// buffer.
-const SYSTEM_CALLS_TOLERANCE: f64 = 0.05;
+const BY_HAND: Tolerance = Tolerance { ratio: 0.05, system_calls: 0.05 };
+
+/// Whether a loop sleeps before the next call comes differs from run to run.
+const SOCKETS: Tolerance = Tolerance { ratio: 0.15, system_calls: 1.5 };
+
+impl Tolerance {
+    fn of(subject: &Subject) -> Tolerance {
+        match subject.line.program {
+            Program::ByHand => BY_HAND,
+            Program::Sockets => SOCKETS,
+        }
+    }
+}
 
 /// The growth from the smallest size to another one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,10 +77,10 @@ impl Growth {
     }
 
     /// The most that is permitted where this growth is recorded.
-    pub fn bound(&self) -> Growth {
+    fn bound(&self, tolerance: Tolerance) -> Growth {
         Growth {
-            ratio: self.ratio * (1.0 + TOLERANCE),
-            more_system_calls: self.more_system_calls + SYSTEM_CALLS_TOLERANCE,
+            ratio: self.ratio * (1.0 + tolerance.ratio),
+            more_system_calls: self.more_system_calls + tolerance.system_calls,
         }
     }
 
@@ -76,15 +93,14 @@ impl Growth {
         }
     }
 
-    fn judge(&self, recorded: &Growth) -> Verdict {
-        let bound = recorded.bound();
-        let has_less = |growth: f64, recorded: f64, tolerance: f64| growth < recorded - tolerance;
+    fn judge(&self, recorded: &Growth, tolerance: Tolerance) -> Verdict {
+        let bound = recorded.bound(tolerance);
         // A flat call cannot get better: one that costs less at a larger size has no lower bound.
         let (ratio, more) = (self.ratio.max(1.0), self.more_system_calls.max(0.0));
         if self.ratio > bound.ratio || self.more_system_calls > bound.more_system_calls {
             Verdict::Worse
-        } else if has_less(ratio, recorded.ratio, recorded.ratio * TOLERANCE)
-            || has_less(more, recorded.more_system_calls, SYSTEM_CALLS_TOLERANCE)
+        } else if ratio < recorded.ratio * (1.0 - tolerance.ratio)
+            || more < recorded.more_system_calls - tolerance.system_calls
         {
             Verdict::Better
         } else {
@@ -152,13 +168,19 @@ impl Bounds {
         Some(Growth { ratio: number("ratio")?, more_system_calls: number("more_system_calls")? })
     }
 
+    /// The most that is permitted at a size.
+    pub fn bound(&self, subject: &Subject, size: usize) -> Option<Growth> {
+        Some(self.recorded(subject, size)?.bound(Tolerance::of(subject)))
+    }
+
     /// The reason why a call grows, in words.
     pub fn why(&self, subject: &Subject) -> Option<&str> {
         self.0.get(&subject.key())?.get("why")?.as_str()
     }
 
     pub fn judge(&self, subject: &Subject, size: usize, growth: &Growth) -> Verdict {
-        self.recorded(subject, size).map_or(Verdict::Unknown, |recorded| growth.judge(&recorded))
+        self.recorded(subject, size)
+            .map_or(Verdict::Unknown, |recorded| growth.judge(&recorded, Tolerance::of(subject)))
     }
 }
 
@@ -183,22 +205,29 @@ mod tests {
 
     #[test]
     fn flat_call_may_grow_by_the_tolerance_and_no_system_call() {
-        assert_eq!(growth(1.049, 0.04).judge(&Growth::FLAT), Verdict::Within);
-        assert_eq!(growth(1.051, 0.0).judge(&Growth::FLAT), Verdict::Worse);
-        assert_eq!(growth(1.0, 0.06).judge(&Growth::FLAT), Verdict::Worse);
+        assert_eq!(growth(1.049, 0.04).judge(&Growth::FLAT, BY_HAND), Verdict::Within);
+        assert_eq!(growth(1.051, 0.0).judge(&Growth::FLAT, BY_HAND), Verdict::Worse);
+        assert_eq!(growth(1.0, 0.06).judge(&Growth::FLAT, BY_HAND), Verdict::Worse);
         // Cheaper at the larger size is nothing to record.
-        assert_eq!(growth(0.5, -2.0).judge(&Growth::FLAT), Verdict::Within);
+        assert_eq!(growth(0.5, -2.0).judge(&Growth::FLAT, BY_HAND), Verdict::Within);
     }
 
     #[test]
     fn recorded_growth_is_permitted_and_its_end_reported() {
         let recorded = growth(30.0, 2.0);
-        assert_eq!(growth(31.4, 2.0).judge(&recorded), Verdict::Within);
-        assert_eq!(growth(31.6, 2.0).judge(&recorded), Verdict::Worse);
-        assert_eq!(growth(28.0, 2.0).judge(&recorded), Verdict::Better);
-        assert_eq!(growth(30.0, 0.0).judge(&recorded), Verdict::Better);
+        assert_eq!(growth(31.4, 2.0).judge(&recorded, BY_HAND), Verdict::Within);
+        assert_eq!(growth(31.6, 2.0).judge(&recorded, BY_HAND), Verdict::Worse);
+        assert_eq!(growth(28.0, 2.0).judge(&recorded, BY_HAND), Verdict::Better);
+        assert_eq!(growth(30.0, 0.0).judge(&recorded, BY_HAND), Verdict::Better);
         // Fewer instructions do not make up for a system call.
-        assert_eq!(growth(1.0, 3.0).judge(&recorded), Verdict::Worse);
+        assert_eq!(growth(1.0, 3.0).judge(&recorded, BY_HAND), Verdict::Worse);
+    }
+
+    #[test]
+    fn calls_over_sockets_may_differ_more() {
+        assert_eq!(growth(1.1, 1.0).judge(&Growth::FLAT, BY_HAND), Verdict::Worse);
+        assert_eq!(growth(1.1, 1.0).judge(&Growth::FLAT, SOCKETS), Verdict::Within);
+        assert_eq!(growth(1.2, 0.0).judge(&Growth::FLAT, SOCKETS), Verdict::Worse);
     }
 
     #[test]

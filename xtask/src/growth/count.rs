@@ -1,19 +1,35 @@
-//! Counts each call at each size: callgrind runs `crates/server/examples/growth` twice, and the runs differ in the
-//! number of counted calls.
+//! Counts each call at each size: callgrind runs a program twice, and the runs differ in the number of counted calls.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::lines::{Dimension, Extent, Subject};
+use super::lines::{Dimension, Extent, Program, Subject};
 use crate::callgrind::{self, Cost, Folder, Run};
 use crate::{Failure, Outcome, command};
 
-/// How many counted calls the shorter run makes, and how many the longer one.
-const SHORT_RUN: u64 = 100;
-const LONG_RUN: u64 = 300;
+/// How an example is run.
+struct Runs {
+    /// Its package and its name.
+    example: (&'static str, &'static str),
+    /// How many counted calls the shorter run makes, and how many the longer one.
+    calls: [u64; 2],
+    /// The only function whose instructions count; without one, all count.
+    counted: Option<&'static str>,
+}
 
-/// The only function whose instructions count.
-const COUNTED: &str = "growth::step::counted*";
+const BY_HAND: Runs =
+    Runs { example: ("wharf-server", "growth"), calls: [100, 300], counted: Some("growth::step::counted*") };
+/// Threads differ from run to run, hence more calls.
+const SOCKETS: Runs = Runs { example: ("wharf-net", "in_turns"), calls: [100, 2100], counted: None };
+
+impl Program {
+    fn runs(self) -> Runs {
+        match self {
+            Program::ByHand => BY_HAND,
+            Program::Sockets => SOCKETS,
+        }
+    }
+}
 
 /// The costs of a call at each size, or the reason why nothing can be counted here.
 pub type Counted = Result<Vec<(usize, Cost)>, &'static str>;
@@ -24,12 +40,12 @@ pub fn all(root: &Path, dimensions: &[&'static Dimension], extent: Extent) -> Ou
     if let Some(why) = callgrind::missing() {
         return Ok(subjects.map(|subject| (subject, Err(why))).collect());
     }
-    let build = ["build", "--quiet", "--release", "--locked", "--package", "wharf-server", "--example", "growth"];
-    command::run(command::cargo(root, &build))?;
-    let driver = Driver {
-        program: command::target_folder(root).join("release/examples/growth"),
-        folder: Folder::new("growth")?,
-    };
+    for (package, example) in [BY_HAND.example, SOCKETS.example] {
+        let build = ["build", "--quiet", "--release", "--locked", "--package", package, "--example", example];
+        command::run(command::cargo(root, &build))?;
+    }
+    let driver =
+        Driver { examples: command::target_folder(root).join("release/examples"), folder: Folder::new("growth")? };
     let mut counted = Vec::new();
     for dimension in dimensions {
         counted.extend(driver.count(dimension, extent)?);
@@ -37,9 +53,9 @@ pub fn all(root: &Path, dimensions: &[&'static Dimension], extent: Extent) -> Ou
     Ok(counted)
 }
 
-/// The program, and where it may make files.
+/// Where the programs are, and where they may make files.
 struct Driver {
-    program: PathBuf,
+    examples: PathBuf,
     folder: Folder,
 }
 
@@ -73,7 +89,7 @@ impl Driver {
     /// A folder of `count` files.
     fn files(&self, count: usize) -> Outcome<PathBuf> {
         let folder = self.folder.emptied("files")?;
-        let mut make = Command::new(&self.program);
+        let mut make = Command::new(self.examples.join(BY_HAND.example.1));
         make.args(["files", &count.to_string()]).arg(&folder);
         command::output(make)?;
         Ok(folder)
@@ -86,17 +102,26 @@ impl Driver {
     }
 
     fn cost(&self, case: &Case<'_>) -> Outcome<Cost> {
-        let run = |times| callgrind::count(&self.command(case, times)?, Some(COUNTED), &self.folder);
-        between(&run(SHORT_RUN)?, &run(LONG_RUN)?)
-            .ok_or_else(|| Failure::Command(format!("{} printed no number", self.program.display())))
+        let Runs { calls, counted, .. } = case.subject.line.program.runs();
+        let run = |times| callgrind::count(&self.command(case, times)?, counted, &self.folder);
+        between(&run(calls[0])?, &run(calls[1])?)
+            .ok_or_else(|| Failure::Command(format!("{} printed no number", case.subject.key())))
     }
 
-    /// The program for one case, with an empty folder for its state.
+    /// The program for one case.
     fn command(&self, case: &Case<'_>, times: u64) -> Outcome<Command> {
-        let mut run = Command::new(&self.program);
-        run.args([case.subject.form, case.subject.line.name]);
-        run.args([case.size as u64, times, LONG_RUN].map(|number| number.to_string()));
-        run.arg(case.files).arg(self.folder.emptied("state")?);
+        let line = case.subject.line;
+        let Runs { example, calls, .. } = line.program.runs();
+        let mut run = Command::new(self.examples.join(example.1));
+        let [size, times, most] = [case.size as u64, times, calls[1]].map(|number| number.to_string());
+        match line.program {
+            Program::ByHand => {
+                run.args([case.subject.form, line.name, &size, &times, &most]);
+                // Its state begins with nothing.
+                run.arg(case.files).arg(self.folder.emptied("state")?);
+            }
+            Program::Sockets => drop(run.args([line.name, &size, &times])),
+        }
         Ok(run)
     }
 }

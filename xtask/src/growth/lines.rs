@@ -34,11 +34,21 @@ pub enum Extent {
 /// A call that is counted.
 #[derive(Debug)]
 pub struct Line {
-    /// Its name in `crates/server/examples/growth`.
+    /// Its name in the program.
     pub name: &'static str,
     pub title: &'static str,
+    pub program: Program,
     /// The forms of handles that it is counted with.
     pub forms: &'static [&'static str],
+}
+
+/// The example that makes the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// `growth` of `wharf-server`: a server that is called by hand.
+    ByHand,
+    /// `in_turns` of `wharf-net`: event loops and a client with sockets.
+    Sockets,
 }
 
 /// A row of the table.
@@ -85,6 +95,8 @@ impl Dimension {
 const BOTH_FORMS: &[&str] = &["kernel", "store"];
 /// No privilege is needed for these.
 const STORE: &[&str] = &["store"];
+/// There are no handles.
+const NO_FORM: &[&str] = &["none"];
 
 const fn check(number: usize) -> Size {
     Size { number, extent: Extent::Check }
@@ -99,11 +111,15 @@ const fn full(number: usize) -> Size {
 }
 
 const fn line(name: &'static str, title: &'static str) -> Line {
-    Line { name, title, forms: STORE }
+    Line { name, title, program: Program::ByHand, forms: STORE }
 }
 
 const fn with_both_forms(name: &'static str, title: &'static str) -> Line {
-    Line { name, title, forms: BOTH_FORMS }
+    Line { name, title, program: Program::ByHand, forms: BOTH_FORMS }
+}
+
+const fn with_sockets(name: &'static str, title: &'static str) -> Line {
+    Line { name, title, program: Program::Sockets, forms: NO_FORM }
 }
 
 pub const DIMENSIONS: &[Dimension] = &[
@@ -127,7 +143,15 @@ pub const DIMENSIONS: &[Dimension] = &[
     },
     Dimension {
         word: "connections",
-        title: "clients with a connection each",
+        title: "connections to a loop",
+        // With both ends in one process, more need more descriptors than processes often may have.
+        sizes: &[check(1), table(100), check(400), full(4_000)],
+        has_files: false,
+        lines: &[with_sockets("connections", "call and reply of 128 bytes")],
+    },
+    Dimension {
+        word: "clients",
+        title: "clients with a session and a connection each",
         sizes: &[check(1), table(100), check(1_000), full(10_000)],
         has_files: false,
         lines: &[line("getattr41@connection", "SEQUENCE+PUTFH+GETATTR"), line("end@connection", "end of a connection")],
@@ -174,6 +198,13 @@ pub const DIMENSIONS: &[Dimension] = &[
         sizes: &[check(1), check(1_000), table(10_000)],
         has_files: false,
         lines: &[line("lock@locks", "LOCK and LOCKU")],
+    },
+    Dimension {
+        word: "loops",
+        title: "loops, for 64 connections",
+        sizes: &[check(1), table(4), check(16)],
+        has_files: false,
+        lines: &[with_sockets("loops", "call and reply of 128 bytes")],
     },
     Dimension {
         word: "workers",

@@ -115,13 +115,17 @@ fn is_within(subject: &Subject, costs: &[(usize, Cost)], bounds: &Bounds) -> boo
     let mut verdict = Verdict::Within;
     for (size, cost) in rest {
         let growth = Growth::between(smallest, cost);
-        let counts = format!("growth of {subject}: {smallest} at {from}, {cost} at {size}: {growth}");
+        let counts = format!("growth of {subject}: {} at {from}, {} at {size}: {growth}", shown(smallest), shown(cost));
         let at_size = bounds.judge(subject, *size, &growth);
         let recorded = bounds.recorded(subject, *size);
         println!("{}", message(&counts, at_size, recorded));
         verdict = verdict.and(at_size);
     }
     matches!(verdict, Verdict::Within | Verdict::Better)
+}
+
+fn shown(cost: &Cost) -> String {
+    format!("{:.0} instructions and {:.2} system calls", cost.instructions, cost.system_calls)
 }
 
 fn message(counts: &str, verdict: Verdict, recorded: Option<Growth>) -> String {

@@ -5,7 +5,7 @@ use super::count::Counted;
 use super::lines::Subject;
 
 /// The widths of the columns.
-const TITLE: usize = 42;
+const TITLE: usize = 46;
 const CELL: usize = 17;
 
 /// Prints the rows.
@@ -45,7 +45,7 @@ fn result(subject: &Subject, costs: &[(usize, crate::callgrind::Cost)], bounds: 
     let ([(_, smallest), rest @ ..], Some((largest, cost))) = (costs, costs.last()) else { return String::new() };
     let growth = Growth::between(smallest, cost);
     let judge = |(size, cost): &(usize, _)| bounds.judge(subject, *size, &Growth::between(smallest, cost));
-    let bound = bounds.recorded(subject, *largest).map(|recorded| recorded.bound());
+    let bound = bounds.bound(subject, *largest);
     let bound = bound.map_or("none".to_owned(), |bound| format!("{:.2}", bound.ratio));
     let verdict = match rest.iter().map(judge).fold(Verdict::Within, Verdict::and) {
         Verdict::Within => "within",
