@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::lines::{Program, Subject};
+use super::lines::{Spread, Subject};
 use crate::callgrind::Cost;
 use crate::{Failure, Outcome};
 
@@ -24,18 +24,14 @@ struct Tolerance {
     system_calls: f64,
 }
 
-/// Positions in hash tables and trees are random. A call in twenty may make a system call, such as a write of a full
-/// buffer.
-const BY_HAND: Tolerance = Tolerance { ratio: 0.05, system_calls: 0.05 };
-
-/// Whether a loop sleeps before the next call comes differs from run to run.
-const SOCKETS: Tolerance = Tolerance { ratio: 0.15, system_calls: 1.5 };
-
 impl Tolerance {
-    fn of(subject: &Subject) -> Tolerance {
-        match subject.line.program {
-            Program::ByHand => BY_HAND,
-            Program::Sockets => SOCKETS,
+    /// A call in twenty may make a system call, such as a write of a full buffer. Whether a loop sleeps before the next
+    /// call comes differs from run to run.
+    fn of(spread: Spread) -> Tolerance {
+        match spread {
+            Spread::Hash => Tolerance { ratio: 0.05, system_calls: 0.05 },
+            Spread::RandomTree => Tolerance { ratio: 0.3, system_calls: 0.05 },
+            Spread::Threads => Tolerance { ratio: 0.15, system_calls: 1.5 },
         }
     }
 }
@@ -170,7 +166,7 @@ impl Bounds {
 
     /// The most that is permitted at a size.
     pub fn bound(&self, subject: &Subject, size: usize) -> Option<Growth> {
-        Some(self.recorded(subject, size)?.bound(Tolerance::of(subject)))
+        Some(self.recorded(subject, size)?.bound(Tolerance::of(subject.line.spread)))
     }
 
     /// The reason why a call grows, in words.
@@ -180,7 +176,7 @@ impl Bounds {
 
     pub fn judge(&self, subject: &Subject, size: usize, growth: &Growth) -> Verdict {
         self.recorded(subject, size)
-            .map_or(Verdict::Unknown, |recorded| growth.judge(&recorded, Tolerance::of(subject)))
+            .map_or(Verdict::Unknown, |recorded| growth.judge(&recorded, Tolerance::of(subject.line.spread)))
     }
 }
 
@@ -205,29 +201,29 @@ mod tests {
 
     #[test]
     fn flat_call_may_grow_by_the_tolerance_and_no_system_call() {
-        assert_eq!(growth(1.049, 0.04).judge(&Growth::FLAT, BY_HAND), Verdict::Within);
-        assert_eq!(growth(1.051, 0.0).judge(&Growth::FLAT, BY_HAND), Verdict::Worse);
-        assert_eq!(growth(1.0, 0.06).judge(&Growth::FLAT, BY_HAND), Verdict::Worse);
+        assert_eq!(growth(1.049, 0.04).judge(&Growth::FLAT, Tolerance::of(Spread::Hash)), Verdict::Within);
+        assert_eq!(growth(1.051, 0.0).judge(&Growth::FLAT, Tolerance::of(Spread::Hash)), Verdict::Worse);
+        assert_eq!(growth(1.0, 0.06).judge(&Growth::FLAT, Tolerance::of(Spread::Hash)), Verdict::Worse);
         // Cheaper at the larger size is nothing to record.
-        assert_eq!(growth(0.5, -2.0).judge(&Growth::FLAT, BY_HAND), Verdict::Within);
+        assert_eq!(growth(0.5, -2.0).judge(&Growth::FLAT, Tolerance::of(Spread::Hash)), Verdict::Within);
     }
 
     #[test]
     fn recorded_growth_is_permitted_and_its_end_reported() {
         let recorded = growth(30.0, 2.0);
-        assert_eq!(growth(31.4, 2.0).judge(&recorded, BY_HAND), Verdict::Within);
-        assert_eq!(growth(31.6, 2.0).judge(&recorded, BY_HAND), Verdict::Worse);
-        assert_eq!(growth(28.0, 2.0).judge(&recorded, BY_HAND), Verdict::Better);
-        assert_eq!(growth(30.0, 0.0).judge(&recorded, BY_HAND), Verdict::Better);
+        assert_eq!(growth(31.4, 2.0).judge(&recorded, Tolerance::of(Spread::Hash)), Verdict::Within);
+        assert_eq!(growth(31.6, 2.0).judge(&recorded, Tolerance::of(Spread::Hash)), Verdict::Worse);
+        assert_eq!(growth(28.0, 2.0).judge(&recorded, Tolerance::of(Spread::Hash)), Verdict::Better);
+        assert_eq!(growth(30.0, 0.0).judge(&recorded, Tolerance::of(Spread::Hash)), Verdict::Better);
         // Fewer instructions do not make up for a system call.
-        assert_eq!(growth(1.0, 3.0).judge(&recorded, BY_HAND), Verdict::Worse);
+        assert_eq!(growth(1.0, 3.0).judge(&recorded, Tolerance::of(Spread::Hash)), Verdict::Worse);
     }
 
     #[test]
     fn calls_over_sockets_may_differ_more() {
-        assert_eq!(growth(1.1, 1.0).judge(&Growth::FLAT, BY_HAND), Verdict::Worse);
-        assert_eq!(growth(1.1, 1.0).judge(&Growth::FLAT, SOCKETS), Verdict::Within);
-        assert_eq!(growth(1.2, 0.0).judge(&Growth::FLAT, SOCKETS), Verdict::Worse);
+        assert_eq!(growth(1.1, 1.0).judge(&Growth::FLAT, Tolerance::of(Spread::Hash)), Verdict::Worse);
+        assert_eq!(growth(1.1, 1.0).judge(&Growth::FLAT, Tolerance::of(Spread::Threads)), Verdict::Within);
+        assert_eq!(growth(1.2, 0.0).judge(&Growth::FLAT, Tolerance::of(Spread::Threads)), Verdict::Worse);
     }
 
     #[test]

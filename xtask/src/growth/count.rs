@@ -34,11 +34,16 @@ impl Program {
 /// The costs of a call at each size, or the reason why nothing can be counted here.
 pub type Counted = Result<Vec<(usize, Cost)>, &'static str>;
 
-/// Counts the rows of some dimensions.
-pub fn all(root: &Path, dimensions: &[&'static Dimension], extent: Extent) -> Outcome<Vec<(Subject, Counted)>> {
-    let subjects = dimensions.iter().flat_map(|dimension| dimension.subjects());
+/// Counts the rows of some dimensions, and hands over those of each as soon as they are counted.
+pub fn each(
+    root: &Path,
+    dimensions: &[&'static Dimension],
+    extent: Extent,
+    mut take: impl FnMut(Vec<(Subject, Counted)>),
+) -> Outcome {
     if let Some(why) = callgrind::missing() {
-        return Ok(subjects.map(|subject| (subject, Err(why))).collect());
+        dimensions.iter().for_each(|dimension| take(dimension.subjects().map(|row| (row, Err(why))).collect()));
+        return Ok(());
     }
     for (package, example) in [BY_HAND.example, SOCKETS.example] {
         let build = ["build", "--quiet", "--release", "--locked", "--package", package, "--example", example];
@@ -46,11 +51,7 @@ pub fn all(root: &Path, dimensions: &[&'static Dimension], extent: Extent) -> Ou
     }
     let driver =
         Driver { examples: command::target_folder(root).join("release/examples"), folder: Folder::new("growth")? };
-    let mut counted = Vec::new();
-    for dimension in dimensions {
-        counted.extend(driver.count(dimension, extent)?);
-    }
-    Ok(counted)
+    dimensions.iter().try_for_each(|dimension| driver.count(dimension, extent).map(&mut take))
 }
 
 /// Where the programs are, and where they may make files.

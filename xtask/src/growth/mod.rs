@@ -25,19 +25,33 @@ struct Options {
     records: bool,
 }
 
+/// Which comparisons are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    All,
+    /// Those that are not as recorded: the table has the others.
+    Remarkable,
+}
+
 /// Counts, prints the table and compares; with `--record` the growth becomes the bound.
 pub fn run(root: &Path, options: &[String]) -> Outcome {
     let options = Options::parse(options)?;
     let dimensions: Vec<&Dimension> = DIMENSIONS.iter().filter(|dimension| options.includes(dimension)).collect();
-    let rows = count::all(root, &dimensions, options.extent)?;
     let mut bounds = Bounds::load(root)?;
+    let mut all = Vec::new();
+    table::print_legend();
+    count::each(root, &dimensions, options.extent, |rows| {
+        if options.records {
+            record(&rows, &mut bounds);
+        }
+        table::print(&rows, &bounds);
+        all.extend(rows);
+    })?;
     if options.records {
-        record(&rows, &mut bounds);
         bounds.store(root)?;
     }
-    table::print(&rows, &bounds);
     println!();
-    match compare(&rows, &bounds).failed {
+    match compare(&all, &bounds, Shown::Remarkable).failed {
         0 => Ok(()),
         failed => Err(Failure::Broken { count: failed as usize, what: "calls grow too much" }),
     }
@@ -46,8 +60,11 @@ pub fn run(root: &Path, options: &[String]) -> Outcome {
 /// The same as a part of the tests: one for each row, at two sizes.
 pub fn check(root: &Path) -> Counts {
     let dimensions: Vec<&Dimension> = DIMENSIONS.iter().collect();
-    let counted = count::all(root, &dimensions, Extent::Check);
-    let compared = counted.and_then(|rows| Ok(compare(&rows, &Bounds::load(root)?)));
+    let compared = Bounds::load(root).and_then(|bounds| {
+        let mut counts = Counts::default();
+        count::each(root, &dimensions, Extent::Check, |rows| counts += compare(&rows, &bounds, Shown::All))?;
+        Ok(counts)
+    });
     compared.unwrap_or_else(|failure| {
         println!("FAILED: growth: {failure}");
         Counts { failed: 1, ..Counts::default() }
@@ -94,7 +111,7 @@ fn record(rows: &[(Subject, Counted)], bounds: &mut Bounds) {
 }
 
 /// Prints a line for each row and counts it as a test.
-fn compare(rows: &[(Subject, Counted)], bounds: &Bounds) -> Counts {
+fn compare(rows: &[(Subject, Counted)], bounds: &Bounds, shown: Shown) -> Counts {
     let mut counts = Counts::default();
     for (subject, counted) in rows {
         match counted {
@@ -102,7 +119,7 @@ fn compare(rows: &[(Subject, Counted)], bounds: &Bounds) -> Counts {
                 println!("skipped: growth of {subject}: {why}");
                 counts.skipped += 1;
             }
-            Ok(costs) if is_within(subject, costs, bounds) => counts.passed += 1,
+            Ok(costs) if is_within((subject, costs), bounds, shown) => counts.passed += 1,
             Ok(_) => counts.failed += 1,
         }
     }
@@ -110,21 +127,23 @@ fn compare(rows: &[(Subject, Counted)], bounds: &Bounds) -> Counts {
 }
 
 /// Whether a row stays within its bounds; prints why not, or how much it grew.
-fn is_within(subject: &Subject, costs: &[(usize, Cost)], bounds: &Bounds) -> bool {
+fn is_within((subject, costs): (&Subject, &[(usize, Cost)]), bounds: &Bounds, shown: Shown) -> bool {
     let [(from, smallest), rest @ ..] = costs else { return true };
     let mut verdict = Verdict::Within;
     for (size, cost) in rest {
         let growth = Growth::between(smallest, cost);
-        let counts = format!("growth of {subject}: {} at {from}, {} at {size}: {growth}", shown(smallest), shown(cost));
+        let counts = format!("growth of {subject}: {} at {from}, {} at {size}: {growth}", text(smallest), text(cost));
         let at_size = bounds.judge(subject, *size, &growth);
         let recorded = bounds.recorded(subject, *size);
-        println!("{}", message(&counts, at_size, recorded));
+        if shown == Shown::All || at_size != Verdict::Within {
+            println!("{}", message(&counts, at_size, recorded));
+        }
         verdict = verdict.and(at_size);
     }
     matches!(verdict, Verdict::Within | Verdict::Better)
 }
 
-fn shown(cost: &Cost) -> String {
+fn text(cost: &Cost) -> String {
     format!("{:.0} instructions and {:.2} system calls", cost.instructions, cost.system_calls)
 }
 
@@ -170,8 +189,11 @@ mod tests {
         let mut bounds = Bounds::empty();
         bounds.record(&subject, 1_000, &Growth { ratio: 1.0, more_system_calls: 0.0 });
         let cost = |instructions| Cost { instructions, system_calls: 1.0 };
-        assert!(is_within(&subject, &[(1, cost(500.0)), (1_000, cost(520.0))], &bounds));
-        assert!(!is_within(&subject, &[(1, cost(500.0)), (1_000, cost(5_000.0))], &bounds));
-        assert!(!is_within(&subject, &[(1, cost(500.0)), (10, cost(500.0))], &bounds), "nothing is recorded");
+        assert!(is_within((&subject, &[(1, cost(500.0)), (1_000, cost(520.0))]), &bounds, Shown::All));
+        assert!(!is_within((&subject, &[(1, cost(500.0)), (1_000, cost(5_000.0))]), &bounds, Shown::All));
+        assert!(
+            !is_within((&subject, &[(1, cost(500.0)), (10, cost(500.0))]), &bounds, Shown::All),
+            "nothing is recorded"
+        );
     }
 }

@@ -8,19 +8,19 @@ use super::lines::Subject;
 const TITLE: usize = 46;
 const CELL: usize = 17;
 
-/// Prints the rows.
-pub fn print(rows: &[(Subject, Counted)], bounds: &Bounds) {
+pub fn print_legend() {
     println!(
         "Instructions + system calls per call. Growth: instructions at the largest size over those at the smallest."
     );
-    let mut dimension = "";
-    for (subject, counted) in rows {
-        if dimension != subject.dimension.word {
-            dimension = subject.dimension.word;
-            println!("\n{}", head(subject, counted));
-        }
-        println!("{}", row(subject, counted, bounds));
+}
+
+/// Prints the rows of a dimension.
+pub fn print(rows: &[(Subject, Counted)], bounds: &Bounds) {
+    let counted = rows.iter().find(|(_, counted)| counted.is_ok()).or(rows.first());
+    if let Some((subject, counted)) = counted {
+        println!("\n{}", head(subject, counted));
     }
+    rows.iter().for_each(|(subject, counted)| println!("{}", row(subject, counted, bounds)));
 }
 
 fn head(subject: &Subject, counted: &Counted) -> String {
