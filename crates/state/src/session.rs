@@ -174,7 +174,7 @@ impl SessionTable {
     pub(crate) fn bind(
         &self,
         session: &SessionId,
-        inner: &mut Inner,
+        inner: &mut SessionState,
         (connection, direction): (u64, Direction),
     ) -> Result<(), StateError> {
         if let Some((_, bound)) = inner.connections.iter_mut().find(|(id, _)| *id == connection) {
@@ -241,8 +241,8 @@ mod tests {
     };
 
     fn session(number: u64, connection: u64) -> Arc<Session> {
-        let inner = Inner {
-            slots: vec![Slot::default()],
+        let inner = SessionState {
+            slots: vec![SessionSlot::default()],
             target: 1,
             flags: 0,
             dead: false,

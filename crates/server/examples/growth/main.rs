@@ -12,14 +12,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure ends the program, and is shown by whoever runs it")]
 
-#[path = "../../tests/caller/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "a part of this is enough here")]
+#[path = "../../tests/all/caller/mod.rs"]
 mod caller;
 #[allow(dead_code, reason = "a part of this is enough here")]
-#[path = "../../tests/v4/compound.rs"]
+#[path = "../../tests/all/compound.rs"]
 mod compound;
 mod names;
 #[allow(dead_code, reason = "a part of this is enough here")]
-#[path = "../../tests/v4/session.rs"]
+#[path = "../../tests/all/session.rs"]
 mod session;
 mod state;
 mod step;
