@@ -1,4 +1,5 @@
-//! The file system of the host on a mount. A program of its own, since opening an export takes the umask from the process.
+//! The file system of the host on a mount. A program of its own, since opening an export takes the umask from the
+//! process.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 

@@ -15,7 +15,8 @@ pub struct CopyOptions {
     /// first difference on.
     pub resume: bool,
     /// The name of the original. The top directory of a tree's copy has it in a file `.wharf-copy` until the whole tree
-    /// is copied. [`unfinished_here`](super::unfinished_here) and [`unfinished_there`](super::unfinished_there) read it.
+    /// is copied. [`unfinished_here`](super::unfinished_here) and [`unfinished_there`](super::unfinished_there) read
+    /// it.
     pub mark: Option<Vec<u8>>,
     /// Whether every file is read back from its copy and compared.
     pub verify: bool,

@@ -1,6 +1,6 @@
-//! Measures reading and writing a file through the cache of data, beside copying in memory:
-//! `cargo run --release -p wharf-client --example file_rate -- nfs://localhost/export/file [MiB] [key=value …]`. The file is
-//! written anew. Reads are cold when another mount makes them, and warm when the same one makes them again.
+//! Measures reading and writing a file through the cache of data, beside copying in memory: `cargo run --release -p
+//! wharf-client --example file_rate -- nfs://localhost/export/file [MiB] [key=value …]`. The file is written anew.
+//! Reads are cold when another mount makes them, and warm when the same one makes them again.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -110,7 +110,8 @@ impl Memory {
     }
 }
 
-/// Tells the medians of rounds in which the file was read and as much was copied, and that of what reading was of copying in each.
+/// Tells the medians of rounds in which the file was read and as much was copied, and that of what reading was of
+/// copying in each.
 fn tell_beside_memory(what: &str, rounds: &[(f64, f64)]) {
     let median = |of: fn(&(f64, f64)) -> f64| {
         let mut all: Vec<f64> = rounds.iter().map(of).collect();

@@ -1,5 +1,5 @@
-//! Has a connection read many times, 4 KiB each, from a server in this program's memory that answers every call alike: what
-//! `cargo xtask instructions` counts of the client.
+//! Has a connection read many times, 4 KiB each, from a server in this program's memory that answers every call alike:
+//! what `cargo xtask instructions` counts of the client.
 //!
 //! `many_reads TIMES`: two runs that differ in TIMES differ in nothing but as many calls and their replies.
 
@@ -92,7 +92,8 @@ impl AsyncWrite for Server {
 }
 
 impl AsyncRead for Server {
-    /// Gives as many whole replies as there is room for. Nobody need be woken for later ones: the client reads after each write.
+    /// Gives as many whole replies as there is room for. Nobody need be woken for later ones: the client reads after
+    /// each write.
     fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let Server { due, reply, .. } = self.get_mut();
         if due.is_empty() {

@@ -1,6 +1,7 @@
-//! Reads or writes blocks of one file at random with many calls in flight, and tells how many there were in a second and what each
-//! cost this process, which `crates/client/benches/libnfs/rate.toml` compares with libnfs:
-//! `cargo run --release -p wharf-client --example read_rate -- nfs://localhost/export/file [depth] [block] [milliseconds] [read|write]`.
+//! Reads or writes blocks of one file at random with many calls in flight, and tells how many there were in a second
+//! and what each cost this process, which `crates/client/benches/libnfs/rate.toml` compares with libnfs: `cargo run
+//! --release -p wharf-client --example read_rate -- nfs://localhost/export/file [depth] [block] [milliseconds]
+//! [read|write]`.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -9,7 +9,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mount = Mount::connect(&url, &Options::negotiating()).await?;
     let top = mount.open_dir(mount.path_below()).await?;
     let (mut files, mut bytes) = (0_u64, 0_u64);
-    // Directories that were met and not listed yet. A server whose directories go round in a circle is not followed for ever.
+    // Directories that were met and not listed yet. A server whose directories go round in a circle is not followed for
+    // ever.
     let mut ahead = vec![(String::from("."), top, 0)];
     while let Some((path, dir, depth)) = ahead.pop() {
         let mut entries = dir.read_dir(Detail::Entries);

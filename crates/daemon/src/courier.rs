@@ -1,7 +1,8 @@
 //! Sends the server's own requests, such as callbacks.
 //!
 //! After every message and every tick it fetches the pending requests ([`Server::next_transmit`]) and gives them to a
-//! loop: over a connection of the client's, over one of its own, or as a datagram. Replies arrive like any other message.
+//! loop: over a connection of the client's, over one of its own, or as a datagram. Replies arrive like any other
+//! message.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -54,8 +54,8 @@ pub struct Options {
     pub remote_files: Option<Box<dyn RemoteFiles>>,
     /// How replies are sent over TCP.
     pub send_path: SendPath,
-    /// The smallest READ whose data is sent with sendfile if it is in memory (NFSv3, 4.1 and 4.2 over TCP); `None` never
-    /// uses it. For the first of several replies sent together a third of it is enough. Default: 24 KiB.
+    /// The smallest READ whose data is sent with sendfile if it is in memory (NFSv3, 4.1 and 4.2 over TCP); `None`
+    /// never uses it. For the first of several replies sent together a third of it is enough. Default: 24 KiB.
     pub sendfile_bytes: Option<u32>,
     /// Whether adjacent NFSv3 WRITEs that arrive together become one write. Default: yes.
     pub gather_writes: bool,

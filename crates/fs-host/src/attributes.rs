@@ -86,7 +86,8 @@ fn nanoseconds(time: StatxTimestamp) -> u64 {
     time.tv_sec.cast_unsigned().wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec.into())
 }
 
-/// One step of a mixing function: a bijection of `value` for every `sum`, so that a change of one part alone always shows.
+/// One step of a mixing function: a bijection of `value` for every `sum`, so that a change of one part alone always
+/// shows.
 pub(crate) fn mix(sum: u64, value: u64) -> u64 {
     let mixed = (sum ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)

@@ -55,9 +55,9 @@ impl HostFs {
         self.finish(site, (file, new_file)).map(Some)
     }
 
-    /// Makes the file of an exclusive create and gives it its name last, so that whatever has the name has the verifier,
-    /// even if the server is killed in between. `None` where only a file with a name can be made. A file that has the name
-    /// already counts more than whatever else is wrong: it may be this call's own (RFC 1813 §3.3.8).
+    /// Makes the file of an exclusive create and gives it its name last, so that whatever has the name has the
+    /// verifier, even if the server is killed in between. `None` where only a file with a name can be made. A file that
+    /// has the name already counts more than whatever else is wrong: it may be this call's own (RFC 1813 §3.3.8).
     fn make_unnamed(&self, cx: &Context<'_>, site: NameAt<'_>, new_file: NewFile<'_>) -> Result<Option<OwnedFd>> {
         if !matches!(new_file.mode, CreateMode::Exclusive(_)) {
             return Ok(None);
@@ -74,7 +74,8 @@ impl HostFs {
         Ok(entry)
     }
 
-    /// Whether anything is left to do with a file once it has a name and a mode. In memory nothing is brought to storage.
+    /// Whether anything is left to do with a file once it has a name and a mode. In memory nothing is brought to
+    /// storage.
     fn needs_opening(&self, new_file: NewFile<'_>) -> bool {
         let rest = SetAttributes {
             mode: None,
@@ -124,8 +125,8 @@ impl HostFs {
         Ok(Entry { attributes: self.set(cx, &found.handle, &set)?, ..found })
     }
 
-    /// The file of an exclusive create that was sent again. The first call may have been cut short by a crash of the server
-    /// before anything was synced, so that is done again too.
+    /// The file of an exclusive create that was sent again. The first call may have been cut short by a crash of the
+    /// server before anything was synced, so that is done again too.
     fn take_own(&self, cx: &Context<'_>, site: NameAt<'_>, made_with: ([u8; 8], u64)) -> Result<Entry> {
         let found = self.find_regular(cx, site)?;
         let node = self.node(cx, &found.handle)?;
@@ -156,8 +157,8 @@ struct NewFile<'a> {
     set: &'a SetAttributes,
 }
 
-/// Makes the file, gives it what was asked for, and then its name. `None` where the file system, or this process in it, has no
-/// files without a name or cannot give them one.
+/// Makes the file, gives it what was asked for, and then its name. `None` where the file system, or this process in it,
+/// has no files without a name or cannot give them one.
 fn make_and_name(site: NameAt<'_>, new_file: NewFile<'_>) -> Result<Option<OwnedFd>> {
     let Some(file) = unless_unsupported(make_nameless(site, new_file.set))? else { return Ok(None) };
     furnish(&file, new_file)?;

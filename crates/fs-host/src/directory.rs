@@ -1,5 +1,5 @@
-//! Listings. A cookie is the kernel's own position behind an entry (`d_off`), which ext4, XFS, Btrfs and tmpfs (since Linux
-//! 6.6) keep good for as long as the directory exists, whatever is added to it or removed from it.
+//! Listings. A cookie is the kernel's own position behind an entry (`d_off`), which ext4, XFS, Btrfs and tmpfs (since
+//! Linux 6.6) keep good for as long as the directory exists, whatever is added to it or removed from it.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -15,8 +15,8 @@ use crate::failure::failed;
 use crate::handles::NameAt;
 use crate::host::HostFs;
 
-/// How much of a directory is taken from the kernel at once, in bytes: about what one reply holds, since the rest is asked
-/// for again with the next call.
+/// How much of a directory is taken from the kernel at once, in bytes: about what one reply holds, since the rest is
+/// asked for again with the next call.
 const BATCH_BYTES: usize = 8 * 1024;
 
 /// How long a listing goes on where it must not block; then it ends early with what it has.

@@ -91,8 +91,8 @@ fn within_offsets(offset_bytes: u64, into: &mut [u8]) -> &mut [u8] {
     &mut into[..length]
 }
 
-/// Opens a file whose mode keeps its owner out, when this process is the owner: an owner may always change the mode, and a
-/// client that made a file without write permission goes on writing it (RFC 1813 §4.4). Root has no need of this.
+/// Opens a file whose mode keeps its owner out, when this process is the owner: an owner may always change the mode,
+/// and a client that made a file without write permission goes on writing it (RFC 1813 §4.4). Root has no need of this.
 fn open_against_mode(node: &HostNode, flags: OFlags) -> Result<OwnedFd> {
     let mode = u32::from(stat_fd(node.fd())?.stx_mode) & 0o7777;
     set_mode(node.fd(), mode | OWNER_READS_AND_WRITES).map_err(|_| Error::AccessDenied)?;
@@ -242,8 +242,8 @@ impl OpenHostFile {
         self.read_all(offset_bytes, into, flags)
     }
 
-    /// Reads until the buffer is full or the file ends. A short read alone does not tell: without waiting, the kernel also
-    /// stops at the first page that it does not have.
+    /// Reads until the buffer is full or the file ends. A short read alone does not tell: without waiting, the kernel
+    /// also stops at the first page that it does not have.
     fn read_all(&self, offset_bytes: u64, into: &mut [u8], flags: ReadWriteFlags) -> Result<usize> {
         let mut done = 0;
         while done < into.len() {
@@ -305,7 +305,8 @@ impl OpenHostFile {
         self.flushes.flush(&[Flush { fd: self.fd.as_fd(), depth }]).map_err(failed)
     }
 
-    /// Writes until everything is written; what was written before an error counts, and the error comes again next time.
+    /// Writes until everything is written; what was written before an error counts, and the error comes again next
+    /// time.
     fn write_all(&self, offset_bytes: u64, mut slices: &mut [IoSlice<'_>], flags: ReadWriteFlags) -> Result<usize> {
         let mut done = 0;
         while !slices.is_empty() {

@@ -1,5 +1,5 @@
-//! From a number of the store to its file: by the path that was written down, and where that leads to something else, by
-//! searching for what somebody on the host has moved.
+//! From a number of the store to its file: by the path that was written down, and where that leads to something else,
+//! by searching for what somebody on the host has moved.
 
 use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;

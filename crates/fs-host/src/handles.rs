@@ -63,8 +63,8 @@ impl Handles {
         }
     }
 
-    /// The handle of what a name stands for, or `None` when that cannot be told from the name alone: `stat` is one answer
-    /// about the name and the handle another, and the name may have passed to another file in between.
+    /// The handle of what a name stands for, or `None` when that cannot be told from the name alone: `stat` is one
+    /// answer about the name and the handle another, and the name may have passed to another file in between.
     pub(crate) fn make_by_name(&self, site: NameAt<'_>, stat: &Statx) -> Result<Option<Handle>> {
         let subject = FileAt { fd: site.node.fd(), path: site.name, stat };
         match self {
@@ -154,7 +154,8 @@ impl StoredHandles {
         Ok(())
     }
 
-    /// Writes down what a file at hand is recognised by now: an overlay makes another file of it when it is first changed.
+    /// Writes down what a file at hand is recognised by now: an overlay makes another file of it when it is first
+    /// changed.
     pub(crate) fn reaffirm(&self, handle: &Handle, subject: FileAt<'_>) -> Result<()> {
         let fingerprint = self.fingerprint(subject)?;
         match self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {

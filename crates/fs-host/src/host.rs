@@ -96,7 +96,8 @@ impl FileSystem for HostFs {
     }
 
     fn storage(&self) -> Option<u64> {
-        // The numbers of a store are its export's own; the kernel's handles are the same wherever a file is reached from.
+        // The numbers of a store are its export's own; the kernel's handles are the same wherever a file is reached
+        // from.
         matches!(self.handles, Handles::Kernel(_)).then_some(self.volume.device)
     }
 

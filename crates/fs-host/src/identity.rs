@@ -1,9 +1,9 @@
 //! As whom a thread uses files.
 //!
 //! A privileged server makes and changes files as the caller, so that owners, set-group-id directories, sticky bits and
-//! quotas come out as the kernel decides them. The identity belongs to the thread and stays until another one is needed:
-//! consecutive calls of one caller switch once. Handles are opened and names looked up as the server's own user, because
-//! a switched thread has lost the capabilities for that.
+//! quotas come out as the kernel decides them. The identity belongs to the thread and stays until another one is
+//! needed: consecutive calls of one caller switch once. Handles are opened and names looked up as the server's own
+//! user, because a switched thread has lost the capabilities for that.
 //!
 //! Nothing of this uses the C library's functions, which would switch every thread of the process.
 
@@ -38,8 +38,9 @@ struct Assumed {
     is_bound_by_quota: bool,
 }
 
-/// Makes this thread the server's own user again, after calls of an export may have left it a caller: for code that shares
-/// the thread with them and uses files by itself. Without privileges no thread is ever switched, and this does nothing.
+/// Makes this thread the server's own user again, after calls of an export may have left it a caller: for code that
+/// shares the thread with them and uses files by itself. Without privileges no thread is ever switched, and this does
+/// nothing.
 ///
 /// # Errors
 /// [`Error::NotPermitted`] when the process has given up the privilege to switch back.

@@ -3,7 +3,8 @@
 //!
 //! A kernel's handle may name any file of the file system and not only those below the exported directory. That it was
 //! given out by this server is what the server's keyed checksum says. A file that somebody on the host moves out of the
-//! exported directory stays reachable by the handle that was given out before, as with `no_subtree_check` in exports(5).
+//! exported directory stays reachable by the handle that was given out before, as with `no_subtree_check` in
+//! exports(5).
 
 use std::ffi::CStr;
 use std::io;
@@ -69,7 +70,8 @@ fn open(root: BorrowedFd<'_>, kernel: &KernelHandle) -> io::Result<OwnedFd> {
     sys::open_by_handle(root, kernel, libc::O_PATH | libc::O_CLOEXEC)
 }
 
-/// What the file system does not know is stale: bytes of a file that is gone, or from before the file system was made anew.
+/// What the file system does not know is stale: bytes of a file that is gone, or from before the file system was made
+/// anew.
 fn open_stale(root: BorrowedFd<'_>, kernel: Option<KernelHandle>) -> Result<OwnedFd> {
     open(root, &kernel.ok_or(Error::BadHandle)?).map_err(|error| match error.raw_os_error() {
         Some(libc::EINVAL | libc::ENOENT | libc::EOVERFLOW) => Error::Stale,

@@ -10,17 +10,17 @@
 //!   begins, this one ends ([`set_borders`](vfs::FileSystem::set_borders)).
 //! - **No device, FIFO or socket is ever opened**: files are held by descriptors that only name them (`O_PATH`), and
 //!   opened for real when they are known to be regular files or directories.
-//! - **Identity.** When the process is root, whatever changes the tree runs as the caller, on this thread alone. The thread
-//!   *stays* the caller until a call needs another identity: code that shares the thread and touches files by itself
-//!   calls [`act_as_server`] first.
-//! - **What may wait.** On a thread that may not block, reads of bytes that are not in memory, synchronous writes, syncs, all
-//!   that deals with holes, copies and (with [`HostOptions::sync_metadata`]) all changes of the tree answer [`WouldBlock`](vfs::Error::WouldBlock), except on
-//!   memory file systems. Unstable writes go to the page cache right away; the kernel holds them up only when too much of it
-//!   is dirty. Lookups, attributes and listings run right away, since Linux offers no way to try them: cold
-//!   ones wait for the disk.
+//! - **Identity.** When the process is root, whatever changes the tree runs as the caller, on this thread alone. The
+//!   thread *stays* the caller until a call needs another identity: code that shares the thread and touches files by
+//!   itself calls [`act_as_server`] first.
+//! - **What may wait.** On a thread that may not block, reads of bytes that are not in memory, synchronous writes,
+//!   syncs, all that deals with holes, copies and (with [`HostOptions::sync_metadata`]) all changes of the tree answer
+//!   [`WouldBlock`](vfs::Error::WouldBlock), except on memory file systems. Unstable writes go to the page cache right
+//!   away; the kernel holds them up only when too much of it is dirty. Lookups, attributes and listings run right away,
+//!   since Linux offers no way to try them: cold ones wait for the disk.
 //!
-//! Opening the first export sets the process's file creation mask to 0, so that modes come out as callers ask, and raises
-//! the soft limit of open files to the hard one. /proc must be mounted.
+//! Opening the first export sets the process's file creation mask to 0, so that modes come out as callers ask, and
+//! raises the soft limit of open files to the hard one. /proc must be mounted.
 
 mod access;
 mod acl;

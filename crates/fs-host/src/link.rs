@@ -31,9 +31,10 @@ impl HostFs {
         Ok(from_statx(&stat_fd(node.fd())?, self.volume.device))
     }
 
-    /// Makes a link that `fs.protected_hardlinks` keeps from the caller. That setting is about users of this machine; a client's
-    /// kernel has one of its own, and a server of NFS asks for permission to add names to the directory and for nothing else
-    /// (RFC 1813 §3.3.15, RFC 8881 §18.9). What the kernel refuses for other reasons, it refuses again.
+    /// Makes a link that `fs.protected_hardlinks` keeps from the caller. That setting is about users of this machine; a
+    /// client's kernel has one of its own, and a server of NFS asks for permission to add names to the directory and
+    /// for nothing else (RFC 1813 §3.3.15, RFC 8881 §18.9). What the kernel refuses for other reasons, it refuses
+    /// again.
     fn link_as_server(&self, cx: &Context<'_>, dir: &Handle, link: &NewName<'_>) -> Result<()> {
         let attributes = from_statx(&stat_fd(link.dir.fd())?, self.volume.device);
         if !self.allowed(cx, dir, &attributes)?.contains(Access::WRITE | Access::EXECUTE) {

@@ -112,7 +112,8 @@ pub(crate) fn open_path(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {
     rustix::fs::openat(dir, name, flags, Mode::empty()).map_err(failed)
 }
 
-/// The same for a name that the kernel has in memory; for one that it would have to look for on a disk, the thread would wait.
+/// The same for a name that the kernel has in memory; for one that it would have to look for on a disk, the thread
+/// would wait.
 fn open_cached_path(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat2(dir, name, flags, Mode::empty(), ResolveFlags::CACHED) {

@@ -1,5 +1,5 @@
-//! Files that were made just now, still open: whoever makes a file mostly writes to it next, and then it need not be looked
-//! up and opened again.
+//! Files that were made just now, still open: whoever makes a file mostly writes to it next, and then it need not be
+//! looked up and opened again.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -37,8 +37,8 @@ impl MadeFiles {
         MadeFiles { files: Mutex::default(), max_files: MAX_FILES.min(max_nodes / NODES_PER_FILE) }
     }
 
-    /// Keeps a file until it is taken, for a few seconds at the most: a file that is open for writing cannot be executed on the
-    /// host.
+    /// Keeps a file until it is taken, for a few seconds at the most: a file that is open for writing cannot be
+    /// executed on the host.
     pub(crate) fn keep(&self, handle: Handle, fd: OwnedFd) {
         if self.max_files == 0 {
             return;

@@ -76,7 +76,8 @@ impl HostFs {
                 return self.settle_new(made.as_fd(), site.node, rest.is_empty());
             }
         } else if !rest.is_empty() {
-            // A special file must not be opened and a link cannot be: nothing smaller than the file system can be synced.
+            // A special file must not be opened and a link cannot be: nothing smaller than the file system can be
+            // synced.
             self.settle_beyond_files()?;
         }
         self.settle_dir(site.node)

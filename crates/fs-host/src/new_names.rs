@@ -13,8 +13,8 @@ use crate::node::HostNode;
 /// Which files have to be flushed after one was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NewNames {
-    /// The directory or the file, while nothing was set since the file was made: the journal of ext4 has the name and the
-    /// new inode in one transaction. Later, the file: what was set may be in a later transaction.
+    /// The directory or the file, while nothing was set since the file was made: the journal of ext4 has the name and
+    /// the new inode in one transaction. Later, the file: what was set may be in a later transaction.
     Either,
     /// The file: fsync of XFS forces the log up to the file's last change, and the name is in front of that. The
     /// directory is not enough, since a file gets the access lists that it inherits in a later transaction.
@@ -42,8 +42,8 @@ fn has_journal((major, minor): (u32, u32)) -> bool {
 }
 
 impl HostFs {
-    /// Brings a new file or directory to storage, and its name in `dir`. It `is_untouched` while nothing was set since it
-    /// was made.
+    /// Brings a new file or directory to storage, and its name in `dir`. It `is_untouched` while nothing was set since
+    /// it was made.
     pub(crate) fn settle_new(&self, file: BorrowedFd<'_>, dir: &HostNode, is_untouched: bool) -> Result<()> {
         let file = Flush { fd: file, depth: Depth::All };
         match self.volume.new_names {

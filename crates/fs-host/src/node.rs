@@ -54,10 +54,11 @@ impl HostNode {
     }
 }
 
-/// Opens what `fd` stands for, without naming it a second time: by its entry in /proc, which is a link to the very file.
+/// Opens what `fd` stands for, without naming it a second time: by its entry in /proc, which is a link to the very
+/// file.
 ///
-/// Devices and FIFOs must not come here, since opening one can have effects; if one does all the same, the flags keep the
-/// call from waiting and from taking a terminal.
+/// Devices and FIFOs must not come here, since opening one can have effects; if one does all the same, the flags keep
+/// the call from waiting and from taking a terminal.
 pub(crate) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     rustix::fs::openat(CWD, proc_path(fd).as_c_str(), flags, Mode::empty()).map_err(failed)

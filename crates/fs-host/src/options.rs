@@ -20,8 +20,8 @@ pub enum HandleForm {
     Store,
 }
 
-/// Hears the handle of a file or directory whose last known name this server has removed, so that whoever keeps the file
-/// open can let it go and its space is freed. It is called on the thread that removed it, with no lock held.
+/// Hears the handle of a file or directory whose last known name this server has removed, so that whoever keeps the
+/// file open can let it go and its space is freed. It is called on the thread that removed it, with no lock held.
 pub type GoneListener = Arc<dyn Fn(&Handle) + Send + Sync>;
 
 /// How to serve a directory.
@@ -29,7 +29,8 @@ pub type GoneListener = Arc<dyn Fn(&Handle) + Send + Sync>;
 pub struct HostOptions {
     /// Which handles to give out.
     pub handle_form: HandleForm,
-    /// Where the store of handles is kept, when one is needed: a directory outside of the export, made if it is missing.
+    /// Where the store of handles is kept, when one is needed: a directory outside of the export, made if it is
+    /// missing.
     pub state_dir: Option<PathBuf>,
     /// How many threads will call: [`Context::worker`](vfs::Context::worker) is below this.
     pub workers: usize,
@@ -40,9 +41,9 @@ pub struct HostOptions {
     /// Whether a reply to a create, remove, rename, link or change of attributes waits until the change is on stable
     /// storage, as RFC 1813 §4.8 demands. Without it a crash of the machine may undo what a client was told is done.
     pub sync_metadata: bool,
-    /// Whether calls that wait for storage at the same time share flushes, on ext4, XFS and btrfs. On other file systems
-    /// each call makes its own. A call that is alone waits for no other. Any other call waits for at most one running
-    /// flush besides the one that it shares.
+    /// Whether calls that wait for storage at the same time share flushes, on ext4, XFS and btrfs. On other file
+    /// systems each call makes its own. A call that is alone waits for no other. Any other call waits for at most one
+    /// running flush besides the one that it shares.
     pub group_commit: bool,
     /// Counts the flushes.
     pub flush_counters: Arc<FlushCounters>,

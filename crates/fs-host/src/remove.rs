@@ -44,10 +44,11 @@ impl HostFs {
 
     /// Removes the name that `seen` was found under just now.
     ///
-    /// The descriptors at hand of `seen` are let go. Should the name have passed to another file in between, that one is gone, and what
-    /// is held of it is noticed by [`HostFs::release_removed`].
+    /// The descriptors at hand of `seen` are let go. Should the name have passed to another file in between, that one
+    /// is gone, and what is held of it is noticed by [`HostFs::release_removed`].
     pub(crate) fn remove_seen_name(&self, cx: &Context<'_>, place: Place<'_>, seen: &Entry) -> Result<()> {
-        // Records and listeners are told of the very file that is gone, and among several names only the kernel knows the last.
+        // Records and listeners are told of the very file that is gone, and among several names only the kernel knows
+        // the last.
         let is_exact = self.handles.stored().is_some() || self.options.on_gone.is_some();
         if is_exact || seen.attributes.links > 1 {
             return self.remove_name(cx, place, AtFlags::empty());

@@ -1,7 +1,7 @@
 //! Open files, and which of their bytes are in memory: those can be sent by `sendfile` on a thread that must not wait.
 //!
-//! cachestat(2) counts the pages of a range in the page cache, but a page that is being read from storage counts too. So a
-//! file whose bytes were read from storage within the last [`SETTLE_MS`] counts as not resident, and its reads go
+//! cachestat(2) counts the pages of a range in the page cache, but a page that is being read from storage counts too.
+//! So a file whose bytes were read from storage within the last [`SETTLE_MS`] counts as not resident, and its reads go
 //! through `RWF_NOWAIT`, which tells such pages apart. What remains is a page that another process reads, or that is
 //! evicted between the question and the send: a loop then waits for one read of the device.
 

@@ -74,8 +74,8 @@ impl HostFs {
         if node.kind() == FileKind::Directory { Ok(node) } else { Err(Error::NotDirectory) }
     }
 
-    /// The state of a file at hand, which is stale once its last name is gone: what is still open lives on, but not by its
-    /// handle.
+    /// The state of a file at hand, which is stale once its last name is gone: what is still open lives on, but not by
+    /// its handle.
     pub(crate) fn stat_living(&self, handle: &Handle, node: &HostNode) -> Result<Statx> {
         let stat = stat_fd(node.fd())?;
         if stat.stx_nlink == 0 {
@@ -104,8 +104,8 @@ impl HostFs {
 
     /// Lets go of the descriptors of files that something else on the host has removed, so that their space is freed.
     ///
-    /// Files that this server removes are let go at once. For the others the server calls this now and then; it asks the
-    /// kernel once per file at hand.
+    /// Files that this server removes are let go at once. For the others the server calls this now and then; it asks
+    /// the kernel once per file at hand.
     pub(crate) fn release_removed(&self) {
         self.nodes.drop_where(|node| stat_fd(node.fd()).is_ok_and(|stat| stat.stx_nlink == 0));
     }

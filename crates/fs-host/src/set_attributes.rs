@@ -1,7 +1,7 @@
-//! Setting attributes, all or none: whatever can be refused is checked first. Then the owner changes, the size, the mode and
-//! the times. When a change fails, those before it are undone, but for the size: bytes that were cut off do not come back. The
-//! owner is in front of it because quotas and permissions may refuse a new one, and behind it the kernel refuses nothing that
-//! was checked; only failing storage still stops a SETATTR half-way.
+//! Setting attributes, all or none: whatever can be refused is checked first. Then the owner changes, the size, the
+//! mode and the times. When a change fails, those before it are undone, but for the size: bytes that were cut off do
+//! not come back. The owner is in front of it because quotas and permissions may refuse a new one, and behind it the
+//! kernel refuses nothing that was checked; only failing storage still stops a SETATTR half-way.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -60,8 +60,8 @@ impl HostFs {
         self.touch(cx, handle, change, &SetAttributes { modified, ..*set })
     }
 
-    /// Sets times to now, which is allowed to who may write (RFC 1813 §3.3.2, utimensat(2)). To the kernel, one time alone is the
-    /// owner's to set: so the server sets it, or, where it has no rights of its own, both.
+    /// Sets times to now, which is allowed to who may write (RFC 1813 §3.3.2, utimensat(2)). To the kernel, one time
+    /// alone is the owner's to set: so the server sets it, or, where it has no rights of its own, both.
     fn touch(
         &self,
         cx: &Context<'_>,
@@ -83,7 +83,8 @@ impl HostFs {
         set_times(change.named, if self.identity.switches() { set } else { &both })
     }
 
-    /// Gives the file back the owner and the mode that it had. The reason why the change failed says more than whether this does.
+    /// Gives the file back the owner and the mode that it had. The reason why the change failed says more than whether
+    /// this does.
     fn undo(&self, change: &AttributeChange<'_>, set: &SetAttributes) {
         let Ok(now) = stat_fd(change.named) else { return };
         let earlier = earlier(change.before, &now, set);
@@ -138,7 +139,8 @@ struct AttributeChange<'c> {
     before: &'c Statx,
 }
 
-/// What has to be set again of a file, which is now like this, so that its owner and mode are as they were before `set`.
+/// What has to be set again of a file, which is now like this, so that its owner and mode are as they were before
+/// `set`.
 fn earlier(before: &Statx, now: &Statx, set: &SetAttributes) -> SetAttributes {
     let uid = set.uid.and(Some(before.stx_uid)).filter(|&uid| uid != now.stx_uid);
     let gid = set.gid.and(Some(before.stx_gid)).filter(|&gid| gid != now.stx_gid);
@@ -185,7 +187,8 @@ pub(crate) fn set_mode(named: BorrowedFd<'_>, mode: u32) -> Result<()> {
     rustix::fs::chmodat(CWD, proc_path(named).as_c_str(), mode, AtFlags::empty()).map_err(failed)
 }
 
-/// Mode, owner, group and explicit times are the owner's to change; a group that the owner gives must be one of their own.
+/// Mode, owner, group and explicit times are the owner's to change; a group that the owner gives must be one of their
+/// own.
 fn check_owner(cx: &Context<'_>, now: &Statx, set: &SetAttributes) -> Result<()> {
     let caller = &cx.caller;
     let gives_owner = set.uid.is_some_and(|uid| uid != now.stx_uid);
@@ -195,8 +198,8 @@ fn check_owner(cx: &Context<'_>, now: &Statx, set: &SetAttributes) -> Result<()>
     if refused && !caller.is_root() { Err(Error::NotPermitted) } else { Ok(()) }
 }
 
-/// Without privileges the kernel asks for this process to own the file. Most changes it then refuses before anything has
-/// happened, but it truncates what the process may write.
+/// Without privileges the kernel asks for this process to own the file. Most changes it then refuses before anything
+/// has happened, but it truncates what the process may write.
 fn check_process(now: &Statx, set: &SetAttributes) -> Result<()> {
     let needs_owner = set.mode.is_some() || set.uid.is_some() || set.gid.is_some() || has_explicit_time(set);
     if set.size_bytes.is_none() || !needs_owner {

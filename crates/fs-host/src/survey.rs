@@ -12,9 +12,9 @@ use crate::sys;
 /// As much of a directory as one call of the kernel tells.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Makes the system calls that a listing of a directory with attributes and handles cannot do without, `getdents64`, and
-/// `statx` and `name_to_handle_at` for each name, keeps nothing, and returns how many names there are. How fast that is bounds
-/// every server that does not answer from a cache.
+/// Makes the system calls that a listing of a directory with attributes and handles cannot do without, `getdents64`,
+/// and `statx` and `name_to_handle_at` for each name, keeps nothing, and returns how many names there are. How fast
+/// that is bounds every server that does not answer from a cache.
 ///
 /// # Errors
 /// What the kernel says; without the right to make handles, or on a file system that has none, `EOPNOTSUPP`.

@@ -10,8 +10,8 @@ use crate::flush::{Depth, Flush};
 use crate::host::HostFs;
 use crate::node::HostNode;
 
-/// How much space one call takes or frees on a thread that may not wait: more takes a while even in memory, where pages are cleared
-/// and freed one by one.
+/// How much space one call takes or frees on a thread that may not wait: more takes a while even in memory, where pages
+/// are cleared and freed one by one.
 const MAX_SPACE_ON_LOOP_BYTES: u64 = 4 << 20;
 
 /// Refuses to take or to free so many bytes on a thread that may not wait, before anything is done.
@@ -56,8 +56,8 @@ impl HostFs {
         }
     }
 
-    /// Brings the names of two directories to storage. Those of `first` go first, for a file system that moves a name in
-    /// two steps: after a crash between the two there are two names and not none.
+    /// Brings the names of two directories to storage. Those of `first` go first, for a file system that moves a name
+    /// in two steps: after a crash between the two there are two names and not none.
     pub(crate) fn settle_dirs(&self, first: &HostNode, second: &HostNode) -> Result<()> {
         if !self.syncs() {
             return Ok(());

@@ -66,8 +66,8 @@ impl fmt::Debug for KernelHandle {
     }
 }
 
-/// The kernel's handle of `name` in `dir` (or of `dir` itself with [`EMPTY_PATH`] and an empty name). A symbolic link is
-/// not followed.
+/// The kernel's handle of `name` in `dir` (or of `dir` itself with [`EMPTY_PATH`] and an empty name). A symbolic link
+/// is not followed.
 pub(crate) fn name_to_handle(dir: BorrowedFd<'_>, name: &CStr, flags: c_int) -> io::Result<KernelHandle> {
     let length = MAX_KERNEL_HANDLE_BYTES as u32;
     let mut handle = KernelHandle { length, kind: 0, bytes: [0; MAX_KERNEL_HANDLE_BYTES] };
@@ -100,7 +100,8 @@ pub(crate) fn clone_range(to: BorrowedFd<'_>, from: BorrowedFd<'_>, range: vfs::
         src_length: range.length_bytes,
         dest_offset: range.to_bytes,
     };
-    // SAFETY: the argument is the structure that this request reads, it outlives the call, and both descriptors are open.
+    // SAFETY: the argument is the structure that this request reads, it outlives the call, and both descriptors are
+    // open.
     let done = unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONERANGE, &raw const argument) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -115,7 +116,8 @@ pub(crate) fn set_fsgid(gid: u32) -> bool {
     set_and_read_back(libc::SYS_setfsgid, gid)
 }
 
-/// These two calls return what was set before and never an error; an id of -1 changes nothing and so reads the present one.
+/// These two calls return what was set before and never an error; an id of -1 changes nothing and so reads the present
+/// one.
 fn set_and_read_back(call: libc::c_long, id: u32) -> bool {
     // SAFETY: setfsuid and setfsgid take one number and touch no memory of ours.
     let now = unsafe {
@@ -152,8 +154,8 @@ impl LockKind {
     }
 }
 
-/// Sets the lock of a range, from `start` on for `length` bytes or, with 0, to the end. It does not wait: false means that
-/// somebody else's lock is in the way, and nothing has changed.
+/// Sets the lock of a range, from `start` on for `length` bytes or, with 0, to the end. It does not wait: false means
+/// that somebody else's lock is in the way, and nothing has changed.
 pub(crate) fn set_lock(file: BorrowedFd<'_>, kind: LockKind, extent: (i64, i64)) -> io::Result<bool> {
     let lock = kind.description(extent);
     // SAFETY: the lock is the structure that this request reads, and it outlives the call.

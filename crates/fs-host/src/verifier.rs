@@ -1,8 +1,8 @@
 //! The verifier of an exclusive create (RFC 1813 §3.3.8), kept in the new file's access and modification times.
 //!
-//! Each half of the verifier goes into one time: its low 31 bits are the seconds, so that they are valid where seconds have
-//! 32 bits with a sign (XFS, ext4 with small inodes), and its top bit is half a second, which survives every granularity
-//! of time stamps below a second. The client sets the real times afterwards.
+//! Each half of the verifier goes into one time: its low 31 bits are the seconds, so that they are valid where seconds
+//! have 32 bits with a sign (XFS, ext4 with small inodes), and its top bit is half a second, which survives every
+//! granularity of time stamps below a second. The client sets the real times afterwards.
 
 use std::os::fd::BorrowedFd;
 

@@ -1,4 +1,5 @@
-//! Descriptors: bounded, given back, and none kept of what is gone. One test at a time, since they count those of the process.
+//! Descriptors: bounded, given back, and none kept of what is gone. One test at a time, since they count those of the
+//! process.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 #[allow(dead_code, reason = "a part of it is enough here")]

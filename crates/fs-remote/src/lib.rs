@@ -44,8 +44,9 @@ use shared::Shared;
 /// that runs tasks fails with an error that says so.
 ///
 /// **Identity.** On a superuser's mount, every call is sent with its caller's credentials ([`Mount::acting_as`]), and
-/// calls on an open file with those of its opener. Any other mount keeps its own [`Credentials`](client_files::Credentials).
-/// For callers with another user ID, [`FileSystem::access`] grants only what the permission bits grant them, too.
+/// calls on an open file with those of its opener. Any other mount keeps its own
+/// [`Credentials`](client_files::Credentials). For callers with another user ID, [`FileSystem::access`] grants only
+/// what the permission bits grant them, too.
 ///
 /// **Handles** are numbers made from the server's handles, so a file has the same number in every process that mounts
 /// it. The table holds the last [`RemoteFs::MAX_HANDLES`] files and all open ones. The number of an evicted file is

@@ -1,7 +1,7 @@
 //! The state that the file system and its open files share.
 //!
-//! This file, `opens.rs`, `open_file.rs`, `open.rs` and `locks.rs` use each other: the state holds the open files, so that
-//! users share them, and each open file reaches the state to close itself and to take its locks.
+//! This file, `opens.rs`, `open_file.rs`, `open.rs` and `locks.rs` use each other: the state holds the open files, so
+//! that users share them, and each open file reaches the state to close itself and to take its locks.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;

@@ -66,8 +66,8 @@ pub enum Error {
 }
 
 impl Process {
-    /// What the process spent since its start, on all its threads. The whole time is read first, in nanoseconds; its parts come
-    /// in steps of 10 ms. The context switches are those of threads that are still there.
+    /// What the process spent since its start, on all its threads. The whole time is read first, in nanoseconds; its
+    /// parts come in steps of 10 ms. The context switches are those of threads that are still there.
     ///
     /// # Errors
     /// When the process is gone.
@@ -97,7 +97,8 @@ impl Process {
         self.clock().map_err(|source| Error::Clock { path: self.folder(), source: source.into() })
     }
 
-    /// The process's clock of processor time (clock_getcpuclockid(3)); children have none, but for their sum (getrusage(2)).
+    /// The process's clock of processor time (clock_getcpuclockid(3)); children have none, but for their sum
+    /// (getrusage(2)).
     fn clock(self) -> Result<Duration, Errno> {
         let pid = match self {
             Process::This => Pid::this(),
@@ -139,8 +140,8 @@ impl Process {
     }
 }
 
-/// What the kernel's own threads have spent since the machine started, in ticks: file systems and block devices have them
-/// work for processes. Zero where they cannot be seen, as in most containers.
+/// What the kernel's own threads have spent since the machine started, in ticks: file systems and block devices have
+/// them work for processes. Zero where they cannot be seen, as in most containers.
 pub(crate) fn kernel_threads() -> Duration {
     let Ok(processes) = fs::read_dir("/proc") else { return Duration::ZERO };
     let is_process = |name: &OsStr| name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);

@@ -9,8 +9,8 @@ pub(crate) enum Processor {
     Last,
 }
 
-/// Does something on one processor. Processes and threads that are started meanwhile stay there. With one processor there is no
-/// choice, and without the right to choose the system does.
+/// Does something on one processor. Processes and threads that are started meanwhile stay there. With one processor
+/// there is no choice, and without the right to choose the system does.
 pub(crate) fn on<T>(processor: Processor, work: impl FnOnce() -> T) -> T {
     let Ok(all) = sched_getaffinity(None) else { return work() };
     let mut allowed = (0..CpuSet::MAX_CPU).filter(|&cpu| all.is_set(cpu));

@@ -62,7 +62,8 @@ impl Scratch {
             let (path, flag) = (parent.path.clone(), parent.flag);
             return Err(ScratchError::Space { path, flag, free_bytes, needed_bytes });
         }
-        // Servers may be other users, who have to get to what they serve; nobody else gets to what is in it by its name.
+        // Servers may be other users, who have to get to what they serve; nobody else gets to what is in it by its
+        // name.
         DirBuilder::new().mode(0o711).create(&path).map_err(failed)?;
         Ok(Scratch { path })
     }

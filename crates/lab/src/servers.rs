@@ -67,8 +67,8 @@ impl Servers {
         Ok(())
     }
 
-    /// Makes a directory with so many empty files, unless it is there: in the common directory, and on each server that ran already
-    /// through NFS.
+    /// Makes a directory with so many empty files, unless it is there: in the common directory, and on each server that
+    /// ran already through NFS.
     pub(crate) fn make_directory(&mut self, name: &str, files: u32) -> Result<(), Error> {
         let path = self.export()?.join(name);
         let failed = |source| Error::File { path: path.clone(), source };
@@ -81,8 +81,8 @@ impl Servers {
         self.through_nfs(|server| make_directory_at(server.url(""), name, files))
     }
 
-    /// Makes a directory with so many small files, unless it is there: in the common directory. On servers that ran already it is empty:
-    /// the load makes its files.
+    /// Makes a directory with so many small files, unless it is there: in the common directory. On servers that ran
+    /// already it is empty: the load makes its files.
     pub(crate) fn make_small_files(&mut self, name: &str, (files, bytes): (u32, u32)) -> Result<(), Error> {
         let path = self.export()?.join(name);
         let failed = |source| Error::File { path: path.clone(), source };
@@ -112,8 +112,8 @@ impl Servers {
         if self.export()?.join(name).exists() { Ok(()) } else { self.make_file(name, bytes) }
     }
 
-    /// Restarts all, with a file of so many bytes unless it is there: in the common directory, and on each server that ran
-    /// already through NFS.
+    /// Restarts all, with a file of so many bytes unless it is there: in the common directory, and on each server that
+    /// ran already through NFS.
     pub(crate) fn restart_with_file(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
         self.make_file_once(name, bytes)?;
         self.restart()?;

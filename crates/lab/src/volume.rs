@@ -76,8 +76,8 @@ pub(crate) fn hide_mounts() -> Result<(), ToolError> {
 }
 
 impl Volume {
-    /// Makes a volume with room for so many bytes of files. Its image lies in `folder`, and bypasses the page cache, so that what is
-    /// out of the volume's memory is on the disk.
+    /// Makes a volume with room for so many bytes of files. Its image lies in `folder`, and bypasses the page cache, so
+    /// that what is out of the volume's memory is on the disk.
     pub(crate) fn new(kind: VolumeKind, folder: &Path, bytes: u64) -> Result<Volume, ToolError> {
         let image = folder.join(format!("{}.image", kind.name()));
         let directory = folder.join(kind.name());

@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p wharf-net --example echo [SECONDS [REPLY_BYTES [CONNECTIONS [OUTSTANDING]]]]`
 //!
-//! The server's one loop and the client's one thread are each pinned to a processor. The two servers take turns, so that
-//! what else the machine does hits both.
+//! The server's one loop and the client's one thread are each pinned to a processor. The two servers take turns, so
+//! that what else the machine does hits both.
 
 use std::error::Error;
 use std::io;

@@ -1,5 +1,5 @@
-//! Descriptors that the process was started with: those of systemd's socket activation, sd_listen_fds(3), and those that are not its
-//! business.
+//! Descriptors that the process was started with: those of systemd's socket activation, sd_listen_fds(3), and those
+//! that are not its business.
 
 use std::os::fd::{OwnedFd, RawFd};
 use std::{env, io, process};
@@ -32,8 +32,8 @@ pub fn inherited_sockets() -> Result<Vec<OwnedFd>, NetError> {
         .map_err(|source| NetError::NotASocket { descriptor: FIRST_DESCRIPTOR, source: Some(source) })
 }
 
-/// Sees to it that programs which this process starts from now on get its standard streams, and nothing else that it was started with or has
-/// opened.
+/// Sees to it that programs which this process starts from now on get its standard streams, and nothing else that it
+/// was started with or has opened.
 ///
 /// # Errors
 /// What the system says; before Linux 5.11 it cannot do this.

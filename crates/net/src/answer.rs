@@ -24,7 +24,8 @@ pub(crate) enum ServiceAnswer {
     Panicked,
 }
 
-/// Asks the service to answer a message and those that continue it. A panic costs them their connection, not the server its loop.
+/// Asks the service to answer a message and those that continue it. A panic costs them their connection, not the server
+/// its loop.
 pub(crate) fn ask<S: Service + ?Sized>(
     service: &S,
     call: &Call<'_>,

@@ -1,7 +1,7 @@
 //! The threads that answer calls that have to wait, and read what a loop cannot send without waiting.
 //!
-//! They are few and start when they are first needed. In which order they take the calls, `lanes` says. Their queue needs no limit of
-//! its own: each connection and each loop's datagrams have one for what they put in.
+//! They are few and start when they are first needed. In which order they take the calls, `lanes` says. Their queue
+//! needs no limit of its own: each connection and each loop's datagrams have one for what they put in.
 
 use std::io;
 use std::net::SocketAddr;
@@ -109,7 +109,8 @@ struct QueueState {
 }
 
 impl JobQueue {
-    /// Makes an empty queue for up to `max_threads` threads, of which the last `spare` are kept for lanes that have none.
+    /// Makes an empty queue for up to `max_threads` threads, of which the last `spare` are kept for lanes that have
+    /// none.
     pub(crate) fn new(max_threads: usize, spare: usize) -> JobQueue {
         let state = QueueState { jobs: Lanes::new(max_threads, spare), started: 0, idle: 0, ended: 0, closed: false };
         JobQueue { state: Mutex::new(state), changed: Condvar::new(), max_threads }
@@ -169,8 +170,8 @@ impl JobQueue {
         Some(state.started - 1)
     }
 
-    /// Takes the next job, waiting for it; nothing when the queue is closed. Says as well which thread has to be started, as the end of
-    /// the job before may have made room for more than this one.
+    /// Takes the next job, waiting for it; nothing when the queue is closed. Says as well which thread has to be
+    /// started, as the end of the job before may have made room for more than this one.
     fn take(&self, finished: Option<Lane>) -> Option<(BlockingJob, Option<usize>)> {
         let mut state = self.lock();
         if let Some(lane) = finished {

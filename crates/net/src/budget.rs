@@ -1,12 +1,13 @@
 //! How much memory and how many connections clients may take.
 //!
-//! The memory is that of what was received and not answered, of calls that wait, and of replies that the peer has not taken. The
-//! budget never ends anything that has begun: it says whether a client has *room*. A client without room is served in small
-//! steps: each of its connections receives one small message, and gets one small reply, at a time. So a client that is over its
-//! share slows down itself, and no connection stops.
+//! The memory is that of what was received and not answered, of calls that wait, and of replies that the peer has not
+//! taken. The budget never ends anything that has begun: it says whether a client has *room*. A client without room is
+//! served in small steps: each of its connections receives one small message, and gets one small reply, at a time. So a
+//! client that is over its share slows down itself, and no connection stops.
 //!
-//! Half of the memory is there for whoever needs it first. The other half is divided evenly among the clients, so that those who
-//! came early leave something to the others. Clients without exports, *strangers*, have a small part of it together.
+//! Half of the memory is there for whoever needs it first. The other half is divided evenly among the clients, so that
+//! those who came early leave something to the others. Clients without exports, *strangers*, have a small part of it
+//! together.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -72,8 +73,8 @@ impl Budget {
         })
     }
 
-    /// Takes note of one more connection of the client at `address`, unless it has as many as a client may have. A connection of
-    /// the server's own making is never refused.
+    /// Takes note of one more connection of the client at `address`, unless it has as many as a client may have. A
+    /// connection of the server's own making is never refused.
     pub(crate) fn join(
         self: &Arc<Budget>,
         address: IpAddr,

@@ -69,7 +69,8 @@ impl fmt::Display for CloseReason {
 /// What a connection whose client has no room for more receives, and waits for, at most.
 pub(crate) const SMALL_BYTES: usize = 4 << 10;
 
-/// How much memory of a connection is not charged: a small message that is not whole yet must not keep others from being received.
+/// How much memory of a connection is not charged: a small message that is not whole yet must not keep others from
+/// being received.
 const FREE_BYTES: usize = 2 * SMALL_BYTES;
 
 /// How much memory a call that a blocking thread was given counts for besides its message: that of a small reply.
@@ -90,7 +91,8 @@ pub(crate) struct Connection {
     pub(crate) load: Load,
     /// What it holds of its client's memory.
     pub(crate) account: ConnectionAccount,
-    /// Whether its client may take as much memory as a message or a reply needs: so it was when its turn began, or was settled.
+    /// Whether its client may take as much memory as a message or a reply needs: so it was when its turn began, or was
+    /// settled.
     pub(crate) has_room: bool,
     /// Whether it waits for its client to have room.
     pub(crate) is_starving: bool,
@@ -325,8 +327,8 @@ impl Unread {
         self.len() == 0
     }
 
-    /// Lets the message under way grow to its end, if the client has room. It may do so even if the room goes meanwhile: otherwise
-    /// messages that have begun could keep each other waiting for ever.
+    /// Lets the message under way grow to its end, if the client has room. It may do so even if the room goes
+    /// meanwhile: otherwise messages that have begun could keep each other waiting for ever.
     pub(crate) fn admit(&mut self, has_room: bool) {
         self.is_admitted |= has_room && !self.is_empty();
     }
@@ -376,8 +378,8 @@ impl Unread {
         bytes >= Self::LARGE_BYTES
     }
 
-    /// Whether what is missing of the message under way is to be received behind what there is of it, and not into a shared buffer
-    /// of `capacity` bytes.
+    /// Whether what is missing of the message under way is to be received behind what there is of it, and not into a
+    /// shared buffer of `capacity` bytes.
     pub(crate) fn is_to_be_kept(&self, capacity: usize) -> bool {
         !self.is_empty() && (self.is_large() && self.expects_large() || !self.fits_shared(capacity))
     }
@@ -388,9 +390,9 @@ impl Unread {
         self.proven = if Unread::is_large_size(bytes) { bytes } else { 0 };
     }
 
-    /// Keeps `rest` of a shared buffer's bytes; the byte at `bulk_at` of a large message comes to the start of a page. Until they are
-    /// needed in one piece they take memory in proportion to what was received, or to what was received whole before, never to
-    /// what was announced.
+    /// Keeps `rest` of a shared buffer's bytes; the byte at `bulk_at` of a large message comes to the start of a page.
+    /// Until they are needed in one piece they take memory in proportion to what was received, or to what was received
+    /// whole before, never to what was announced.
     pub(crate) fn keep(&mut self, rest: &[u8], needed: usize, bulk_at: usize, spare: &mut SpareBuffers) {
         self.needed = needed;
         self.start = 0;
@@ -518,8 +520,8 @@ impl CallsInFlight {
         self.waiting.push_back(WaitingCall { message: copy, lane, received });
     }
 
-    /// Takes the oldest, and those behind it that `continues` says so of, to give them to a blocking thread: of a lane of which fewer
-    /// than `max_given` threads have some already.
+    /// Takes the oldest, and those behind it that `continues` says so of, to give them to a blocking thread: of a lane
+    /// of which fewer than `max_given` threads have some already.
     pub(crate) fn give(&mut self, max_given: usize, continues: impl Fn(&[u8], &[u8]) -> bool) -> Option<WaitingCalls> {
         let place = self.waiting.iter().position(|call| self.given_of(call.lane) < max_given)?;
         let WaitingCall { message, lane, received } = self.waiting.remove(place)?;

@@ -55,15 +55,18 @@ pub struct Counters {
     pub sends: u64,
     /// Segments that these sends were made of.
     pub send_segments: u64,
-    /// Sends that had too many segments and were copied into one ([`SendPath::max_segments`](crate::SendPath::max_segments)).
+    /// Sends that had too many segments and were copied into one
+    /// ([`SendPath::max_segments`](crate::SendPath::max_segments)).
     pub sends_flattened: u64,
-    /// Bytes of answers that were copied once more before they were sent ([`SendPath::copies`](crate::SendPath::copies)).
+    /// Bytes of answers that were copied once more before they were sent
+    /// ([`SendPath::copies`](crate::SendPath::copies)).
     pub bytes_copied: u64,
     /// Calls of `sendfile`.
     pub sendfiles: u64,
     /// Bytes that went out by `sendfile`.
     pub sendfile_bytes: u64,
-    /// Bytes that were announced to be sent by `sendfile`, and were read by a blocking thread after they had been evicted.
+    /// Bytes that were announced to be sent by `sendfile`, and were read by a blocking thread after they had been
+    /// evicted.
     pub fetched_bytes: u64,
     /// Bytes of files that had become shorter than was announced: zeros went out in their place.
     pub zero_bytes: u64,

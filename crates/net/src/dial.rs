@@ -46,8 +46,8 @@ pub(crate) fn set_up(socket: &OwnedFd, address: SocketAddr, loop_index: usize) -
     Some(Peer { address, local, transport: Transport::Tcp, connection: number(loop_index) })
 }
 
-/// Begins to connect to `address`. What is sent before the connection stands waits for it; if it never stands, the socket says so
-/// to whoever reads it.
+/// Begins to connect to `address`. What is sent before the connection stands waits for it; if it never stands, the
+/// socket says so to whoever reads it.
 pub(crate) fn begin(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

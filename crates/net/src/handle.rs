@@ -15,7 +15,8 @@ use crate::{Bound, Counters, Delivery, NetError, Transport};
 /// How long a busy loop may take to tell what became of what was sent.
 const DELIVERY_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How long [`ServerHandle::join`] waits for blocking threads after the loops have ended; one may hang in a dead file system.
+/// How long [`ServerHandle::join`] waits for blocking threads after the loops have ended; one may hang in a dead file
+/// system.
 const BLOCKING_THREADS_END: Duration = Duration::from_secs(1);
 
 /// A server that runs; copies are handles of the same server.
@@ -58,8 +59,8 @@ impl ServerHandle {
         told.recv_timeout(DELIVERY_TIMEOUT).unwrap_or(Delivery::Pending)
     }
 
-    /// Opens a connection to `address`, which becomes one of the server's: what comes over it are messages to the service. It may
-    /// be sent over at once; if it does not come about, the service hears that it is gone.
+    /// Opens a connection to `address`, which becomes one of the server's: what comes over it are messages to the
+    /// service. It may be sent over at once; if it does not come about, the service hears that it is gone.
     ///
     /// # Errors
     /// When there is no route, no file descriptor, or there are too many connections already.
@@ -95,8 +96,8 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Gives memory that is free back to the system when clients hold much less than before. To be called every few seconds from a
-    /// thread that may wait: it may take some milliseconds, which nobody else has to wait for.
+    /// Gives memory that is free back to the system when clients hold much less than before. To be called every few
+    /// seconds from a thread that may wait: it may take some milliseconds, which nobody else has to wait for.
     pub fn release_memory(&self) {
         if self.hub.budget.is_release_due() {
             sys::release_memory();

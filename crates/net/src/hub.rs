@@ -85,8 +85,8 @@ impl Hub {
         })
     }
 
-    /// Finds a loop for one more connection of the client at `address`, the one with the fewest. A connection of the server's own
-    /// making does not count as one too many of its peer.
+    /// Finds a loop for one more connection of the client at `address`, the one with the fewest. A connection of the
+    /// server's own making does not count as one too many of its peer.
     pub(crate) fn admit(
         &self,
         address: IpAddr,

@@ -1,8 +1,8 @@
 //! Which call a blocking thread takes next.
 //!
-//! Calls are told apart by what they wait for, their [`Lane`]: calls to a slow file system must not keep the threads from those to
-//! others. Lanes take turns, and within a lane so do the callers. The last threads are kept for lanes that have none: however long
-//! the calls of one lane take, the first call of another finds a thread at once.
+//! Calls are told apart by what they wait for, their [`Lane`]: calls to a slow file system must not keep the threads
+//! from those to others. Lanes take turns, and within a lane so do the callers. The last threads are kept for lanes
+//! that have none: however long the calls of one lane take, the first call of another finds a thread at once.
 //!
 //! Nothing here knows threads or the clock.
 

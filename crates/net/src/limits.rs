@@ -11,19 +11,19 @@ pub struct Limits {
     /// How many connections are open at once, over all loops; one more is closed as soon as it is accepted. Default
     /// 16 384.
     pub max_connections: usize,
-    /// How many connections of one address are open at once; one more is closed as soon as it is accepted. Default: a quarter of
-    /// `max_connections`, and 16 at the least.
+    /// How many connections of one address are open at once; one more is closed as soon as it is accepted. Default: a
+    /// quarter of `max_connections`, and 16 at the least.
     pub max_connections_per_client: Option<usize>,
-    /// How many bytes of memory all clients may take together: for what was received and not answered, calls that wait, and
-    /// replies that are not sent. Parts of files that go out by `sendfile` take none. Default 256 MiB.
+    /// How many bytes of memory all clients may take together: for what was received and not answered, calls that wait,
+    /// and replies that are not sent. Parts of files that go out by `sendfile` take none. Default 256 MiB.
     pub memory_bytes: usize,
     /// How many of these bytes one address may take. Default: a quarter.
     pub client_memory_bytes: Option<usize>,
     /// How large a message of an address without exports may be, marks included. Default 64 KiB.
     pub max_stranger_message_bytes: usize,
-    /// After which time a connection is closed over which nothing comes though a message is not whole. While its client has no
-    /// memory left, it is also closed when it has not finished a message, or not taken any byte of its replies, for so long.
-    /// Default 30 s.
+    /// After which time a connection is closed over which nothing comes though a message is not whole. While its client
+    /// has no memory left, it is also closed when it has not finished a message, or not taken any byte of its replies,
+    /// for so long. Default 30 s.
     pub stall_timeout: Duration,
     /// How many calls of one connection wait for blocking threads or run there; at least 1. Default 256.
     pub max_in_flight: usize,
@@ -42,8 +42,8 @@ pub struct Limits {
     /// How many threads answer calls that have to wait, over all loops; at least 1. They start when they are first
     /// needed. Default 64.
     pub blocking_threads: usize,
-    /// How many of these are kept for calls that wait for what no other thread is busy with, such as another export; fewer than
-    /// there are. Default 16.
+    /// How many of these are kept for calls that wait for what no other thread is busy with, such as another export;
+    /// fewer than there are. Default 16.
     pub spare_blocking_threads: usize,
     /// How many datagrams wait for blocking threads or run there, per loop, before the loop reads no more; one batch
     /// may go beyond it. Default 256.
@@ -95,8 +95,8 @@ impl Limits {
         self.client_memory_bytes.unwrap_or(self.memory_bytes / CLIENT_PART)
     }
 
-    /// How many numbers blocking threads have as workers ([`crate::Call::worker`]): where there are more threads than that,
-    /// some share one, so that what is kept for each worker does not grow with them.
+    /// How many numbers blocking threads have as workers ([`crate::Call::worker`]): where there are more threads than
+    /// that, some share one, so that what is kept for each worker does not grow with them.
     pub fn blocking_workers(&self) -> usize {
         self.blocking_threads.clamp(1, MAX_BLOCKING_WORKERS)
     }

@@ -1,10 +1,10 @@
 //! In which order connections have their turns.
 //!
-//! A loop has two kinds of connections. A *calm* one asks for little at a time, such as a client that sends its next request when it
-//! has the reply to the last one; a *busy* one has many requests, or large ones, in every turn. Calm connections go first: before
-//! each turn of a busy one, every calm connection that has something to do has a turn. Within a kind, clients (addresses) take
-//! turns, and the connections of a client take its turns in the order in which they asked for them, so that a client gains nothing by
-//! more connections.
+//! A loop has two kinds of connections. A *calm* one asks for little at a time, such as a client that sends its next
+//! request when it has the reply to the last one; a *busy* one has many requests, or large ones, in every turn. Calm
+//! connections go first: before each turn of a busy one, every calm connection that has something to do has a turn.
+//! Within a kind, clients (addresses) take turns, and the connections of a client take its turns in the order in which
+//! they asked for them, so that a client gains nothing by more connections.
 //!
 //! Nothing here knows sockets or the clock.
 
@@ -14,7 +14,8 @@ use std::net::IpAddr;
 /// How many messages a calm connection has in one turn at most.
 const CALM_MESSAGES: u64 = 4;
 
-/// How many bytes, in and out, a calm connection moves in one turn at most: those of a READ of 256 KiB with its headers.
+/// How many bytes, in and out, a calm connection moves in one turn at most: those of a READ of 256 KiB with its
+/// headers.
 const CALM_BYTES: usize = (256 << 10) + 4096;
 
 /// After how many calm turns in a row a busy connection is calm again.
@@ -92,8 +93,8 @@ impl Clients {
 pub(crate) struct Quantum {
     /// How many messages are answered.
     pub(crate) messages: u64,
-    /// How many bytes of answers are made; the answer that reaches the limit may go beyond it. It bounds the memory that a batch of
-    /// small calls with large answers takes.
+    /// How many bytes of answers are made; the answer that reaches the limit may go beyond it. It bounds the memory
+    /// that a batch of small calls with large answers takes.
     pub(crate) answer_bytes: usize,
     /// How many bytes are sent; one send may go beyond it.
     pub(crate) send_bytes: usize,

@@ -154,7 +154,8 @@ impl Outbox {
         (count, false)
     }
 
-    /// Collects the same bytes in segments of up to `segment_bytes` each, up to `max` of them. Returns whether something follows them.
+    /// Collects the same bytes in segments of up to `segment_bytes` each, up to `max` of them. Returns whether
+    /// something follows them.
     pub(crate) fn gather_segments<'a>(
         &'a self,
         segment_bytes: usize,
@@ -198,7 +199,8 @@ impl Outbox {
         self.drop_finished(pool);
     }
 
-    /// Moves the last output to memory of its own size if it has much more than it needs, since it will stay for a while.
+    /// Moves the last output to memory of its own size if it has much more than it needs, since it will stay for a
+    /// while.
     pub(crate) fn slim(&mut self, pool: &mut Pool) {
         let Some(last) = self.queue.back_mut() else { return };
         let bytes = &last.output.bytes;

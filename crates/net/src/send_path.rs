@@ -5,21 +5,22 @@ use std::num::NonZero;
 /// How a server hands its answers to the kernel. The default is the fastest way that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SendPath {
-    /// The most bytes of one segment of a send; a segment is what one entry of the vector of `sendmsg` names. `None` hands bytes
-    /// over as they lie. At least [`SendPath::MIN_FRAGMENT_BYTES`] are taken.
+    /// The most bytes of one segment of a send; a segment is what one entry of the vector of `sendmsg` names. `None`
+    /// hands bytes over as they lie. At least [`SendPath::MIN_FRAGMENT_BYTES`] are taken.
     pub fragment_bytes: Option<NonZero<usize>>,
-    /// The most segments of one send; the bytes of a send that would have more are copied into one segment first. `None` is as
-    /// many as the kernel takes.
+    /// The most segments of one send; the bytes of a send that would have more are copied into one segment first.
+    /// `None` is as many as the kernel takes.
     pub max_segments: Option<NonZero<usize>>,
     /// Whether every answer is copied once more, into one piece, before it is sent.
     pub copies: bool,
-    /// Whether the answers to all messages of one receive leave together. Otherwise a turn of a connection answers one message, so
-    /// that each answer has a send of its own as long as the peer takes them.
+    /// Whether the answers to all messages of one receive leave together. Otherwise a turn of a connection answers one
+    /// message, so that each answer has a send of its own as long as the peer takes them.
     pub batches: bool,
 }
 
 impl SendPath {
-    /// The smallest segment that can be asked for, in bytes: one send of as many segments as the kernel takes holds 1 MiB of them.
+    /// The smallest segment that can be asked for, in bytes: one send of as many segments as the kernel takes holds 1
+    /// MiB of them.
     pub const MIN_FRAGMENT_BYTES: usize = 1 << 10;
 
     /// Whether bytes go out as they lie.

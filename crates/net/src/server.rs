@@ -104,16 +104,16 @@ impl Server {
         self
     }
 
-    /// Sets whether connections that ask for little at a time go before those that ask for much, and clients take turns; they do
-    /// unless it is said otherwise.
+    /// Sets whether connections that ask for little at a time go before those that ask for much, and clients take
+    /// turns; they do unless it is said otherwise.
     #[must_use]
     pub fn fair(mut self, fair: bool) -> Server {
         self.policy.is_fair = fair;
         self
     }
 
-    /// Sets for how long a loop looks for events before it sleeps, while they follow one another more closely than that; it sleeps
-    /// at once unless it is said otherwise.
+    /// Sets for how long a loop looks for events before it sleeps, while they follow one another more closely than
+    /// that; it sleeps at once unless it is said otherwise.
     #[must_use]
     pub fn busy_poll(mut self, window: Duration) -> Server {
         self.policy.busy_poll = window;

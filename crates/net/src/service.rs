@@ -54,18 +54,18 @@ pub struct Call<'a> {
     pub message: &'a [u8],
     /// Who sent it.
     pub peer: Peer,
-    /// Which worker asks: loops first, then blocking threads, numbered from 0 without gaps. Blocking threads may share a
-    /// number.
+    /// Which worker asks: loops first, then blocking threads, numbered from 0 without gaps. Blocking threads may share
+    /// a number.
     pub worker: usize,
     /// Whether this thread may wait.
     pub may_block: bool,
     /// The time at which the message was read.
     pub now: Instant,
-    /// The number of its batch: messages with the same number were all received before the first of them was answered, and are
-    /// answered one after the other by one thread. `None` for one that is answered by itself.
+    /// The number of its batch: messages with the same number were all received before the first of them was answered,
+    /// and are answered one after the other by one thread. `None` for one that is answered by itself.
     pub batch: Option<NonZero<u64>>,
-    /// Whether the sender has no memory left of what the server's [`Limits`](crate::Limits) give it: a reply whose size can be
-    /// chosen is to be small.
+    /// Whether the sender has no memory left of what the server's [`Limits`](crate::Limits) give it: a reply whose size
+    /// can be chosen is to be small.
     pub is_scarce: bool,
 }
 
@@ -99,14 +99,15 @@ pub enum Delivery {
 
 /// What answers messages. It is called from several threads at once.
 pub trait Service: Send + Sync + 'static {
-    /// Finds the first message in the unread bytes of a stream. Fragments of one message may be moved together in place.
+    /// Finds the first message in the unread bytes of a stream. Fragments of one message may be moved together in
+    /// place.
     ///
     /// # Errors
     /// When no message can begin like this, or a message would be larger than the service takes.
     fn frame(&self, unread: &mut [u8]) -> Result<Frame, FrameError>;
 
-    /// Where in a stream's unread bytes, which begin with a large message that is not whole yet, its bulk begins: that is received to
-    /// the start of a page, where a kernel copies from it best.
+    /// Where in a stream's unread bytes, which begin with a large message that is not whole yet, its bulk begins: that
+    /// is received to the start of a page, where a kernel copies from it best.
     fn bulk_at(&self, unread: &[u8]) -> usize {
         let _ = unread;
         0
@@ -115,8 +116,8 @@ pub trait Service: Send + Sync + 'static {
     /// Answers one message by appending to `output`, with the marks that its transport needs.
     fn call(&self, call: &Call<'_>, output: &mut Output) -> Verdict;
 
-    /// Whether messages that come right behind this one may be answered together with it; it is asked of every message, so that
-    /// the answer has to be cheap.
+    /// Whether messages that come right behind this one may be answered together with it; it is asked of every message,
+    /// so that the answer has to be cheap.
     fn begins_run(&self, message: &[u8]) -> bool {
         let _ = message;
         false
@@ -128,8 +129,8 @@ pub trait Service: Send + Sync + 'static {
         false
     }
 
-    /// Answers the message of `call` and, one after the other, those of `rest`, each of which continues the one before it. They
-    /// are answered all or, with a verdict that says so, none.
+    /// Answers the message of `call` and, one after the other, those of `rest`, each of which continues the one before
+    /// it. They are answered all or, with a verdict that says so, none.
     fn call_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
         let mark = output.mark();
         for message in std::iter::once(call.message).chain(rest.iter().copied()) {

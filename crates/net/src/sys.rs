@@ -125,8 +125,8 @@ impl DatagramCalls {
         }
     }
 
-    /// Sends up to [`DATAGRAM_BATCH`] datagrams without waiting. Returns how many the kernel took; it says what is wrong
-    /// with the first one only when it took none.
+    /// Sends up to [`DATAGRAM_BATCH`] datagrams without waiting. Returns how many the kernel took; it says what is
+    /// wrong with the first one only when it took none.
     pub(crate) fn send<'a>(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -308,7 +308,8 @@ fn find_source(header: &msghdr) -> Option<LocalAddress> {
             return Some(LocalAddress { address: address.into(), interface: 0 });
         }
         if (level, kind) == (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) {
-            // SAFETY: the kernel's IPV6_PKTINFO message carries an in6_pktinfo, which may be less aligned than its type.
+            // SAFETY: the kernel's IPV6_PKTINFO message carries an in6_pktinfo, which may be less aligned than its
+            // type.
             let info: libc::in6_pktinfo = unsafe { ptr::read_unaligned(data.cast()) };
             let address = Ipv6Addr::from(info.ipi6_addr.s6_addr);
             return Some(LocalAddress { address: address.into(), interface: info.ipi6_ifindex });

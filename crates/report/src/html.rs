@@ -1,6 +1,7 @@
 //! Text in HTML and SVG.
 
-/// Text that means itself in elements and in quoted attributes. Control characters, of which XML knows few, are shown escaped.
+/// Text that means itself in elements and in quoted attributes. Control characters, of which XML knows few, are shown
+/// escaped.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -92,7 +92,8 @@ pub struct JobSummary {
     pub elapsed: Duration,
     /// What was found for each direction that the job had; no direction comes twice.
     pub directions: Vec<DirectionSummary>,
-    /// What was done in [`JobSummary::runtime`], by operations that may have begun before it: what processor time is divided by.
+    /// What was done in [`JobSummary::runtime`], by operations that may have begun before it: what processor time is
+    /// divided by.
     pub work_in_runtime: Work,
     /// What the client's process spent in it.
     pub client_cpu: CpuUse,

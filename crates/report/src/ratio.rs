@@ -2,8 +2,8 @@
 
 use measure::{Comparison, Error, Level, Margin, Verdict, judge};
 
-/// The ratios of comparisons that are claimed together, each with its interval of 95 %, the interval's half-width, the number
-/// of pairs, and what may be said of it beside the others (Holm). One that could not be made says why.
+/// The ratios of comparisons that are claimed together, each with its interval of 95 %, the interval's half-width, the
+/// number of pairs, and what may be said of it beside the others (Holm). One that could not be made says why.
 pub fn ratios(family: &[Result<Comparison, Error>], margin: Margin) -> Vec<String> {
     let verdicts = judge(family, margin, Level::P95);
     family.iter().zip(verdicts).map(|(found, verdict)| ratio(found, verdict, margin)).collect()

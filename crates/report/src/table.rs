@@ -64,8 +64,8 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Shows the table for a terminal: columns lined up, two blanks apart. Control characters are shown escaped, so that
-    /// no file's name can move the cursor.
+    /// Shows the table for a terminal: columns lined up, two blanks apart. Control characters are shown escaped, so
+    /// that no file's name can move the cursor.
     pub fn to_text(&self) -> String {
         let lines = self.lines(printable);
         let widths = self.widths(&lines, 0);

@@ -1,9 +1,9 @@
 //! Has a server answer one kind of call many times, by hand and without sockets, on a directory of the host: what
 //! `cargo xtask instructions` counts.
 //!
-//! `by_hand FORM OPERATION TIMES MOST FOLDER`: of MOST calls that are prepared, TIMES are answered, as on an event loop. Two runs
-//! that differ in TIMES differ in nothing but the answering of as many calls, so that all the rest drops out of the difference.
-//! Files and handles are made in FOLDER, which must be there and empty.
+//! `by_hand FORM OPERATION TIMES MOST FOLDER`: of MOST calls that are prepared, TIMES are answered, as on an event
+//! loop. Two runs that differ in TIMES differ in nothing but the answering of as many calls, so that all the rest drops
+//! out of the difference. Files and handles are made in FOLDER, which must be there and empty.
 
 #![allow(clippy::unwrap_used, reason = "a failure ends the program, and is shown by whoever runs it")]
 

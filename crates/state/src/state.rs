@@ -31,7 +31,8 @@ use crate::{Event, HostLocks, Limits};
 /// use std::time::Duration;
 /// use state::{Limits, NoHostLocks, NoRecords, State};
 ///
-/// let state = State::new(1_700_000_000, Limits::default(), Box::new(NoRecords), Box::new(NoHostLocks), Duration::ZERO)?;
+/// let limits = Limits::default();
+/// let state = State::new(1_700_000_000, limits, Box::new(NoRecords), Box::new(NoHostLocks), Duration::ZERO)?;
 /// assert!(!state.in_grace(Duration::ZERO));
 /// # Ok::<(), state::RecordsError>(())
 /// ```

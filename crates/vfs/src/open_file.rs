@@ -226,8 +226,8 @@ pub trait OpenFile: Send + Sync {
         None
     }
 
-    /// Whether `length` bytes from `offset_bytes` on are in memory, so that a thread that must not wait can send them from
-    /// [`OpenFile::host_file`]. A caller that asks then reads them in any case.
+    /// Whether `length` bytes from `offset_bytes` on are in memory, so that a thread that must not wait can send them
+    /// from [`OpenFile::host_file`]. A caller that asks then reads them in any case.
     fn is_resident(&self, offset_bytes: u64, length: usize) -> bool {
         let _ = (offset_bytes, length);
         false

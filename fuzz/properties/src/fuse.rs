@@ -8,8 +8,9 @@ const HEADER_BYTES: usize = 40;
 /// More than an input fills.
 const CAPACITY_BYTES: u64 = 1 << 22;
 
-/// Requests of a kernel that lies, one after the other, to a file system in memory: for each the number of what is asked, that of
-/// the file and a count in a byte each, and then so many bytes of arguments. The input as a whole is a request as well.
+/// Requests of a kernel that lies, one after the other, to a file system in memory: for each the number of what is
+/// asked, that of the file and a count in a byte each, and then so many bytes of arguments. The input as a whole is a
+/// request as well.
 pub fn fuse(input: &[u8]) -> bool {
     let memory = MemFs::new(MemOptions { root_mode: 0o777, capacity_bytes: CAPACITY_BYTES, ..MemOptions::default() });
     let mut mount = Unmounted::new(Arc::new(memory), Options::default()).expect("/dev/null");

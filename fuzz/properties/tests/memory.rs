@@ -1,5 +1,5 @@
-//! What damaged replies cost a client, in memory: each word of each reply says the largest number that there is, and the stream announces records
-//! without end.
+//! What damaged replies cost a client, in memory: each word of each reply says the largest number that there is, and
+//! the stream announces records without end.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -18,8 +18,8 @@ const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version
 const WORD_BYTES: usize = 4;
 /// The least number of places that are damaged in each version.
 const LEAST: usize = 350;
-/// The most that a call may take beyond what there was before it, in bytes, with what the server in this program needs to answer: a stream
-/// that takes the place of another receives into a block of 256 KiB.
+/// The most that a call may take beyond what there was before it, in bytes, with what the server in this program needs
+/// to answer: a stream that takes the place of another receives into a block of 256 KiB.
 const MOST_PER_CALL: usize = 512 << 10;
 /// The most that a whole client and its server may take, in bytes.
 const MOST_PER_CLIENT: usize = 6 << 20;
@@ -58,7 +58,8 @@ fn call_ends_in_little_memory_whichever_word_of_its_reply_is_too_large_and_the_n
 #[test]
 fn stream_that_announces_records_without_end_takes_little_memory() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    // In the place of the reply behind so many others come the marks: of one record of 2 GiB, and of fragments that never are the last.
+    // In the place of the reply behind so many others come the marks: of one record of 2 GiB, and of fragments that
+    // never are the last.
     let marks: [&[u8]; 3] = [&[0xff; 4], &[0x7f, 0xff, 0xff, 0xff], &[0, 16, 0, 0]];
     let mut most = 0;
     for (client, first) in [(client_v2 as properties::Property, &[][..]), (client_v3, &[]), (client_v4, &[1])] {

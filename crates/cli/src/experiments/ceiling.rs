@@ -9,8 +9,9 @@ use crate::failure::{BenchError, Failure};
 
 /// Answer NFSv3 as fast as this machine can, as the ceiling of any server.
 ///
-/// It serves the directory of one file, in which every name is that file. It answers MNT, GETATTR, LOOKUP, ACCESS, READ and FSINFO, and
-/// checks nothing: anyone who reaches the port reads the file. It ends with Ctrl-C. `wharf lab run peers` runs it beside the servers.
+/// It serves the directory of one file, in which every name is that file. It answers MNT, GETATTR, LOOKUP, ACCESS, READ
+/// and FSINFO, and checks nothing: anyone who reaches the port reads the file. It ends with Ctrl-C. `wharf lab run
+/// peers` runs it beside the servers.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The file that READs are answered from.

@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-/// `MIN,MAX`: how many rounds there are at the least and at the most; in any order, as netperf has the greater one first.
+/// `MIN,MAX`: how many rounds there are at the least and at the most; in any order, as netperf has the greater one
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rounds {
     /// The fewest.

@@ -88,8 +88,8 @@ fn runs_in(folder: &Path) -> Result<Vec<Found>, BenchError> {
     if runs.is_empty() { Err(missing.into()) } else { Ok(runs) }
 }
 
-/// Prints what a run found, and writes it into its folder: `report.html`, `report.md` with its charts, `results.csv` and
-/// `results.json`.
+/// Prints what a run found, and writes it into its folder: `report.html`, `report.md` with its charts, `results.csv`
+/// and `results.json`.
 pub fn show(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<(), Failure> {
     let results = analyse(run, passes, Margin::TWO_PERCENT);
     let report = Report::new(run, passes, &results).map_err(BenchError::Chart)?;

@@ -1,4 +1,5 @@
-//! Servers with a write log that are killed while libnfs copies files to them: what was acknowledged is there, byte by byte.
+//! Servers with a write log that are killed while libnfs copies files to them: what was acknowledged is there, byte by
+//! byte.
 //!
 //! `WHARF_KILLS=100` sets how often.
 

@@ -1,4 +1,5 @@
-//! Attacks on the server's memory, its connections and other clients' time. A next one is a function and a line of the table.
+//! Attacks on the server's memory, its connections and other clients' time. A next one is a function and a line of the
+//! table.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -13,7 +14,8 @@ use crate::support::wire::{
 
 const MIB: u32 = 1 << 20;
 
-/// Over how many connections nobody reads replies: so few that the kernel's buffers, of 4 MiB each, are full before long.
+/// Over how many connections nobody reads replies: so few that the kernel's buffers, of 4 MiB each, are full before
+/// long.
 const MANY: usize = 100;
 
 /// The addresses of attackers: one client, and another one.

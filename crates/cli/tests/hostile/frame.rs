@@ -16,8 +16,8 @@ use crate::support::{PATIENCE, Scratch, Server, wharf_ok};
 
 const MIB: u64 = 1 << 20;
 
-/// How long a call of the witness may take at the most, on a machine that is busy with other tests. What attacks did to others
-/// before there were bounds took half a minute and more.
+/// How long a call of the witness may take at the most, on a machine that is busy with other tests. What attacks did to
+/// others before there were bounds took half a minute and more.
 const MOST_WAITING: Duration = Duration::from_secs(8);
 
 /// How many calls of the witness must be answered when everything is under way that the attackers have begun.
@@ -36,8 +36,8 @@ pub struct Attack {
     pub options: &'static [&'static str],
     /// The limit of the server's address space, if there is one, in MiB (`ulimit -v`).
     pub address_space_mib: Option<u64>,
-    /// How much memory the server may take beyond what it takes in peace, and how much of that may be left when the attackers are
-    /// gone, in MiB.
+    /// How much memory the server may take beyond what it takes in peace, and how much of that may be left when the
+    /// attackers are gone, in MiB.
     pub memory_mib: u64,
     pub left_mib: u64,
     /// How long the server may be busy.

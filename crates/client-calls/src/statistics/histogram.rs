@@ -8,8 +8,8 @@ const STEPS_BITS: u32 = 3;
 const LEAST_BITS: u32 = 7;
 /// The end of the last doubling: 2^42 ns are an hour and 13 minutes.
 const MOST_BITS: u32 = 42;
-/// The first bits of a time as a floating-point number are its exponent and the steps within its doubling, so they number the
-/// buckets. This is the number of the last one whose times are all in the first bucket.
+/// The first bits of a time as a floating-point number are its exponent and the steps within its doubling, so they
+/// number the buckets. This is the number of the last one whose times are all in the first bucket.
 const FIRST: u64 = ((f64::MAX_EXP as u64 - 1 + LEAST_BITS as u64) << STEPS_BITS) - 1;
 /// How many finer bits follow these.
 const FINER_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEPS_BITS;

@@ -21,8 +21,8 @@ impl Wire<'_> {
     /// The most data of a READ or a WRITE outside of any session.
     pub const MAX_DATA_BYTES: u32 = proto::nfs4::MAX_DATA_BYTES as u32;
 
-    /// Sends a request and reads its reply up to the results; without `sequence`, outside of any session. `asked` is when the caller began to wait for a slot, if
-    /// it waited.
+    /// Sends a request and reads its reply up to the results; without `sequence`, outside of any session. `asked` is
+    /// when the caller began to wait for a slot, if it waited.
     pub async fn send(
         &self,
         request: &Request<'_>,

@@ -3,8 +3,8 @@
 //! No call waits for a lock at the server: waiters ask again, so that the server never calls back. A restart of the
 //! server is detected by testing for a lock held here; if that is lost, all locks are reclaimed. See decision 14.
 //!
-//! This file, `ask.rs`, `owner.rs`, `recovery.rs` and `mount/mod.rs` use each other: a mount keeps the owners of its locks,
-//! so that all are reclaimed together, and each owner calls through its mount.
+//! This file, `ask.rs`, `owner.rs`, `recovery.rs` and `mount/mod.rs` use each other: a mount keeps the owners of its
+//! locks, so that all are reclaimed together, and each owner calls through its mount.
 
 mod ask;
 mod call;

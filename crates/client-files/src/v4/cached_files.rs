@@ -7,7 +7,8 @@ use vfs::Attributes;
 use super::opening::Target;
 use crate::Handle;
 
-/// The data and attributes that a mount caches, as far as its client needs them. It keeps the client from knowing mounts.
+/// The data and attributes that a mount caches, as far as its client needs them. It keeps the client from knowing
+/// mounts.
 pub(crate) trait CachedFiles: Debug + Send + Sync {
     /// Writes a file's dirty data, and waits until that is done or has failed.
     fn write_back<'a>(&'a self, file: &'a Handle) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;

@@ -1,5 +1,5 @@
-//! Changes that delegations must know of: names that no cached open may use any more, and attributes that decide who may
-//! open a file.
+//! Changes that delegations must know of: names that no cached open may use any more, and attributes that decide who
+//! may open a file.
 
 use client_calls::{DirChange, v4 as calls};
 use proto::nfs4::Stateid;

@@ -1,6 +1,6 @@
-//! NFSv4 in its minor versions 0, 1 and 2 (RFC 7530, RFC 8881, RFC 7862). [`Client`] has the client's identity, session,
-//! opens, locks and delegations, and recovers them. Each of its operations is one module; those that need no state of the
-//! client are in `client_calls::v4`.
+//! NFSv4 in its minor versions 0, 1 and 2 (RFC 7530, RFC 8881, RFC 7862). [`Client`] has the client's identity,
+//! session, opens, locks and delegations, and recovers them. Each of its operations is one module; those that need no
+//! state of the client are in `client_calls::v4`.
 //!
 //! [`Mount`](crate::Mount) and [`File`](crate::File) hide all of it. Use it directly to supply a stateid of your own,
 //! as a server that copies from another server does.

@@ -1,5 +1,5 @@
-//! What the library's types promise to applications: that they can be shared between tasks, that files are what tokio reads and
-//! writes, and directories streams.
+//! What the library's types promise to applications: that they can be shared between tasks, that files are what tokio
+//! reads and writes, and directories streams.
 
 use std::fmt::Debug;
 use std::io::{self, ErrorKind, SeekFrom};

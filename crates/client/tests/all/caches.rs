@@ -1,4 +1,5 @@
-//! What a mount keeps in memory, against the real server: that it spares calls, and for how long others' changes stay unseen.
+//! What a mount keeps in memory, against the real server: that it spares calls, and for how long others' changes stay
+//! unseen.
 //!
 //! Calls are counted where they leave.
 
@@ -231,7 +232,8 @@ async fn own_changes_leave_what_is_known_of_other_names() {
         root.remove_file("moved").await.unwrap();
         root.remove_file("three").await.unwrap();
         if version == Version::V2 {
-            // No reply tells of a directory that was changed, nor whether a name that was moved led to the same file as the other.
+            // No reply tells of a directory that was changed, nor whether a name that was moved led to the same file as
+            // the other.
             assert_eq!(calls(&mount, root.metadata("")).await.0, 1);
             assert_eq!(calls(&mount, root.metadata("made")).await.0, 1);
         }

@@ -1,5 +1,5 @@
-//! Futures that are dropped wherever they wait: nothing is left behind at the server, nothing false in memory, and what comes
-//! after works.
+//! Futures that are dropped wherever they wait: nothing is left behind at the server, nothing false in memory, and what
+//! comes after works.
 
 use client::{Caching, Detail, Dir, LockKind, Mount, OpenOptions, Options};
 
@@ -29,7 +29,8 @@ async fn open_that_is_dropped_leaves_nothing_open() {
     }
 }
 
-/// Which of two names are there, in the end of what is still under way: the server, the memory of names and the listing agree.
+/// Which of two names are there, in the end of what is still under way: the server, the memory of names and the listing
+/// agree.
 async fn agreed(root: &Dir, names: [&str; 2]) -> [bool; 2] {
     let mut now = [false; 2];
     until("an agreement of server and memory", async || {

@@ -1,4 +1,5 @@
-//! Changes of files and listings that are dropped wherever they wait: what is kept in memory is what the server has, and what comes after works.
+//! Changes of files and listings that are dropped wherever they wait: what is kept in memory is what the server has,
+//! and what comes after works.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,5 @@
-//! Changes of names that a slow server makes after their callers have gone, and after the client has looked at the names again.
+//! Changes of names that a slow server makes after their callers have gone, and after the client has looked at the
+//! names again.
 
 use std::sync::Arc;
 use std::time::Duration;

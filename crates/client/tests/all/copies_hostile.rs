@@ -55,8 +55,8 @@ fn server_that_copies_nothing_before_the_end_of_the_source_is_not_taken_for_that
     assert_eq!(fake.count("Copy"), 2);
 }
 
-/// Waits for a copy of all of a file that goes on, whose server tells these of it, one after the other and the last one again and
-/// again. Gives how long that took too.
+/// Waits for a copy of all of a file that goes on, whose server tells these of it, one after the other and the last one
+/// again and again. Gives how long that took too.
 async fn wait_for_copy(
     tells: Vec<Res<OffloadStatusOk>>,
     is_hard: bool,

@@ -1,4 +1,5 @@
-//! Files that the server delegates to the client: believed and opened without asking, and returned when somebody else wants them.
+//! Files that the server delegates to the client: believed and opened without asking, and returned when somebody else
+//! wants them.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Files that the server delegates to the client for writing: opened, read and written without asking, and what was changed is at
-//! the server before anybody else sees the file.
+//! Files that the server delegates to the client for writing: opened, read and written without asking, and what was
+//! changed is at the server before anybody else sees the file.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

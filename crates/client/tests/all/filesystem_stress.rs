@@ -1,4 +1,5 @@
-//! Many threads at once on one tree through the client as a file system, in every version: what is there at the end is what each did.
+//! Many threads at once on one tree through the client as a file system, in every version: what is there at the end is
+//! what each did.
 
 use std::collections::BTreeMap;
 use std::thread;

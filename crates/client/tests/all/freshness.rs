@@ -1,5 +1,5 @@
-//! What the options for caches cost in calls, and what they buy, as nfs(5) has them: `cto`, `nocto`, `actimeo=0`, `lookupcache=pos`,
-//! `lookupcache=none`, and `direct`.
+//! What the options for caches cost in calls, and what they buy, as nfs(5) has them: `cto`, `nocto`, `actimeo=0`,
+//! `lookupcache=pos`, `lookupcache=none`, and `direct`.
 
 use std::time::Duration;
 
@@ -51,8 +51,8 @@ async fn read(dir: &Dir, times: usize) -> Vec<u8> {
     bytes
 }
 
-/// What a mount that has just begun calls for: a look at a file twice, a look at a name that is not there twice, opening the file for reading
-/// twice, each time reading twice, and opening it once more without reading.
+/// What a mount that has just begun calls for: a look at a file twice, a look at a name that is not there twice,
+/// opening the file for reading twice, each time reading twice, and opening it once more without reading.
 async fn costs(export: &Export, version: Version, caching: Caching) -> [String; 5] {
     let mount = mount(export, version, caching).await;
     let root = mount.root_dir();
@@ -73,8 +73,8 @@ async fn write(export: &Export, version: Version, data: &[u8]) {
     file.close().await.unwrap();
 }
 
-/// What one who has read the file before, and keeps it open, reads after another client has written it: through the file that is open, and through
-/// one that is opened then.
+/// What one who has read the file before, and keeps it open, reads after another client has written it: through the
+/// file that is open, and through one that is opened then.
 async fn reads_after_another_wrote(export: &Export, version: Version, caching: Caching) -> [Vec<u8>; 2] {
     write(export, version, b"before").await;
     let mount = mount(export, version, caching).await;

@@ -326,7 +326,8 @@ async fn write_that_claims_more_than_it_was_given_is_refused() {
     assert!(matches!(error.reason(), Reason::Lie(Lie::WrongWrite { said: 9, given: 4 })), "{error}");
 }
 
-/// A server whose clock stands still, so that no directory ever seems to change. It makes directories, and may say that it did not.
+/// A server whose clock stands still, so that no directory ever seems to change. It makes directories, and may say that
+/// it did not.
 async fn timeless(says_so: bool) -> Mount {
     let is_made = std::sync::atomic::AtomicBool::new(false);
     let found = || nfs3::LookupOk { object: handle(FILE), attributes: None, dir_attributes: None };

@@ -1,5 +1,5 @@
-//! A connection to a server that is gone, slow, or sends what no server may. Time is the runtime's, and stands still while
-//! anybody has something to do.
+//! A connection to a server that is gone, slow, or sends what no server may. Time is the runtime's, and stands still
+//! while anybody has something to do.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;

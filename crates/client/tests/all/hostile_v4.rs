@@ -1,5 +1,5 @@
-//! A mount of NFSv4.1 whose server lies, says "not now" for ever, or cuts its replies short. No time passes but that of the
-//! runtime, which stands still while anybody has something to do.
+//! A mount of NFSv4.1 whose server lies, says "not now" for ever, or cuts its replies short. No time passes but that of
+//! the runtime, which stands still while anybody has something to do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

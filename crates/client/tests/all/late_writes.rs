@@ -1,4 +1,5 @@
-//! Writes that are sent late, against a server made by hand that restarts, refuses, is silent and loses what it may lose.
+//! Writes that are sent late, against a server made by hand that restarts, refuses, is silent and loses what it may
+//! lose.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

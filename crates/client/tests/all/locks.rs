@@ -1,4 +1,5 @@
-//! What holds for locks in every version of NFS, whoever keeps them: the lock manager of versions 2 and 3, or version 4 itself.
+//! What holds for locks in every version of NFS, whoever keeps them: the lock manager of versions 2 and 3, or version 4
+//! itself.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Locks of NFSv4.0, whose stateids and owners have numbers, and whose leases run out without a session that tells of it.
+//! Locks of NFSv4.0, whose stateids and owners have numbers, and whose leases run out without a session that tells of
+//! it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

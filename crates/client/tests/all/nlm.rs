@@ -1,5 +1,5 @@
-//! What is peculiar to locks of NFSv2 and NFSv3: where the lock manager is, what its versions can say, and what it may answer. What holds in all
-//! versions is in `locks.rs`.
+//! What is peculiar to locks of NFSv2 and NFSv3: where the lock manager is, what its versions can say, and what it may
+//! answer. What holds in all versions is in `locks.rs`.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -158,7 +158,8 @@ async fn lock_manager_is_found_at_a_port_of_its_own() {
     }
 }
 
-/// An rpcbind of one version, which has every program at port 2049 of an IPv6 address, and the programs that it was asked for.
+/// An rpcbind of one version, which has every program at port 2049 of an IPv6 address, and the programs that it was
+/// asked for.
 async fn rpcbind_of(version: u32) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
     let asked: Arc<Mutex<Vec<u32>>> = Arc::default();
     let seen = Arc::clone(&asked);

@@ -1,4 +1,5 @@
-//! Reading through READ_PLUS: what comes into the caller's buffer, from servers that know it, that do not, and that lie.
+//! Reading through READ_PLUS: what comes into the caller's buffer, from servers that know it, that do not, and that
+//! lie.
 
 use std::sync::Arc;
 

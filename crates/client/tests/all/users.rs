@@ -36,7 +36,8 @@ fn mode(mode: u32) -> SetAttributes {
     SetAttributes { mode: Some(mode), ..SetAttributes::default() }
 }
 
-/// Whether the server judges a user of what is in memory. In version 2 it cannot be asked, and whom it takes the superuser for is not known.
+/// Whether the server judges a user of what is in memory. In version 2 it cannot be asked, and whom it takes the
+/// superuser for is not known.
 fn is_judged(version: Version, user: &Credentials) -> bool {
     version != Version::V2 || !matches!(user, Credentials::Sys { uid: 0, .. })
 }

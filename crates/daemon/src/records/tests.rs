@@ -318,8 +318,8 @@ fn client_that_lost_state_while_it_was_cut_off_may_not_reclaim_after_a_restart()
 
 #[test]
 fn client_that_was_cut_off_for_a_whole_boot_may_not_reclaim() {
-    // RFC 8881 §8.4.3, the second edge condition: it did not reclaim in time after one restart, another had its lock, and the
-    // server restarts again.
+    // RFC 8881 §8.4.3, the second edge condition: it did not reclaim in time after one restart, another had its lock,
+    // and the server restarts again.
     let (scratch, now) = (Scratch::new("second-edge"), Duration::ZERO);
     let state = boot(&scratch);
     let cut_off = join(&state, now, b"cut off");

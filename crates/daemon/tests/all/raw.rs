@@ -39,8 +39,8 @@ impl Wire {
         self.stream.write_all(message.as_slice()).unwrap();
     }
 
-    /// The results of the next reply, which must be that of the call whose turn it is: a connection that is out of step has a mark and a
-    /// number there that make no sense.
+    /// The results of the next reply, which must be that of the call whose turn it is: a connection that is out of step
+    /// has a mark and a number there that make no sense.
     pub fn receive(&mut self) -> Decoder<'_> {
         let mut mark = [0; 4];
         self.stream.read_exact(&mut mark).unwrap();

@@ -66,7 +66,8 @@ impl FlushBatch {
         self.files.len()
     }
 
-    /// Wakes as many callers as there are files besides the one that the leader takes. The first request is the leader's.
+    /// Wakes as many callers as there are files besides the one that the leader takes. The first request is the
+    /// leader's.
     pub(super) fn call_helpers(self: &Arc<FlushBatch>) {
         let helpers = self.files.len().saturating_sub(1);
         self.requests.iter().skip(1).take(helpers).for_each(|request| request.help(Arc::clone(self)));
@@ -99,8 +100,8 @@ impl FlushBatch {
         file.members.first().map_or(Ok(()), |&member| storage.flush(self.owned(member).fd.as_fd(), file.depth))
     }
 
-    /// Tells each caller how the flush of its files ended. The kernel reports an error of writing a file back once to each
-    /// open file, so a request whose own descriptor was not flushed asks for its error.
+    /// Tells each caller how the flush of its files ended. The kernel reports an error of writing a file back once to
+    /// each open file, so a request whose own descriptor was not flushed asks for its error.
     fn tell(&self, results: &[Result<()>], storage: &dyn Storage) {
         let mut outcomes = vec![Ok(()); self.requests.len()];
         for (file, result) in self.files.iter().zip(results) {

@@ -35,8 +35,8 @@ impl Default for Costs {
 }
 
 impl Costs {
-    /// How to flush so many files. The whole file system is never flushed unless `is_all_cheap` says that little of others
-    /// has to be written out, whatever it took before.
+    /// How to flush so many files. The whole file system is never flushed unless `is_all_cheap` says that little of
+    /// others has to be written out, whatever it took before.
     pub(super) fn choose(&mut self, files: usize, is_all_cheap: impl FnOnce() -> bool) -> Way {
         if files < MIN_FILES {
             return Way::Each;

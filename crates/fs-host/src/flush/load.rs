@@ -1,7 +1,7 @@
 //! Whether callers that come together flush together or apart, by how long both have taken before.
 //!
-//! A journal such as ext4's carries callers that flush at the same time in one commit anyway. There, standing in line may
-//! cost more than it saves. Calls come in epochs of one way each; a call that is alone counts for neither.
+//! A journal such as ext4's carries callers that flush at the same time in one commit anyway. There, standing in line
+//! may cost more than it saves. Calls come in epochs of one way each; a call that is alone counts for neither.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -2,15 +2,15 @@
 //!
 //! A call that finds no flush running makes its own at once. A call that comes meanwhile leaves a request and waits.
 //! When the flush ends, the first waiting call becomes the leader, takes all requests that have gathered, and flushes
-//! their files together. All calls of the group return when that flush ends, and the next leader takes the requests that
-//! came meanwhile.
+//! their files together. All calls of the group return when that flush ends, and the next leader takes the requests
+//! that came meanwhile.
 //!
 //! A call that is alone waits for no other. Any other call waits for at most one running flush besides the one that
 //! carries its request.
 //!
-//! A group is flushed file by file, each file once, or with the whole file system: `costs` chooses the cheaper way. Files
-//! are flushed side by side by the threads that wait for them, so that the file system's journal commits once for all.
-//! When a file cannot be flushed, the calls that asked for it fail, and no others.
+//! A group is flushed file by file, each file once, or with the whole file system: `costs` chooses the cheaper way.
+//! Files are flushed side by side by the threads that wait for them, so that the file system's journal commits once for
+//! all. When a file cannot be flushed, the calls that asked for it fail, and no others.
 //!
 //! Where callers are quicker apart, they do not queue: `load` finds out.
 

@@ -1,8 +1,8 @@
 //! Reading ahead of those who read files on disk from front to back.
 //!
-//! The kernel's own read-ahead goes by descriptor, and a server has one descriptor for all readers of a file: their streams hide one
-//! another. So the kernel is told that reads come at random, and what is to be read ahead is found here, for all descriptors of a
-//! file together, and asked for by threads of its own, since asking may wait.
+//! The kernel's own read-ahead goes by descriptor, and a server has one descriptor for all readers of a file: their
+//! streams hide one another. So the kernel is told that reads come at random, and what is to be read ahead is found
+//! here, for all descriptors of a file together, and asked for by threads of its own, since asking may wait.
 
 mod streams;
 
@@ -28,10 +28,12 @@ const THREADS: usize = 2;
 /// How many parts wait for them at the most; what comes beyond is not read ahead.
 const MAX_WAITING: usize = 64;
 
-/// How much all streams together are ahead of their readers at the most, in bytes: with many, each one's share is smaller.
+/// How much all streams together are ahead of their readers at the most, in bytes: with many, each one's share is
+/// smaller.
 const TOTAL_BYTES: u64 = 128 << 20;
 
-/// How much is asked for at once, in bytes: the kernel takes no more than a device's own read-ahead, which is this by default.
+/// How much is asked for at once, in bytes: the kernel takes no more than a device's own read-ahead, which is this by
+/// default.
 const PIECE_BYTES: u64 = 128 << 10;
 
 /// Who reads ahead of sequential readers of files on disk.

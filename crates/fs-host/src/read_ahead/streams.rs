@@ -1,8 +1,9 @@
 //! Which parts of a file are read one after the other: arithmetic on offsets, without clock or system call.
 //!
-//! A stream is a reader that goes forward. Several may read one file by turns, and the requests of each may come in any order within
-//! [`REORDER_REQUESTS`]. What is to be read ahead begins small and doubles, and is asked for before the reader gets there, so
-//! that a stream that goes on never waits and one that ends has wasted little. Reads at random make no stream.
+//! A stream is a reader that goes forward. Several may read one file by turns, and the requests of each may come in any
+//! order within [`REORDER_REQUESTS`]. What is to be read ahead begins small and doubles, and is asked for before the
+//! reader gets there, so that a stream that goes on never waits and one that ends has wasted little. Reads at random
+//! make no stream.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -42,8 +42,8 @@ fn events_of(dir: &Path, change: impl FnOnce()) -> Vec<ReadFlags> {
     std::iter::from_fn(|| reader.next().ok().map(|event| event.events())).collect()
 }
 
-/// A server that is killed between two changes of a file with a name leaves a file that is not what was asked for, and that
-/// the retransmission takes for somebody else's.
+/// A server that is killed between two changes of a file with a name leaves a file that is not what was asked for, and
+/// that the retransmission takes for somebody else's.
 #[test]
 fn file_changes_no_more_once_it_has_its_name() {
     for export in [Export::on_disk(), Export::in_memory()] {

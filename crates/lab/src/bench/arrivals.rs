@@ -117,8 +117,8 @@ impl Arrivals {
         Ok(Arrivals { times: Times::new(rate, place, seed), timer })
     }
 
-    /// Waits until the next operation is due, and tells when that is: earlier than now when it had to wait for others. Nothing when
-    /// the job has ended before.
+    /// Waits until the next operation is due, and tells when that is: earlier than now when it had to wait for others.
+    /// Nothing when the job has ended before.
     pub(super) async fn next(&mut self, start: Instant, deadline: Option<Instant>, stop: &Stop) -> Option<Instant> {
         let due = start + self.times.next()?;
         loop {

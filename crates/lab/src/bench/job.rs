@@ -9,8 +9,8 @@ use super::{Error, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Wo
 pub struct Job {
     /// What the user calls it.
     pub name: String,
-    /// The file, on its server. It is made when it is not there, and filled when it is too short. When this is a directory,
-    /// a file in it is used and removed afterwards.
+    /// The file, on its server. It is made when it is not there, and filled when it is too short. When this is a
+    /// directory, a file in it is used and removed afterwards.
     pub url: Url,
     /// How to mount; what the URL says goes before. [`Job::connections`] replaces the number of connections in it.
     pub options: Options,
@@ -24,8 +24,8 @@ pub struct Job {
     pub connections: u32,
     /// How much of the file is used, in bytes: at least one block.
     pub file_bytes: u64,
-    /// How often operations begin. Their latency counts from when they were due, even if all that [`Job::depth`] allows are
-    /// outstanding then. Without it, each begins as soon as another one is over.
+    /// How often operations begin. Their latency counts from when they were due, even if all that [`Job::depth`] allows
+    /// are outstanding then. Without it, each begins as soon as another one is over.
     pub rate: Option<Rate>,
     /// When the job is over.
     pub end: End,
@@ -39,7 +39,8 @@ pub struct Job {
     pub verify: bool,
     /// Which files there are.
     pub files: Files,
-    /// Whether each connection has every file open from which its operations choose, and READs name the open. Only NFSv4 has opens.
+    /// Whether each connection has every file open from which its operations choose, and READs name the open. Only
+    /// NFSv4 has opens.
     pub holds_opens: bool,
     /// What random orders and patterns follow from.
     pub seed: u64,
@@ -53,15 +54,16 @@ pub struct Job {
     pub server_pid: Option<u32>,
 }
 
-/// Which files a job uses. With more than one, their names have numbers behind them, `.0` and on, and nothing can be verified.
+/// Which files a job uses. With more than one, their names have numbers behind them, `.0` and on, and nothing can be
+/// verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files {
     /// One for all connections.
     One,
     /// One for each connection.
     OnePerConnection,
-    /// So many for all connections, 1 to [`Job::MAX_FILES`]. Each operation uses one of them; only operations that change nothing
-    /// and need no open file do.
+    /// So many for all connections, 1 to [`Job::MAX_FILES`]. Each operation uses one of them; only operations that
+    /// change nothing and need no open file do.
     Spread(u32),
 }
 

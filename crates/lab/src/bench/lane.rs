@@ -230,8 +230,8 @@ impl Lane {
         }
     }
 
-    /// When the next operation of a worker begins that is free now: in an open loop when it was due. One worker at a time waits for
-    /// that. Nothing when the job is over.
+    /// When the next operation of a worker begins that is free now: in an open loop when it was due. One worker at a
+    /// time waits for that. Nothing when the job is over.
     async fn next_start(&self, now: Instant, schedule: Schedule) -> Option<Instant> {
         match &self.arrivals {
             Some(arrivals) => arrivals.lock().await.next(schedule.start, schedule.deadline, &self.stop).await,

@@ -4,8 +4,8 @@ use fastrand::Rng;
 
 use super::Operation;
 
-/// What of a hundred operations are these: the mix of SPECsfs97 for NFSv3, in which READLINK is a LOOKUP here, READDIR a
-/// READDIRPLUS, and SETATTR and FSSTAT are GETATTRs. A CREATE has its REMOVE behind it. COMMIT comes at the end.
+/// What of a hundred operations are these: the mix of SPECsfs97 for NFSv3, in which READLINK is a LOOKUP here, READDIR
+/// a READDIRPLUS, and SETATTR and FSSTAT are GETATTRs. A CREATE has its REMOVE behind it. COMMIT comes at the end.
 const SHARES: [(Operation, u32); 6] = [
     (Operation::Lookup, 36),
     (Operation::Transfer, 29),

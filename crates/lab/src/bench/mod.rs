@@ -1,17 +1,17 @@
 //! Reading and writing one file of a server in a chosen way, or asking what else a server does with it.
 //!
-//! A [`Job`] says what to do; [`run()`] does it and returns an [`Outcome`]. Connections are spread over as many threads as this
-//! process may use processors, each with a runtime of its own; each connection has its queue depth of operations on
-//! their way, and takes the next one as soon as one is over, or
-//! with a [`Rate`] when the next one is due. What is measured starts and ends at the same moment
-//! everywhere.
+//! A [`Job`] says what to do; [`run()`] does it and returns an [`Outcome`]. Connections are spread over as many threads
+//! as this process may use processors, each with a runtime of its own; each connection has its queue depth of
+//! operations on their way, and takes the next one as soon as one is over, or with a [`Rate`] when the next one is due.
+//! What is measured starts and ends at the same moment everywhere.
 //!
 //! ```no_run
 //! use std::time::Duration;
 //! use lab::bench::{End, Job, run};
 //!
 //! let url = "nfs://localhost:2049/export/file".parse().unwrap();
-//! let job = Job { workload: "randread".parse()?, depth: 64, end: End::After(Duration::from_secs(5)), ..Job::new(url) };
+//! let end = End::After(Duration::from_secs(5));
+//! let job = Job { workload: "randread".parse()?, depth: 64, end, ..Job::new(url) };
 //! let outcome = run(&job)?;
 //! println!("{} operations", outcome.summary.total().operations);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -7,8 +7,8 @@ const ROUNDS: u64 = 4;
 
 /// The number in this place, below `count`, of a random order of all numbers below `count` that follows from `seed`.
 ///
-/// A Feistel network permutes the numbers of an even number of bits; a number that is too large is permuted again until it
-/// is not, which takes fewer than four turns on average.
+/// A Feistel network permutes the numbers of an even number of bits; a number that is too large is permuted again until
+/// it is not, which takes fewer than four turns on average.
 pub(crate) fn permuted(place: u64, count: u64, seed: u64) -> u64 {
     let half_bits = (u64::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1 << half_bits) - 1;

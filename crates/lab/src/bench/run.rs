@@ -181,8 +181,8 @@ fn warm_up(job: &Job, schedule: Schedule) {
     }
 }
 
-/// Waits for the end of one thread, and reads the rates meanwhile. What processes spent is read when the time of the measurement
-/// is over, before what is outstanding ends and is committed.
+/// Waits for the end of one thread, and reads the rates meanwhile. What processes spent is read when the time of the
+/// measurement is over, before what is outstanding ends and is committed.
 fn wait_for_end(
     events: &Receiver<Event>,
     sampler: &mut Sampler<'_>,
@@ -283,7 +283,8 @@ fn runtime() -> Result<Runtime, Error> {
     Builder::new_current_thread().enable_all().build().map_err(Error::Thread)
 }
 
-/// Waits for something asynchronous on a thread and a runtime of its own: the caller's may be inside of another runtime.
+/// Waits for something asynchronous on a thread and a runtime of its own: the caller's may be inside of another
+/// runtime.
 fn on_own_thread<T: Send, F: Future<Output = Result<T, Error>>>(make: impl FnOnce() -> F + Send) -> Result<T, Error> {
     thread::scope(|scope| {
         let thread: ScopedJoinHandle<'_, Result<T, Error>> = scope.spawn(|| runtime()?.block_on(make()));

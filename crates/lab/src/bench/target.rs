@@ -202,8 +202,8 @@ fn whole_words(bytes: u32) -> Result<u32, Error> {
     }
 }
 
-/// Writes all of `data`, however little the server takes at once. Returns whether it took several turns, and what of it may still be
-/// lost.
+/// Writes all of `data`, however little the server takes at once. Returns whether it took several turns, and what of it
+/// may still be lost.
 pub(super) async fn write_all(
     mount: &Mount,
     file: Handle,

@@ -3,7 +3,8 @@
 use client::{WriteVerifier, Written};
 use vfs::Stability;
 
-/// Writes that are not on stable storage yet. Those that came with another verifier than the latest may be lost (RFC 1813 §3.3.7).
+/// Writes that are not on stable storage yet. Those that came with another verifier than the latest may be lost (RFC
+/// 1813 §3.3.7).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unstable {
     latest: Option<WriteVerifier>,

@@ -28,14 +28,14 @@ pub enum Operation {
     Access,
     /// The file is looked up by its name.
     Lookup,
-    /// A file is made and removed again, in the directory of the file: two calls, counted as one operation. Each outstanding
-    /// operation has names of its own.
+    /// A file is made and removed again, in the directory of the file: two calls, counted as one operation. Each
+    /// outstanding operation has names of its own.
     CreateRemove,
-    /// A new file is made, a block is written to it and is on stable storage, and the file is closed: two calls of NFSv2
-    /// and NFSv3, three of NFSv4, counted as one operation. All files are removed after the measurement.
+    /// A new file is made, a block is written to it and is on stable storage, and the file is closed: two calls of
+    /// NFSv2 and NFSv3, three of NFSv4, counted as one operation. All files are removed after the measurement.
     NewFile,
-    /// The directory of the file is listed with attributes and handles, from its beginning to its end: as many calls as that
-    /// takes, counted as one operation.
+    /// The directory of the file is listed with attributes and handles, from its beginning to its end: as many calls as
+    /// that takes, counted as one operation.
     List,
     /// Each is another one, at random: LOOKUP, READ, WRITE, GETATTR, READDIRPLUS, ACCESS, and CREATE with REMOVE.
     Mix,
@@ -81,7 +81,8 @@ impl Contents {
 }
 
 /// What operations there are, as text: fio's `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`; `open`, `lock`,
-/// `getattr`, `access`, `lookup`, `createremove`, `newfile`, `readdirplus` and `mix`; `readplus-data`, `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
+/// `getattr`, `access`, `lookup`, `createremove`, `newfile`, `readdirplus` and `mix`; `readplus-data`, `readplus-hole`
+/// and `readplus-mixed`, with `rand` in front for blocks in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Workload {
     /// What one operation is.

@@ -13,7 +13,8 @@ use super::call::Call;
 use super::replies::{MAX_READ_BYTES, Replies, is_read};
 use super::way::Way;
 
-/// The most bytes of data that are read before they are sent: they should still be near the processor then. One READ may have more.
+/// The most bytes of data that are read before they are sent: they should still be near the processor then. One READ
+/// may have more.
 const MAX_DATA_BYTES: usize = 512 << 10;
 /// The most replies in one send: two pieces each, and the kernel takes 1024 (`IOV_MAX`).
 const MAX_REPLIES: usize = 512;
@@ -30,7 +31,8 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// How many bytes the reply to a READ has: whole words, within the file. The second says whether the file ends with them.
+    /// How many bytes the reply to a READ has: whole words, within the file. The second says whether the file ends with
+    /// them.
     fn data(&self, call: &Call) -> (u32, bool) {
         let left = self.file_bytes.saturating_sub(call.offset()) & !3;
         let wanted = u64::from(call.end[2].min(MAX_READ_BYTES) & !3);

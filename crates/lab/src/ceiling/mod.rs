@@ -1,8 +1,9 @@
 //! The ceiling of any server: a responder that answers NFSv3 over TCP with next to no work.
 //!
-//! It has one file. It looks at a call's program and procedure, and at the offset and count of a READ, which end the call; everything
-//! else of a call is ignored. All other replies are made once. One thread, one receive per connection and turn, and all replies to it in one
-//! vectored send; the [`Way`] says how the data of READs come to it. A server does all of this and more, so it is not faster.
+//! It has one file. It looks at a call's program and procedure, and at the offset and count of a READ, which end the
+//! call; everything else of a call is ignored. All other replies are made once. One thread, one receive per connection
+//! and turn, and all replies to it in one vectored send; the [`Way`] says how the data of READs come to it. A server
+//! does all of this and more, so it is not faster.
 
 mod batch;
 mod call;

@@ -96,8 +96,8 @@ impl Responder {
         Ok(())
     }
 
-    /// Polls for a while before it sleeps: a sleep and a wake-up are not what a ceiling is made of. Beside a thread that computes on the
-    /// same processor a yield lasts a time slice, so a long one ends the polling for some time.
+    /// Polls for a while before it sleeps: a sleep and a wake-up are not what a ceiling is made of. Beside a thread
+    /// that computes on the same processor a yield lasts a time slice, so a long one ends the polling for some time.
     fn wait(&mut self, events: &mut Vec<epoll::Event>) -> rustix::io::Result<()> {
         let began = Instant::now();
         loop {

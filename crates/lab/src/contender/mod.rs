@@ -19,8 +19,8 @@ pub enum Contender {
     UnprivilegedWharf,
     /// NFS-Ganesha with its VFS backend.
     Ganesha,
-    /// A command for the shell. It finds the directory to serve in `$EXPORT`, a directory for its own things in `$STATE`, and its
-    /// ports in `$PORT` and `$MOUNT_PORT`.
+    /// A command for the shell. It finds the directory to serve in `$EXPORT`, a directory for its own things in
+    /// `$STATE`, and its ports in `$PORT` and `$MOUNT_PORT`.
     Command(String),
     /// One that runs already, with the URL of a directory that the experiment may write to.
     Running(Url),

@@ -25,7 +25,8 @@ struct Reading {
     stolen: f64,
     /// How much of this the ticks may have added between two readings: one of each processor.
     uncertain: f64,
-    /// Of what is measured: this process, the servers, and the kernel's threads, which write files and journals for them.
+    /// Of what is measured: this process, the servers, and the kernel's threads, which write files and journals for
+    /// them.
     own: f64,
 }
 

@@ -1,9 +1,11 @@
-//! The engine of all experiments: order, pairs, repeats, noise, and a folder that keeps every pass as soon as it has ended.
+//! The engine of all experiments: order, pairs, repeats, noise, and a folder that keeps every pass as soon as it has
+//! ended.
 //!
-//! An [`Experiment`] declares what varies, as a [`Design`](measure::record::Design), and does one pass. [`run()`] does the rest:
+//! An [`Experiment`] declares what varies, as a [`Design`](measure::record::Design), and does one pass. [`run()`] does
+//! the rest:
 //!
-//! - In each round, all combinations of levels come in random order. Within one, each contender runs right before or after the
-//!   reference, the first level of the contenders' factor.
+//! - In each round, all combinations of levels come in random order. Within one, each contender runs right before or
+//!   after the reference, the first level of the contenders' factor.
 //! - Servers and files are made anew for each block of rounds, and warmed up.
 //! - A pass that other programs disturbed is done again at once; both are kept.
 //! - A pass that fails is kept with its reason; the others go on.

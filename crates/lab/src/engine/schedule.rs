@@ -84,7 +84,8 @@ impl Schedule {
 }
 
 impl Combination {
-    /// Contenders with the pair that their pass belongs to. Without a reference, or without anybody else, each is a pair of its own.
+    /// Contenders with the pair that their pass belongs to. Without a reference, or without anybody else, each is a
+    /// pair of its own.
     fn turns(&self, seed: u64, number: u64) -> Vec<(&str, &str)> {
         let name = |index: usize| self.contenders[index].as_str();
         if self.has_reference && self.contenders.len() > 1 {

@@ -1,8 +1,8 @@
 //! How much one client's load harms another's.
 //!
-//! One client reads 4 KiB at random, one call after the other: alone, beside a client with many calls, and beside clients of a slow
-//! export of the same server. The measured client's threads run before those of the others on their processor, so that it waits for the
-//! server and not for them.
+//! One client reads 4 KiB at random, one call after the other: alone, beside a client with many calls, and beside
+//! clients of a slow export of the same server. The measured client's threads run before those of the others on their
+//! processor, so that it waits for the server and not for them.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -7,7 +7,8 @@ use measure::record::{Design, Levels, Machine, Place};
 
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
 
-/// Levels that are left in: the one of a factor with this name, or where there is none those that have the text in their names.
+/// Levels that are left in: the one of a factor with this name, or where there is none those that have the text in
+/// their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Only {
     /// The factor.

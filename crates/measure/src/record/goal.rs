@@ -5,7 +5,8 @@ use super::Levels;
 /// What a figure has to reach.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// The level of every factor. What is not among the levels of the design can be a goal too; it is not measured then.
+    /// The level of every factor. What is not among the levels of the design can be a goal too; it is not measured
+    /// then.
     pub levels: Levels,
     /// The name of the figure.
     pub figure: String,

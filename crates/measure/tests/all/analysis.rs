@@ -164,7 +164,8 @@ fn runs_without_a_fault_warn_in_at_most_five_of_a_hundred_for_each_kind() {
         |warning| matches!(warning, Warning::Resemblance { .. }),
         |warning| matches!(warning, Warning::Peaks { .. }),
     ];
-    // Noise that a round's passes share makes positions near one another alike; it is no fault, but no drift test allows for it.
+    // Noise that a round's passes share makes positions near one another alike; it is no fault, but no drift test
+    // allows for it.
     let server = Server { round_noise: 0.0, ..Server::default() };
     let all: Vec<Vec<Warning>> = (0..SEEDS / 2).map(|seed| of(seed, 10, &server).warnings).collect();
     for (index, kind) in kinds.into_iter().enumerate() {
@@ -176,8 +177,9 @@ fn runs_without_a_fault_warn_in_at_most_five_of_a_hundred_for_each_kind() {
 
 #[test]
 fn change_of_three_percent_is_found_as_often_as_the_theory_says() {
-    // Of 14 rows, two contenders' are 3 % faster at each of four loads. One row alone: the deviation of a ratio is 2 % times the
-    // square root of 2. scipy: 1 - nct.cdf(t.ppf(1 - 0.05 / 2 / 14, n - 1), n - 1, log(1.03) * sqrt(n) / (0.02 * sqrt(2)))
+    // Of 14 rows, two contenders' are 3 % faster at each of four loads. One row alone: the deviation of a ratio is 2 %
+    // times the square root of 2. scipy: 1 - nct.cdf(t.ppf(1 - 0.05 / 2 / 14, n - 1), n - 1, log(1.03) * sqrt(n) /
+    // (0.02 * sqrt(2)))
     for (rounds, power) in [(10, 0.361), (20, 0.89)] {
         let server = Server { ratios: [1.0, 1.03, 1.0, 1.0], ..Server::default() };
         let found = count(rounds, &server, |results| row(results, "read", "4k", "gather").verdict == Verdict::Higher);

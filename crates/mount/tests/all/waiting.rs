@@ -146,7 +146,8 @@ fn signal_that_a_process_catches_does_not_interrupt_it_and_a_later_one_still_kil
 #[test]
 fn more_waiting_processes_than_threads_can_all_be_killed() {
     let Some(stage) = Stage::new() else { return };
-    // A directory allows one who looks up a name that nobody knows at a time, unless the file system says that it takes more.
+    // A directory allows one who looks up a name that nobody knows at a time, unless the file system says that it takes
+    // more.
     let mut children: Vec<Child> = (0..80).map(|_| stage.waiter("exec stat \"$0\"")).collect();
     stage.fs.wait_for(1);
     children.iter().for_each(|child| signal(child, "-TERM"));

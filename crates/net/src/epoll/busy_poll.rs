@@ -1,9 +1,9 @@
 //! Waiting for events awake, while they follow one another closely.
 //!
-//! A client that sends its next request when it has the reply wakes its loop for each one. To put a thread to sleep and to wake it costs
-//! more time than most calls take to answer, above all on virtual processors. So a loop whose last wait was short looks for events for a
-//! little while before it sleeps. Between two looks it lets every other thread of its processor run; one that computes for a while ends
-//! the polling.
+//! A client that sends its next request when it has the reply wakes its loop for each one. To put a thread to sleep and
+//! to wake it costs more time than most calls take to answer, above all on virtual processors. So a loop whose last
+//! wait was short looks for events for a little while before it sleeps. Between two looks it lets every other thread of
+//! its processor run; one that computes for a while ends the polling.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -16,7 +16,8 @@ use crate::counters::Counter;
 /// A yield that lasts longer than this has let somebody else compute, and not just send the next call.
 const LONG_YIELD: Duration = Duration::from_micros(50);
 
-/// For how long the loop sleeps at once after that: polling has no idle time to spend then, and each yield can cost a time slice.
+/// For how long the loop sleeps at once after that: polling has no idle time to spend then, and each yield can cost a
+/// time slice.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How one loop waits.
@@ -59,7 +60,8 @@ impl BusyPoll {
         Ok(count)
     }
 
-    /// Looks for events from `now` on until there are some, until `end`, or until somebody else has computed on this processor.
+    /// Looks for events from `now` on until there are some, until `end`, or until somebody else has computed on this
+    /// processor.
     fn poll(&mut self, poller: &Poller, events: &mut Events, mut now: Instant, end: Instant) -> io::Result<usize> {
         while now < end {
             let count = poller.wait(events, Some(Duration::ZERO))?;

@@ -13,7 +13,8 @@ use crate::{Limits, Service};
 /// While the server ends, how often it is looked whether peers have acknowledged their last answers.
 const ENDING_TICK: Duration = Duration::from_millis(5);
 
-/// How many times per time-out the connections are looked through for silent and stalled ones, and the shortest time between.
+/// How many times per time-out the connections are looked through for silent and stalled ones, and the shortest time
+/// between.
 const SWEEPS_PER_TIMEOUT: u32 = 4;
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(20);
 

@@ -1,5 +1,5 @@
-//! Sends in segments of a chosen size, with the fallback of senders that take only so many: ways to send that are not the default
-//! and exist to be measured ([`SendPath`](crate::SendPath)).
+//! Sends in segments of a chosen size, with the fallback of senders that take only so many: ways to send that are not
+//! the default and exist to be measured ([`SendPath`](crate::SendPath)).
 
 use std::io::IoSlice;
 
@@ -12,8 +12,8 @@ use crate::connection::{CloseReason, Connection};
 /// How many segments the kernel takes in one send (`IOV_MAX`, sendmsg(2)).
 const KERNEL_MAX_SEGMENTS: usize = 1024;
 
-/// How many bytes are copied into one segment at most; what is behind them has its own send. A socket that takes only a part of
-/// them has the rest copied again, so that this bounds what is copied in vain.
+/// How many bytes are copied into one segment at most; what is behind them has its own send. A socket that takes only a
+/// part of them has the rest copied again, so that this bounds what is copied in vain.
 const FLAT_BYTES: usize = 256 << 10;
 
 impl<S: Service + ?Sized> LoopContext<S> {

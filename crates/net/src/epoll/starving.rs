@@ -10,7 +10,8 @@ use crate::connection::{CloseReason, Connection, Ready};
 use crate::mailbox::LoopMessage;
 use crate::slab::SlabKey;
 
-/// How often it is looked whether there is room again. Other loops and blocking threads make room too, and do not say so.
+/// How often it is looked whether there is room again. Other loops and blocking threads make room too, and do not say
+/// so.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How many connections make room for new ones at a time.

@@ -26,7 +26,8 @@ const RECEIVE_BYTES: usize = 256 << 10;
 /// How many bytes one receive brings of a message that is likely to be large: enough for the head of every message.
 const HEAD_BYTES: usize = 1 << 10;
 
-/// How many bytes of a file without `sendfile` are read for one send, and how many zeros take the place of missing ones.
+/// How many bytes of a file without `sendfile` are read for one send, and how many zeros take the place of missing
+/// ones.
 const FILE_READ_BYTES: usize = 64 << 10;
 
 /// How many free outputs a loop keeps, and how much memory each may have.
@@ -165,8 +166,8 @@ impl<S: Service + ?Sized> LoopContext<S> {
         self.answer_received(connection)
     }
 
-    /// Receives more of a large message into the connection's own buffer, and the head of the next one behind it into the loop's.
-    /// Says how much came, or 0 when the socket holds no more.
+    /// Receives more of a large message into the connection's own buffer, and the head of the next one behind it into
+    /// the loop's. Says how much came, or 0 when the socket holds no more.
     fn receive_rest(&mut self, connection: &mut Connection) -> Result<usize, CloseReason> {
         let Connection { unread, socket, .. } = connection;
         let Some(socket) = socket else { return Ok(0) };

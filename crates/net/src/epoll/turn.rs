@@ -1,7 +1,7 @@
 //! One turn of a loop: what happened to the sockets, and the connections' turns in the order of [`crate::order`].
 //!
-//! Busy connections are watched by an epoll instance of their own, which the loop's is told of by a single event: so looking for calm
-//! connections between two turns of busy ones costs the same however many busy ones are ready.
+//! Busy connections are watched by an epoll instance of their own, which the loop's is told of by a single event: so
+//! looking for calm connections between two turns of busy ones costs the same however many busy ones are ready.
 
 use std::io;
 use std::net::IpAddr;
@@ -18,12 +18,13 @@ use crate::slab::SlabKey;
 /// For how long busy connections have turns before the loop looks for calm ones again; a turn that has begun goes on.
 const LOOK_INTERVAL: Duration = Duration::from_micros(50);
 
-/// How often the loop looks, while it is busy, for connections that are as busy or as calm as those that it serves, when there are
-/// several clients: the look tells of every connection that is ready, which takes a while when there are many.
+/// How often the loop looks, while it is busy, for connections that are as busy or as calm as those that it serves,
+/// when there are several clients: the look tells of every connection that is ready, which takes a while when there are
+/// many.
 const LOOK_AMONG_CLIENTS_INTERVAL: Duration = Duration::from_micros(250);
 
-/// For how many turns of busy connections a calm one counts as being about after its own: one that sends its next request when it has
-/// the reply is back long before.
+/// For how many turns of busy connections a calm one counts as being about after its own: one that sends its next
+/// request when it has the reply is back long before.
 const CALM_ABOUT_TURNS: u32 = 256;
 
 /// Who waits for a turn, and what else decides whose turn it is.

@@ -27,7 +27,8 @@ fn loop_sleeps_before_each_message_without_busy_polling() {
 
 #[test]
 fn loop_stays_awake_while_messages_follow_one_another_within_the_window() {
-    // While something else computes on its processor, a loop sleeps as without polling: then this says nothing, and is tried again.
+    // While something else computes on its processor, a loop sleeps as without polling: then this says nothing, and is
+    // tried again.
     wait_until("the loop stays awake", || sleeps(Duration::from_secs(1)) < MESSAGES / 4);
 }
 

@@ -57,8 +57,8 @@ fn hold(server: &TestServer, stream: &mut TcpStream) {
     wait_until("the loop is held", || server.echo.seen.lock().unwrap().len() == 1);
 }
 
-/// Lets the loop go and says what it served after the message that held it, once that is `count` messages: each run of equal ones
-/// with its length.
+/// Lets the loop go and says what it served after the message that held it, once that is `count` messages: each run of
+/// equal ones with its length.
 fn let_go(server: &TestServer, count: usize) -> Vec<(String, usize)> {
     server.echo.holds.store(false, Ordering::Release);
     wait_until("everything is served", || server.echo.seen.lock().unwrap().len() == 1 + count);

@@ -135,7 +135,8 @@ pub(super) fn width_of(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// A name of levels in lines of so many pixels, parted between levels. The start of a level that is longer stands for it.
+/// A name of levels in lines of so many pixels, parted between levels. The start of a level that is longer stands for
+/// it.
 pub(super) fn lines_of(name: &str, pixels: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for level in name.split(BETWEEN_LEVELS) {

@@ -11,8 +11,8 @@ pub struct Compared {
     parts: Vec<(String, Vec<String>, Table)>,
 }
 
-/// Compares the first of several runs with each of the others: all figures of which more or less is better. A difference is shown
-/// only where it is sure beside all others of the two runs.
+/// Compares the first of several runs with each of the others: all figures of which more or less is better. A
+/// difference is shown only where it is sure beside all others of the two runs.
 pub fn compare(runs: &[(Run, Vec<Measurement>)]) -> Compared {
     let Some(((old, old_passes), later)) = runs.split_first() else { return Compared { parts: Vec::new() } };
     let part = |(new, new_passes): &(Run, Vec<Measurement>)| {

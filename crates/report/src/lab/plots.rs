@@ -188,7 +188,8 @@ fn percent_of(nines: f64) -> String {
     words::shortest(100.0 * (1.0 - 10_f64.powf(-nines)))
 }
 
-/// One figure against another one, for each contender at one combination of the levels that are neither raised nor compared.
+/// One figure against another one, for each contender at one combination of the levels that are neither raised nor
+/// compared.
 pub(super) fn curves(run: &Run, results: &Results, kind: &CurveKind, id: &str) -> Result<Vec<Chart>, ChartError> {
     let median = |levels: &Levels, figure: &str| {
         let cell = results.cells.iter().find(|cell| cell.levels == *levels && cell.figure == figure)?;

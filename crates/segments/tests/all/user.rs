@@ -91,7 +91,8 @@ fn wire_carries_whole_frames_of_every_super_segment() {
         let frames = outcome.frames.unwrap();
         // Beside the data there are the handshake, the end, questions for addresses and the bridge's own packets.
         assert!((outcome.tally.wire_packets..outcome.tally.wire_packets + 50).contains(&frames), "{outcome:?}");
-        // The fastest that packets of 1448 bytes of data can be, with a burst of 64 KiB and 1 % for the rounding of rates.
+        // The fastest that packets of 1448 bytes of data can be, with a burst of 64 KiB and 1 % for the rounding of
+        // rates.
         let bytes = outcome.received_bytes as f64 - 65536.0;
         let least = bytes * 8.0 * 1538.0 / 1448.0 / 1e9 / 1.01;
         assert!(outcome.elapsed.as_secs_f64() > least, "{outcome:?}");

@@ -3,9 +3,9 @@
 //!
 //! `growth files COUNT FOLDER` makes the files that the other runs serve.
 //!
-//! `growth FORM LINE SIZE TIMES MOST FOLDER STATE` serves them with handles of FORM: `kernel`, or `store` with its state
-//! in STATE. It makes SIZE of what LINE is about. A first round of calls fills the caches. MOST more calls are prepared,
-//! and TIMES of these run, inside of [`step::counted`]. The program prints how many units of work that were.
+//! `growth FORM LINE SIZE TIMES MOST FOLDER STATE` serves them with handles of FORM: `kernel`, or `store` with its
+//! state in STATE. It makes SIZE of what LINE is about. A first round of calls fills the caches. MOST more calls are
+//! prepared, and TIMES of these run, inside of [`step::counted`]. The program prints how many units of work that were.
 //!
 //! Only instructions inside of that function count. Callgrind counts system calls everywhere, but two runs that differ
 //! in TIMES differ in nothing else.

@@ -68,8 +68,8 @@ impl PseudoTree {
         self.directory(node).ok()?.export
     }
 
-    /// Whether `is_one` holds for an export at a directory or below it; it gets indices into the export table. It visits
-    /// no more directories than it needs to find one.
+    /// Whether `is_one` holds for an export at a directory or below it; it gets indices into the export table. It
+    /// visits no more directories than it needs to find one.
     pub(crate) fn any_below(&self, node: &Handle, mut is_one: impl FnMut(usize) -> bool) -> bool {
         let Ok(top) = self.directory(node) else { return false };
         if top.export.is_some_and(&mut is_one) {

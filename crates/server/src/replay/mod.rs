@@ -23,9 +23,9 @@
 //!
 //! The server can also be killed between a change and its reply. So a call that changes names is logged right before
 //! the change, with the state before it ([`record::NameChange`]). From its look at the names until its reply is in the
-//! log, no other call changes them ([`names::NameSlots`]). A starting server compares each unanswered record with the files
-//! before it answers any call: only the logged call or a local process can have changed the names since. The change
-//! counts as made by the call if
+//! log, no other call changes them ([`names::NameSlots`]). A starting server compares each unanswered record with the
+//! files before it answers any call: only the logged call or a local process can have changed the names since. The
+//! change counts as made by the call if
 //! - a new file exists where none was, of the kind that the call makes, with its owner, created within a second of the
 //!   record;
 //! - the file of a LINK has the name, and its ctime is within that second;

@@ -1,4 +1,5 @@
-//! A host directory that has lost changes, as a disk does in a power failure: files of the log are gone, or are as before.
+//! A host directory that has lost changes, as a disk does in a power failure: files of the log are gone, or are as
+//! before.
 
 use std::fs;
 use std::path::{Path, PathBuf};

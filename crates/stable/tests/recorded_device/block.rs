@@ -1,5 +1,5 @@
-//! Disks as block devices, and file systems on them. All of it is in a mount namespace of the thread that made it, and goes with
-//! the thread: mounts at its end, and loop devices with the last one that uses them.
+//! Disks as block devices, and file systems on them. All of it is in a mount namespace of the thread that made it, and
+//! goes with the thread: mounts at its end, and loop devices with the last one that uses them.
 
 use std::ffi::CString;
 use std::fs::File;

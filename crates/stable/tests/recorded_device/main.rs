@@ -1,11 +1,13 @@
-//! Real file systems on disks that record every write: the power fails at any of them, and what clients were told is there
-//! afterwards.
+//! Real file systems on disks that record every write: the power fails at any of them, and what clients were told is
+//! there afterwards.
 //!
-//! Each seed is a run of several lives of one machine. `WHARF_CUTS=2000` sets how many power failures there are at least in each
-//! test, `WHARF_SEED` the first run. Threads decide what a run records, so that a seed alone does not repeat it. Everything is
-//! mounted in a namespace of its own. Where there is no root, /dev/fuse or mkfs, tests say that they are skipped.
+//! Each seed is a run of several lives of one machine. `WHARF_CUTS=2000` sets how many power failures there are at
+//! least in each test, `WHARF_SEED` the first run. Threads decide what a run records, so that a seed alone does not
+//! repeat it. Everything is mounted in a namespace of its own. Where there is no root, /dev/fuse or mkfs, tests say
+//! that they are skipped.
 //!
-//! A program of its own: a disk that hangs keeps the process from ending, and `watchdog.rs` frees it when the process dies.
+//! A program of its own: a disk that hangs keeps the process from ending, and `watchdog.rs` frees it when the process
+//! dies.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 mod bay;

@@ -69,7 +69,8 @@ impl<'r> Cutter<'r> {
         Cutter { recording, durable: recording.images.iter().map(|image| (image.clone(), 0)).collect() }
     }
 
-    /// What each disk holds when the power fails behind so many events. These never get fewer from one call to the next.
+    /// What each disk holds when the power fails behind so many events. These never get fewer from one call to the
+    /// next.
     pub fn cut(&mut self, at: usize, rng: &mut Rng) -> Vec<Image> {
         (0..self.durable.len()).map(|disk| self.cut_disk(disk, at, rng)).collect()
     }

@@ -1,4 +1,5 @@
-//! A run: clients change files, the power fails at several places of what was recorded, and each time the machine recovers.
+//! A run: clients change files, the power fails at several places of what was recorded, and each time the machine
+//! recovers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Ends the bay of a test that was killed. Threads of it that wait for a disk cannot die, and the disks are served by threads that are
-//! dead already: only somebody else can end that.
+//! Ends the bay of a test that was killed. Threads of it that wait for a disk cannot die, and the disks are served by
+//! threads that are dead already: only somebody else can end that.
 
 use std::path::Path;
 use std::process::{Child, Command};

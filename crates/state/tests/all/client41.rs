@@ -15,7 +15,8 @@ fn repeated_exchange_of_a_confirmed_client_keeps_its_id() {
 
 #[test]
 fn servers_that_began_at_the_same_moment_have_sessions_of_different_names() {
-    // A client finds the session of a callback by the server's address and the session's name; a defect took one for the other.
+    // A client finds the session of a callback by the server's address and the session's name; a defect took one for
+    // the other.
     let (one, other) = (World::new().client("c"), World::new().client("c"));
     assert_eq!(one.id, other.id);
     assert_ne!(one.session, other.session);

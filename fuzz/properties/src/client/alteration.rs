@@ -1,5 +1,5 @@
-/// What becomes of the replies: the input's first byte of each step says how many replies pass by before, the second what is
-/// done to the next one.
+/// What becomes of the replies: the input's first byte of each step says how many replies pass by before, the second
+/// what is done to the next one.
 #[derive(Debug)]
 pub struct Alterations {
     input: Vec<u8>,

@@ -1,7 +1,7 @@
 //! The client as a whole, on replies that an input alters: every call ends, whatever a server says.
 //!
-//! The server is the real one, driven by hand, over streams in memory; time passes when nobody has anything to do, so that a
-//! call that waits for ever is found at once.
+//! The server is the real one, driven by hand, over streams in memory; time passes when nobody has anything to do, so
+//! that a call that waits for ever is found at once.
 
 mod alteration;
 mod place;

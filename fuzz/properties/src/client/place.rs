@@ -1,5 +1,6 @@
-//! Every place of the reply to every operation: the reply is cut there, or a word of it is made the largest number that there is.
-//! The call ends, with an error when something of its answer is missing, and the next call finds client and server as they were.
+//! Every place of the reply to every operation: the reply is cut there, or a word of it is made the largest number that
+//! there is. The call ends, with an error when something of its answer is missing, and the next call finds client and
+//! server as they were.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -132,10 +133,12 @@ pub trait Around {
 
 impl Around for () {}
 
-/// Damages the replies to everything that a client of `version` calls at all `places` that they have, in bytes; how often that was.
+/// Damages the replies to everything that a client of `version` calls at all `places` that they have, in bytes; how
+/// often that was.
 ///
 /// # Panics
-/// When a call does not end, succeeds without its answer, or leaves something behind that keeps the next from succeeding.
+/// When a call does not end, succeeds without its answer, or leaves something behind that keeps the next from
+/// succeeding.
 pub fn damage_replies(
     version: Version,
     damage: Damage,
@@ -223,8 +226,8 @@ impl Scene<'_> {
         Ok(Scene { mount, root, file, link })
     }
 
-    /// Makes everything that the operation needs and that the one before, whose reply was damaged, may have left otherwise; and opens
-    /// the file where the operation is about an open one. Whatever is called here must succeed.
+    /// Makes everything that the operation needs and that the one before, whose reply was damaged, may have left
+    /// otherwise; and opens the file where the operation is about an open one. Whatever is called here must succeed.
     async fn prepare(&self, operation: Operation) -> client::Result<Option<File>> {
         let (mount, root) = (self.mount, &self.root.handle);
         mount.getattr(&self.file).await?;

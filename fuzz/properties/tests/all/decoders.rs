@@ -1,5 +1,5 @@
-//! Whatever a client or a server decodes is the input of some target: held against the lists of procedures and operations, and against the
-//! types that `proto` gives them.
+//! Whatever a client or a server decodes is the input of some target: held against the lists of procedures and
+//! operations, and against the types that `proto` gives them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

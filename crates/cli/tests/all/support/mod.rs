@@ -239,7 +239,8 @@ impl Server {
         line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
     }
 
-    /// How long it has run on processors (proc(5): the times of `stat` are in hundredths of a second on all Linux machines).
+    /// How long it has run on processors (proc(5): the times of `stat` are in hundredths of a second on all Linux
+    /// machines).
     pub fn processor_time(&self) -> Duration {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         let (_, fields) = stat.rsplit_once(") ").unwrap();
@@ -320,8 +321,8 @@ pub fn kept(path: &Path) -> (u32, u64, (i64, i64), (u32, u32)) {
     (metadata.mode(), metadata.nlink(), (metadata.mtime(), metadata.mtime_nsec()), (metadata.uid(), metadata.gid()))
 }
 
-/// Copies the program to where every user may run it. Another process does so: a program that this one has open for writing
-/// when a test forks cannot be run ("Text file busy").
+/// Copies the program to where every user may run it. Another process does so: a program that this one has open for
+/// writing when a test forks cannot be run ("Text file busy").
 pub fn copy_program(to: &Path) {
     assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_wharf")).arg(to).status().unwrap().success());
 }

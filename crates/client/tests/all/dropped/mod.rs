@@ -51,8 +51,8 @@ pub async fn open(dir: &Dir, name: &str) -> File {
     dir.open(name, &making()).await.unwrap()
 }
 
-/// Whether the server and the mount agree that a name is there, or that it is not. What was asked for before may be carried out between the
-/// two questions, and is then known at the next.
+/// Whether the server and the mount agree that a name is there, or that it is not. What was asked for before may be
+/// carried out between the two questions, and is then known at the next.
 pub async fn is_there_in_the_end(dir: &Dir, name: &str) -> bool {
     let mut is_there = false;
     until("an agreement of server and memory", async || {

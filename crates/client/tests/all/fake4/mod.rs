@@ -1,5 +1,5 @@
-//! A server of NFSv4.1 made by hand: its root is a directory in which every name is there and leads to a file whose handle is
-//! the name. A test says what is done otherwise.
+//! A server of NFSv4.1 made by hand: its root is a directory in which every name is there and leads to a file whose
+//! handle is the name. A test says what is done otherwise.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -59,8 +59,8 @@ pub async fn start(
     (address, fake)
 }
 
-/// Mounts a server whose calls go through memory alone, so that time need not pass; `alter` changes the results of a COMPOUND
-/// as they are sent.
+/// Mounts a server whose calls go through memory alone, so that time need not pass; `alter` changes the results of a
+/// COMPOUND as they are sent.
 pub async fn mount_in_memory(
     special: impl Fn(&ArgOp<'_>, &[u8]) -> Option<ResOp<'static>> + Send + Sync + 'static,
     alter: impl Fn(&CompoundArgs<'_>, Vec<u8>) -> Vec<u8> + Send + Sync + 'static,

@@ -1,5 +1,6 @@
-//! Results of NFSv4 that cannot be right, in every minor version that has the operation: each is an error that says what is wrong, or does no
-//! harm, at once and in bounded memory, and the client goes on. No time passes but that of the runtime.
+//! Results of NFSv4 that cannot be right, in every minor version that has the operation: each is an error that says
+//! what is wrong, or does no harm, at once and in bounded memory, and the client goes on. No time passes but that of
+//! the runtime.
 
 mod tables;
 mod words;

@@ -43,8 +43,8 @@ pub struct Troubles {
     pub late: u64,
     pub restart: u64,
     pub partition: u64,
-    /// Between its first seconds and this age a server does not restart: where nobody can end the grace period early, it
-    /// would never end.
+    /// Between its first seconds and this age a server does not restart: where nobody can end the grace period early,
+    /// it would never end.
     pub steady_until: Duration,
     /// The longest time without a server, in seconds.
     pub longest_absence: u64,

@@ -1,6 +1,7 @@
-//! Clients and a server together: several count in one file under locks, over streams on which everything goes wrong, while the server restarts
-//! and lets locks be reclaimed. Nobody is told that he has a lock while somebody else was told so and has not given it up; where a client is away
-//! for longer than its lease, it is told that its locks are lost, and does not write under them. At the end the server has no locks.
+//! Clients and a server together: several count in one file under locks, over streams on which everything goes wrong,
+//! while the server restarts and lets locks be reclaimed. Nobody is told that he has a lock while somebody else was
+//! told so and has not given it up; where a client is away for longer than its lease, it is told that its locks are
+//! lost, and does not write under them. At the end the server has no locks.
 //!
 //! `WHARF_SEED` names the only seed to run, and `WHARF_SEEDS` how many are run; what fails says its seed.
 

@@ -1,5 +1,6 @@
-//! A server that serves another server's export on, over the client as a file system: applications work on it while everything goes wrong
-//! between both servers. After the troubles the files of the first server are what a model of the applications says.
+//! A server that serves another server's export on, over the client as a file system: applications work on it while
+//! everything goes wrong between both servers. After the troubles the files of the first server are what a model of the
+//! applications says.
 //!
 //! `WHARF_SEED` names the only seed to run, and `WHARF_SEEDS` how many are run; what fails says its seed.
 
@@ -19,7 +20,8 @@ use crate::simulation::world::World;
 
 const SEEDS: u64 = 1;
 
-/// Both servers speak `version`; the applications speak NFSv3, whose calls the server in the middle may be sent again at any time.
+/// Both servers speak `version`; the applications speak NFSv3, whose calls the server in the middle may be sent again
+/// at any time.
 async fn simulate(version: Version, seed: u64) {
     let world = World::new(seed, mounting::troubles(version));
     let ticking = tokio::spawn(Arc::clone(&world).tick());

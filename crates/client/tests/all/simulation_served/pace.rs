@@ -1,5 +1,5 @@
-//! Time that passes while threads work that the runtime knows nothing of. The runtime's own way, to go on to the next moment at which
-//! something happens when its tasks wait, would let hours pass while a thread thinks.
+//! Time that passes while threads work that the runtime knows nothing of. The runtime's own way, to go on to the next
+//! moment at which something happens when its tasks wait, would let hours pass while a thread thinks.
 
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! Clients and a server together: users make, move and remove names in directories that they share, through two mounts, over streams and
-//! datagrams on which everything goes wrong, while the server restarts. Each sees his own names as he left them all the time, and after the
-//! troubles the server's tree, and both mounts' view of it, is what a model says.
+//! Clients and a server together: users make, move and remove names in directories that they share, through two mounts,
+//! over streams and datagrams on which everything goes wrong, while the server restarts. Each sees his own names as he
+//! left them all the time, and after the troubles the server's tree, and both mounts' view of it, is what a model says.
 //!
 //! `WHARF_SEED` names the only seed to run, and `WHARF_SEEDS` how many are run; what fails says its seed.
 

@@ -61,8 +61,8 @@ impl User {
         }
     }
 
-    /// Compares what an operation says with what it must say. One that was under way while the server restarted, or its lease ended, may
-    /// have happened and be forgotten: then it says what a second one does.
+    /// Compares what an operation says with what it must say. One that was under way while the server restarted, or its
+    /// lease ended, may have happened and be forgotten: then it says what a second one does.
     fn check(&mut self, what: String, said: Result<()>, (began, expected): (Began, Expected)) {
         self.log.push(what);
         let status = said.as_ref().err().map(|error| error.status());

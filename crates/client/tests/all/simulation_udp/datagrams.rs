@@ -1,4 +1,5 @@
-//! Datagrams between client and server, which are lost, doubled, late, out of order, cut short and garbled, as a seed says.
+//! Datagrams between client and server, which are lost, doubled, late, out of order, cut short and garbled, as a seed
+//! says.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use tokio::net::UdpSocket;
 use crate::remote::random::Random;
 use crate::simulation::world::World;
 
-/// The longest time that a datagram is on its way, in milliseconds: several times what a client waits before it sends again.
+/// The longest time that a datagram is on its way, in milliseconds: several times what a client waits before it sends
+/// again.
 const LONGEST_WAY_MS: u64 = 10_000;
 const MAX_DATAGRAM_BYTES: usize = 1 << 16;
 
@@ -61,7 +63,8 @@ impl Damage {
     fn of(self, mut datagram: Vec<u8>) -> Vec<u8> {
         match self {
             Damage::CutTo(thousandths) => datagram.truncate(datagram.len() * thousandths / 1000),
-            // No call that is waited for has such a number. A call with another one would be another call, which nobody can tell.
+            // No call that is waited for has such a number. A call with another one would be another call, which nobody
+            // can tell.
             Damage::OtherXid if datagram[7] == 1 => datagram[0] ^= 0x80,
             Damage::OtherXid => datagram.clear(),
             Damage::OtherDirection => datagram[7] ^= 1,

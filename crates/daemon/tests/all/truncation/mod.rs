@@ -1,8 +1,8 @@
 //! Files that are cut while replies with their bytes are on the way to a client that is slow to take them.
 //!
-//! Replies are sent from the file itself here, and their lengths are announced before. What is gone by the time that it would be sent is
-//! made up for with zeros, as a READ that the cut overtakes may see (the bytes of a file that is cut and grows again are zeros);
-//! the connection stays in step.
+//! Replies are sent from the file itself here, and their lengths are announced before. What is gone by the time that it
+//! would be sent is made up for with zeros, as a READ that the cut overtakes may see (the bytes of a file that is cut
+//! and grows again are zeros); the connection stays in step.
 
 mod v3;
 mod v41;
@@ -101,8 +101,8 @@ struct Told<'a> {
     eof: bool,
 }
 
-/// Checks a reply: whole, or short at the end that the file has after the cut; and of bytes that the file had, or zeros from a place
-/// behind that end on.
+/// Checks a reply: whole, or short at the end that the file has after the cut; and of bytes that the file had, or zeros
+/// from a place behind that end on.
 fn check(number: usize, told: &Told<'_>, original: &[u8]) {
     let offset = offset_of(number);
     let left = LEFT.saturating_sub(offset);

@@ -59,8 +59,8 @@ impl Export {
         HostOptions { handle_form, state_dir: Some(self.state()), workers: 2, ..HostOptions::default() }
     }
 
-    /// Opens the export, also right after it was closed. A program that another test starts has copies of this process's
-    /// descriptors between its fork and its exec, and with them the lock of the state.
+    /// Opens the export, also right after it was closed. A program that another test starts has copies of this
+    /// process's descriptors between its fork and its exec, and with them the lock of the state.
     pub fn open(&self, form: HandleForm) -> HostFs {
         let began = Instant::now();
         loop {

@@ -1,6 +1,7 @@
 //! What a programmer does, after the Andrew benchmark: a tree is copied to a server, looked at, read, and built from.
 //!
-//! One program does it through the client library and its caches, one call after the other, on a mount that is made for the pass.
+//! One program does it through the client library and its caches, one call after the other, on a mount that is made for
+//! the pass.
 
 mod script;
 

@@ -221,7 +221,8 @@ fn printed_figures(text: &str, wanted: &[FigureKind]) -> Result<Figures, PassErr
     Ok(figures)
 }
 
-/// The figures of the JSON of `wharf bench`, of all directions together but for percentiles, which are those of the slowest.
+/// The figures of the JSON of `wharf bench`, of all directions together but for percentiles, which are those of the
+/// slowest.
 fn bench_figures(text: &str) -> Result<Figures, PassError> {
     let run: Value = serde_json::from_str(text)?;
     let job = &run["jobs"][0];

@@ -1,7 +1,7 @@
 //! The experiment of the second source: what it saves a server to keep open files by their handles.
 //!
-//! So many processes read a file of their own each, in order, with READs of one size and one at a time. The same is done with an
-//! export whose opens are slow.
+//! So many processes read a file of their own each, in order, with READs of one size and one at a time. The same is
+//! done with an export whose opens are slow.
 
 mod document;
 

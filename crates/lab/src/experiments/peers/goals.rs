@@ -65,7 +65,8 @@ fn goal((version, load): (&str, &str), figure: &str, baseline: Option<&str>, bou
     Goal { levels, figure: figure.to_owned(), baseline: baseline.map(str::to_owned), bound }
 }
 
-/// A server reads its data from a file. The responders that do so too are what can be reached; the one that does not is beyond it.
+/// A server reads its data from a file. The responders that do so too are what can be reached; the one that does not is
+/// beyond it.
 fn ceilings() -> impl Iterator<Item = Goal> {
     let of = |load| {
         Way::ALL.map(|way| goal(("3", load), OPERATIONS, Some(&ceiling_name(way)), Bound::AtLeast(CEILING_SHARE)))

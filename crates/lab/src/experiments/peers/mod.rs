@@ -1,7 +1,8 @@
-//! Servers beside each other: Wharf, NFS-Ganesha where it is installed, those that `--server` names, and the ceiling of all.
+//! Servers beside each other: Wharf, NFS-Ganesha where it is installed, those that `--server` names, and the ceiling of
+//! all.
 //!
-//! Each load is put on each server, right before or after it is put on Wharf. All serve one directory in memory; those that are started
-//! here serve one on a disk too.
+//! Each load is put on each server, right before or after it is put on Wharf. All serve one directory in memory; those
+//! that are started here serve one on a disk too.
 
 mod contenders;
 mod goals;
@@ -191,7 +192,8 @@ impl Peers {
     }
 }
 
-/// Whether a responder takes part: where the file is read all of them do, and only where as much is outstanding as fills a processor.
+/// Whether a responder takes part: where the file is read all of them do, and only where as much is outstanding as
+/// fills a processor.
 fn has_ceiling(name: &str, load: &Load) -> bool {
     let is_transfer = matches!(load.workload, "read" | "randread");
     let is_full = load.connections * load.depth >= 64;

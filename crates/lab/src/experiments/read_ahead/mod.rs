@@ -1,7 +1,8 @@
-//! Reading a file on disk that is not in memory: what becomes of the read-ahead when several readers share the file, or the requests
-//! of one come in another order than that of the file.
+//! Reading a file on disk that is not in memory: what becomes of the read-ahead when several readers share the file, or
+//! the requests of one come in another order than that of the file.
 //!
-//! A server for each way runs in a process of its own. Before each pass the file is taken out of memory, and that is verified.
+//! A server for each way runs in a process of its own. Before each pass the file is taken out of memory, and that is
+//! verified.
 
 mod readers;
 

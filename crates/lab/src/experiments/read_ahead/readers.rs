@@ -10,8 +10,8 @@ use tokio::task::LocalSet;
 
 use super::{BLOCK_BYTES, Load};
 
-/// Reads the whole file once, each reader its own part of it over a connection of its own; says how many bytes came and how
-/// long that took.
+/// Reads the whole file once, each reader its own part of it over a connection of its own; says how many bytes came and
+/// how long that took.
 pub(super) async fn read_all(
     url: &Url,
     (load, seed): (&Load, u64),

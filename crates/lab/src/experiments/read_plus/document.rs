@@ -74,8 +74,8 @@ pub(super) fn files() -> impl Iterator<Item = &'static str> {
     EXT4.iter().map(|(file, ..)| *file)
 }
 
-/// What the source has of a file system: each version relative to version 3, over the wire. Whichever unit its segments had, these
-/// are their figures.
+/// What the source has of a file system: each version relative to version 3, over the wire. Whichever unit its segments
+/// had, these are their figures.
 pub(super) fn ratios(kind: VolumeKind) -> Vec<DocumentRatio> {
     let cells = rows(kind).iter().flat_map(|(file, cold, warm)| [(*file, UNCACHED, cold), (*file, CACHED, warm)]);
     cells

@@ -1,8 +1,8 @@
 //! The experiment of the fifth source: what READ_PLUS saves readers of files with holes, on four file systems.
 //!
-//! Each file system lies on a loop device and has a server of its own. One program reads a file from its first byte to its last,
-//! within the servers' network and over a wire of 1 Gbit/s. Before each pass the file is brought into the server's memory or taken
-//! out of it, and that is verified.
+//! Each file system lies on a loop device and has a server of its own. One program reads a file from its first byte to
+//! its last, within the servers' network and over a wire of 1 Gbit/s. Before each pass the file is brought into the
+//! server's memory or taken out of it, and that is verified.
 
 mod document;
 mod layout;

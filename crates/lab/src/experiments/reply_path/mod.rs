@@ -1,8 +1,8 @@
 //! The experiment of the first source: how replies to READ are built and sent, and what that costs.
 //!
-//! A server for each way runs in a process of its own; all of them serve one file in memory. One program reads or writes that file
-//! from its first block to its last through the client's cache, whose blocks have the size of a transfer, as fio did through the
-//! source's client.
+//! A server for each way runs in a process of its own; all of them serve one file in memory. One program reads or
+//! writes that file from its first block to its last through the client's cache, whose blocks have the size of a
+//! transfer, as fio did through the source's client.
 
 mod document;
 mod way;

@@ -35,8 +35,8 @@ pub(super) const PATCHED: &str = "gather 4 KiB, limit 32";
 /// What a server does that is told nothing.
 const DEFAULT: &str = "default";
 
-/// The ways, the reference first. Fragments and their limit mean something for gathered replies alone: a copied reply is one piece,
-/// and the data of a zero-copy one is not in it.
+/// The ways, the reference first. Fragments and their limit mean something for gathered replies alone: a copied reply
+/// is one piece, and the data of a zero-copy one is not in it.
 pub(super) fn all(is_quick: bool) -> Vec<Named> {
     let gather = |fragment_kib, max_segments| Way { method: Method::Gather, fragment_kib, max_segments, batches: true };
     let whole = |method| Way { method, fragment_kib: None, max_segments: None, batches: true };

@@ -32,7 +32,8 @@ const NETPERF: [Row; 8] = [
     row(4 << 20, [2922.54, 2940.28], [3.431, 3.811], [4.205, 4.194]),
 ];
 
-/// Data packets of the trace with a send buffer of 1 MiB; 43480 of the first were of one segment, and none of the second.
+/// Data packets of the trace with a send buffer of 1 MiB; 43480 of the first were of one segment, and none of the
+/// second.
 const PACKETS: [f64; 2] = [57_005.0, 35_729.0];
 const TRACED_SEND_BYTES: usize = 1 << 20;
 

@@ -1,5 +1,5 @@
-//! The figures of the source: slides about NFS read and write performance, Sun, about 1995. All are percentages by which throughput
-//! differs; "0 %" means no significant difference.
+//! The figures of the source: slides about NFS read and write performance, Sun, about 1995. All are percentages by
+//! which throughput differs; "0 %" means no significant difference.
 
 use measure::record::{DocumentRatio, Levels};
 
@@ -85,7 +85,8 @@ fn table<'a>(
     cells.iter().flat_map(|(one, other, percent)| ratios(&levels(one, other), *percent)).collect()
 }
 
-/// The ratios of reads and of writes. All of them are compared with those of a flushed cache, which the source says users want.
+/// The ratios of reads and of writes. All of them are compared with those of a flushed cache, which the source says
+/// users want.
 fn ratios(levels: &[(&str, &str)], percent: [i32; 2]) -> [DocumentRatio; 2] {
     let all = |load| -> Levels {
         let levels = levels.iter().copied().chain([(LOAD, load), (CACHE, FLUSHED)]);

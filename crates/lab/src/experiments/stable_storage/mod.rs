@@ -1,8 +1,9 @@
-//! The experiment of the fourth source: what versions, transports and stable storage do for a program that reads or writes a file.
+//! The experiment of the fourth source: what versions, transports and stable storage do for a program that reads or
+//! writes a file.
 //!
-//! A server for each kind of storage runs in a process of its own; all of them serve one file on disk. One program reads or writes
-//! the file from its first byte to its last, through the client's cache, which reads ahead and writes behind as a kernel's does:
-//! each WRITE of version 2 is stable, and those of version 3 are followed by a COMMIT.
+//! A server for each kind of storage runs in a process of its own; all of them serve one file on disk. One program
+//! reads or writes the file from its first byte to its last, through the client's cache, which reads ahead and writes
+//! behind as a kernel's does: each WRITE of version 2 is stable, and those of version 3 are followed by a COMMIT.
 
 mod document;
 mod storage;
@@ -84,7 +85,8 @@ fn file_bytes(scale: Scale) -> u64 {
     }
 }
 
-/// The most data of one call: all that version 2 has room for, and what kernels of the source's time used with version 3.
+/// The most data of one call: all that version 2 has room for, and what kernels of the source's time used with version
+/// 3.
 fn transfer_bytes(version: &str) -> u32 {
     if version == V2 { 8 << 10 } else { 32 << 10 }
 }

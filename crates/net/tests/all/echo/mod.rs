@@ -25,12 +25,12 @@ pub const LARGE_BYTES: usize = 128 << 10;
 /// How long tests wait for what must happen.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Answers messages by their first byte:
-/// `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open, `D` does so whether it is open or not; `x` answers with as many bytes as the u32
-/// after it says; `f` answers with the file, of the length that the u32 after it says; `l` tells the local and the
-/// peer's address; `w` tells the worker; `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a
-/// blocking thread; `r` echoes, together with those `r` that follow it; `b` does so from a blocking thread; `o` echoes and is remembered
-/// in [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::holds`] is false.
+/// Answers messages by their first byte: `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open, `D`
+/// does so whether it is open or not; `x` answers with as many bytes as the u32 after it says; `f` answers with the
+/// file, of the length that the u32 after it says; `l` tells the local and the peer's address; `w` tells the worker;
+/// `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a blocking thread; `r`
+/// echoes, together with those `r` that follow it; `b` does so from a blocking thread; `o` echoes and is remembered in
+/// [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::holds`] is false.
 #[derive(Default)]
 pub struct Echo {
     pub gate: AtomicBool,

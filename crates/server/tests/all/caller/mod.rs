@@ -1,5 +1,5 @@
-//! Drives a server by hand: calls go in as bytes and replies come out as bytes, without sockets and with a clock that the
-//! test sets.
+//! Drives a server by hand: calls go in as bytes and replies come out as bytes, without sockets and with a clock that
+//! the test sets.
 
 mod directory;
 pub mod nfs2;
@@ -210,8 +210,8 @@ impl<'s> Caller<'s> {
         }
     }
 
-    /// Makes a call that must be carried out, and returns its results. They borrow from the reply, which lives as long as
-    /// the test program.
+    /// Makes a call that must be carried out, and returns its results. They borrow from the reply, which lives as long
+    /// as the test program.
     pub fn call<O: Operation>(&self, arguments: &O::Arguments<'_>) -> O::Reply<'static> {
         results::<O>(self.reply_to(&self.message::<O>(arguments)).leak())
     }

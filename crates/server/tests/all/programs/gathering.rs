@@ -202,8 +202,8 @@ fn nothing_goes_together_where_it_is_switched_off() {
     assert!(!server.begins_run(&message) && !server.continues_run(&message, &next));
 }
 
-/// With short writes and errors now and then: what the replies say was written is what the file has. Of a write that failed, a part may
-/// be there or not.
+/// With short writes and errors now and then: what the replies say was written is what the file has. Of a write that
+/// failed, a part may be there or not.
 #[test]
 fn gathered_writes_with_faults_leave_what_their_replies_say() {
     for seed in 0..200 {

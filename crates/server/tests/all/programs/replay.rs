@@ -56,7 +56,8 @@ fn call_sent_again_gets_the_first_reply_over_udp_and_tcp() {
     }
 }
 
-/// A datagram may be on its way for so long that the client sent it again and, once answered, wrote something else in its place.
+/// A datagram may be on its way for so long that the client sent it again and, once answered, wrote something else in
+/// its place.
 #[test]
 fn late_copy_of_a_write_does_not_go_over_what_was_written_since() {
     let server = memory_server();

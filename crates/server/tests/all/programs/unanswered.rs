@@ -81,7 +81,8 @@ fn call_whose_change_the_write_log_has_succeeds_when_it_is_sent_again_after_a_po
     }
 }
 
-/// Sends each call to a server that is killed before it carries the call out; hands `test` the call and the next server.
+/// Sends each call to a server that is killed before it carries the call out; hands `test` the call and the next
+/// server.
 fn each_call_that_never_ran(test: impl Fn(&str, &[u8], &Server)) {
     let files = memory();
     let setup = server(vec![export(EXPORT, files.clone())]);

@@ -1,5 +1,5 @@
-//! Every reply of NFSv3 to a change carries the attributes before and after it, or those after a read, be it carried out or
-//! not (RFC 1813 §2.6).
+//! Every reply of NFSv3 to a change carries the attributes before and after it, or those after a read, be it carried
+//! out or not (RFC 1813 §2.6).
 
 use proto::nfs3::{
     CreateHow, Fattr, Fsstat, Link, LinkArgs, Mknod, MknodArgs, MknodData, Readdir, ReaddirArgs, Readdirplus,

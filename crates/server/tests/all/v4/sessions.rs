@@ -121,7 +121,8 @@ fn sequence_alone_keeps_the_lease_and_the_slot_going() {
 
 #[test]
 fn protection_that_needs_rpcsec_gss_is_refused() {
-    // RFC 8881 §18.35.3: SP4_MACH_CRED asks for a principal that was authenticated with integrity, SP4_SSV for algorithms.
+    // RFC 8881 §18.35.3: SP4_MACH_CRED asks for a principal that was authenticated with integrity, SP4_SSV for
+    // algorithms.
     let server = memory_server();
     let caller = Caller::root(&server);
     let ask = |state_protect| {

@@ -1,4 +1,5 @@
-//! COPY_NOTIFY, and COPY from another server (RFC 7862 §4.6, §15.2, §15.3): two servers, whose way to each other is this test.
+//! COPY_NOTIFY, and COPY from another server (RFC 7862 §4.6, §15.2, §15.3): two servers, whose way to each other is
+//! this test.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A file system that loses what was not synced when the machine stops: names from some moment on, as a journal does, and any
-//! sectors of data. It gives numbers and generations of lost files to others again, as XFS does.
+//! A file system that loses what was not synced when the machine stops: names from some moment on, as a journal does,
+//! and any sectors of data. It gives numbers and generations of lost files to others again, as XFS does.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -204,8 +204,8 @@ impl Machine {
 }
 
 impl Machine {
-    /// Brings a file and, with the journal, all names and attributes to storage. Data of other files stay where they are,
-    /// but for those that were there before a file got another size.
+    /// Brings a file and, with the journal, all names and attributes to storage. Data of other files stay where they
+    /// are, but for those that were there before a file got another size.
     fn sync_file(&mut self, number: u64) {
         let steps = std::mem::take(&mut self.steps);
         for (index, step) in steps.iter().enumerate() {

@@ -125,7 +125,8 @@ impl Machine {
         }
     }
 
-    /// Makes changes until the machine stops. Returns what may be there afterwards: the last change was perhaps not made.
+    /// Makes changes until the machine stops. Returns what may be there afterwards: the last change was perhaps not
+    /// made.
     fn live(&self, state_dir: &Path, models: Vec<Model>, rng: &mut Rng) -> Vec<Model> {
         let root = self.fs.root();
         let mut model = models.into_iter().next().unwrap_or_else(|| Model::new(root));

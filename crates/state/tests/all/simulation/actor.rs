@@ -576,7 +576,8 @@ fn forget_lost(belief: &mut Belief, check: impl Fn(&Stateid) -> bool) {
     belief.deleg = belief.deleg.filter(|deleg| check(&deleg.stateid));
 }
 
-/// Whether the number of an owner's request is used up although it failed so (RFC 7530 §9.1.7), as clients and servers of NFSv4.0 see it.
+/// Whether the number of an owner's request is used up although it failed so (RFC 7530 §9.1.7), as clients and servers
+/// of NFSv4.0 see it.
 fn advances_seqid(error: &StateError) -> bool {
     use StateError as E;
     !matches!(error, E::StaleClientid | E::StaleStateid | E::BadStateid | E::BadSeqid | E::Resource)

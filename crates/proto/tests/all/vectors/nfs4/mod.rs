@@ -92,8 +92,8 @@ where
     in_union::<ResOp<'static>>(O::NUMBER.number(), bytes);
 }
 
-/// Shows that the operation's number and `bytes` are one value of a union, that all bytes are needed, and that it comes out
-/// again.
+/// Shows that the operation's number and `bytes` are one value of a union, that all bytes are needed, and that it comes
+/// out again.
 fn in_union<T: Encode + Decode<'static>>(number: u32, bytes: &[u8]) {
     let message = leaked([&number.to_be_bytes(), bytes].concat());
     let mut from = Decoder::new(message);
