@@ -1,5 +1,5 @@
-//! Foreign programs: clients of tests, and servers to be compared with. Where this may install software, it installs what is
-//! missing; where it may not, it says what is left out.
+//! Foreign programs: clients of tests, and servers to be compared with. Where this may install software, it installs
+//! what is missing; where it may not, it says what is left out.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,8 +18,8 @@ pub struct ForeignCrate {
     pub version: &'static str,
 }
 
-/// Installs those of the crates' programs that `folder` does not have. What cannot be had is said; the checks that want it
-/// count as skipped.
+/// Installs those of the crates' programs that `folder` does not have. What cannot be had is said; the checks that want
+/// it count as skipped.
 pub fn ensure_crates(root: &Path, folder: &Path, crates: &[ForeignCrate]) {
     for wanted in crates.iter().filter(|wanted| !folder.join("bin").join(wanted.name).exists()) {
         let mut install = command::cargo(root, &["install", "--quiet", "--locked", "--root"]);

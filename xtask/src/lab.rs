@@ -1,5 +1,6 @@
-//! `cargo xtask lab`: `wharf lab run` in a network, a process table and a few mounts of its own, with rpcbind. NFS-Ganesha takes part
-//! there, and nothing of this machine is touched; when the command ends, so does everything in it.
+//! `cargo xtask lab`: `wharf lab run` in a network, a process table and a few mounts of its own, with rpcbind.
+//! NFS-Ganesha takes part there, and nothing of this machine is touched; when the command ends, so does everything in
+//! it.
 
 use std::fs::{self, File};
 use std::net::TcpStream;

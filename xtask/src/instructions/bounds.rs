@@ -12,8 +12,8 @@ use crate::{Failure, Outcome};
 /// The file of the bounds, in the checkout.
 const FILE: &str = "xtask/instructions.json";
 
-/// By how much instructions may differ from what is recorded: what another C library or another layout of the program does. The
-/// count itself repeats to less than one instruction per call, although every run has hash seeds of its own.
+/// By how much instructions may differ from what is recorded: what another C library or another layout of the program
+/// does. The count itself repeats to less than one instruction per call, although every run has hash seeds of its own.
 const TOLERANCE: f64 = 0.05;
 
 /// By how much system calls may differ: one that is made once in a hundred calls is none of the operation's.

@@ -1,5 +1,5 @@
-//! Counting: callgrind runs a program that answers calls by hand, or makes them in memory, twice, and what differs is the cost of
-//! the calls by which the runs differ.
+//! Counting: callgrind runs a program that answers calls by hand, or makes them in memory, twice, and what differs is
+//! the cost of the calls by which the runs differ.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
 //! `cargo xtask source`: rules of the house that no lint knows.
 //!
 //! - `unsafe` stands only in the `sys.rs` of crates that make system calls; every other crate forbids it.
-//! - Functions and files do not get longer than a limit.
+//! - Functions and files do not get longer than a limit, nor do lines of comments and documents.
 
 mod blank;
+mod columns;
 mod outline;
 
 use std::fs;
@@ -26,7 +27,7 @@ pub fn run(root: &Path) -> Outcome {
     for package in packages(root)? {
         let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut files = Vec::new();
-        find_sources(&package, MAX_FOLDER_DEPTH, &mut files)?;
+        find_files(&package, MAX_FOLDER_DEPTH, &|path| has_extension(path, "rs"), &mut files)?;
         for path in files {
             let source = fs::read_to_string(&path).map_err(|source| Failure::File { path: path.clone(), source })?;
             let shown = path.strip_prefix(root).unwrap_or(&path).to_owned();
@@ -34,6 +35,11 @@ pub fn run(root: &Path) -> Outcome {
             let file = SourceFile { package: &name, inside: &inside, source: &source };
             complaints.extend(file.complaints().into_iter().map(|text| format!("{}:{text}", shown.display())));
         }
+    }
+    for path in documents(root)? {
+        let text = fs::read_to_string(&path).map_err(|source| Failure::File { path: path.clone(), source })?;
+        let shown = path.strip_prefix(root).unwrap_or(&path).display();
+        complaints.extend(columns::of_document(&text).into_iter().map(|complaint| format!("{shown}:{complaint}")));
     }
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     match complaints.len() {
@@ -55,6 +61,7 @@ impl SourceFile<'_> {
     fn complaints(&self) -> Vec<String> {
         let code = blank::blank(self.source);
         let mut complaints = self.unsafe_complaints(&code);
+        complaints.extend(columns::of_comments(self.source));
         for function in outline::functions(&code) {
             let length = function.lines.len();
             if length > MAX_FUNCTION_LINES {
@@ -92,12 +99,26 @@ fn packages(root: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(packages)
 }
 
-fn find_sources(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Outcome {
+/// Everything in Markdown, but for the reports that the lab writes.
+fn documents(root: &Path) -> Outcome<Vec<PathBuf>> {
+    let is_document = |path: &Path| has_extension(path, "md") && !path.ends_with("report.md");
+    let mut found: Vec<PathBuf> = list(root)?.into_iter().filter(|path| path.is_file() && is_document(path)).collect();
+    for folder in ["crates", "docs", "fuzz", "tests"] {
+        find_files(&root.join(folder), MAX_FOLDER_DEPTH, &is_document, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == wanted)
+}
+
+fn find_files(folder: &Path, depth: usize, is_one: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) -> Outcome {
     for path in list(folder)? {
         let is_target = path.ends_with("target");
         if path.is_dir() && depth > 0 && !is_target {
-            find_sources(&path, depth - 1, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            find_files(&path, depth - 1, is_one, found)?;
+        } else if is_one(&path) {
             found.push(path);
         }
     }

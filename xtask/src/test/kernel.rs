@@ -1,4 +1,5 @@
-//! The checks of `tests/kernel` and `tests/knfsd`: in a guest, the Linux kernel mounts what Wharf serves, and serves what Wharf mounts.
+//! The checks of `tests/kernel` and `tests/knfsd`: in a guest, the Linux kernel mounts what Wharf serves, and serves
+//! what Wharf mounts.
 
 use std::env;
 use std::path::{Path, PathBuf};

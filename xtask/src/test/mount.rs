@@ -1,4 +1,5 @@
-//! The checks of `tests/mount` and `tests/ganesha`: programs that were written for any file system, on what `wharf mount` shows.
+//! The checks of `tests/mount` and `tests/ganesha`: programs that were written for any file system, on what `wharf
+//! mount` shows.
 
 use std::path::Path;
 use std::process::Command;

@@ -5,8 +5,8 @@ use std::process::Command;
 use super::tally::{Counts, ScriptChecks};
 use crate::Outcome;
 
-/// Runs each script as `command` says, and counts its checks. A script that fails without saying which check did is one that
-/// failed.
+/// Runs each script as `command` says, and counts its checks. A script that fails without saying which check did is one
+/// that failed.
 pub fn run(scripts: &[&str], command: impl Fn(&str) -> Command) -> Outcome<Counts> {
     let mut reader = ScriptChecks::default();
     let mut silent = Vec::new();

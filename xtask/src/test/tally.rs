@@ -100,7 +100,8 @@ fn number_before(line: &str, word: &str) -> u64 {
     digits.parse().unwrap_or(0)
 }
 
-/// Reads what the scripts of `tests/kernel` and `tests/mount` print: one line per check, which begins with `ok`, `FAIL` or `skipped`.
+/// Reads what the scripts of `tests/kernel` and `tests/mount` print: one line per check, which begins with `ok`, `FAIL`
+/// or `skipped`.
 #[derive(Debug, Default)]
 pub struct ScriptChecks(Counts);
 
