@@ -1,8 +1,8 @@
 //! Encodes the attributes of a file (RFC 7530 §5, RFC 8881 §5).
 
 use proto::nfs4::{
-    ACL_SUPPORT_ALLOW, ACL_SUPPORT_DENY, Attribute, AttributeAccess, AttributeValue, Bitmap, FH_PERSISTENT,
-    FattrWriter, FileType, Fsid, MinorVersion, Principal, SpecData, Status, Time,
+    ACL_SUPPORT_ALLOW, ACL_SUPPORT_DENY, Attribute, AttributeValue, Bitmap, FH_PERSISTENT, FattrWriter, FileType, Fsid,
+    MinorVersion, Principal, SpecData, Status, Time,
 };
 use vfs::{Attributes, FileKind, Properties, Space, Timestamp};
 use xdr::Encoder;
@@ -204,14 +204,19 @@ impl NamedOwners {
 
 /// Fails if the request contains write-only attributes (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
 pub(super) fn require_readable(request: Bitmap) -> OpResult<()> {
-    let is_write_only = |number| {
-        Attribute::from_number(number).is_some_and(|attribute| attribute.info().access == AttributeAccess::Set)
-    };
-    if request.iter().any(is_write_only) { Err(Status::Inval.into()) } else { Ok(()) }
+    if request.intersection(NEVER_READ).is_empty() { Ok(()) } else { Err(Status::Inval.into()) }
 }
 
 /// The write-only attributes.
-const NEVER_READ: Bitmap = Attribute::set(&[Attribute::TimeAccessSet, Attribute::TimeModifySet, Attribute::ModeUmask]);
+const NEVER_READ: Bitmap = Attribute::set(&[
+    Attribute::TimeAccessSet,
+    Attribute::TimeModifySet,
+    Attribute::LayoutHint,
+    Attribute::RetentionSet,
+    Attribute::RetentEvtSet,
+    Attribute::ModeSetMasked,
+    Attribute::ModeUmask,
+]);
 
 /// The sources of all values.
 struct AttributeSource<'t> {
@@ -308,5 +313,20 @@ pub(super) fn file_type(kind: FileKind) -> FileType {
         FileKind::CharDevice => FileType::CharDevice,
         FileKind::Fifo => FileType::Fifo,
         FileKind::Socket => FileType::Socket,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proto::nfs4::AttributeAccess;
+
+    use super::*;
+
+    #[test]
+    fn attributes_that_are_never_read_are_the_write_only_ones() {
+        let is_write_only = |attribute: Attribute| attribute.info().access == AttributeAccess::Set;
+        for attribute in (0..Bitmap::BEYOND).filter_map(Attribute::from_number) {
+            assert_eq!(NEVER_READ.contains(attribute.number()), is_write_only(attribute), "{attribute:?}");
+        }
     }
 }
