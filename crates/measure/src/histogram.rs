@@ -150,6 +150,18 @@ mod tests {
     }
 
     #[test]
+    fn spread_is_that_of_the_values_and_the_debug_text_shows_it() {
+        let histogram = of([10, 20, 60]);
+        assert_eq!((histogram.spread().count(), histogram.spread().min(), histogram.spread().max()), (3, 10, 60));
+        assert_eq!(format!("{histogram:?}"), "Histogram { count: 3, min: 10, mean: 30.0, max: 60, .. }");
+    }
+
+    #[test]
+    fn histogram_is_empty_until_a_value_is_recorded() {
+        assert!(Histogram::new().is_empty() && !of([0]).is_empty());
+    }
+
+    #[test]
     fn every_value_is_within_its_share_of_the_middle_of_its_bucket() {
         let mut value = 1;
         while value <= Histogram::MAX_VALUE {

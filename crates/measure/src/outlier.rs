@@ -50,6 +50,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn fences_are_multiples_of_the_range_between_the_quartiles() {
+        // The quartiles are 100 and 104: the upper fences are at 110 and 116.
+        let severities = |value: f64| {
+            let figures = vec![99.0, 100.0, 100.0, 101.0, 102.0, 103.0, 104.0, 104.0, value];
+            let outliers = Samples::new(figures).unwrap().outliers();
+            outliers.iter().map(|outlier| outlier.severity).collect::<Vec<_>>()
+        };
+        assert_eq!(severities(109.8), []);
+        assert_eq!((severities(110.2), severities(115.8)), (vec![Severity::Mild], vec![Severity::Mild]));
+        assert_eq!(severities(116.2), [Severity::Severe]);
+    }
+
+    #[test]
     fn figures_beyond_the_fences_are_found_with_their_place() {
         let samples = Samples::new(vec![10.0, 11.0, 30.0, 12.0, 13.0, 14.0, 19.5, 12.0]).unwrap();
         let found = samples.outliers();

@@ -92,6 +92,12 @@ mod tests {
     }
 
     #[test]
+    fn least_and_greatest_are_found_in_any_order() {
+        let samples = Samples::new(vec![4.0, -7.5, 3.0, 42.0, 2.0]).unwrap();
+        assert_eq!((samples.min(), samples.max()), (-7.5, 42.0));
+    }
+
+    #[test]
     fn quantiles_are_those_of_numpy() {
         let samples = Samples::new(vec![1.0, 2.0, 4.0, 8.0, 16.0]).unwrap();
         assert_eq!(samples.quantile(0.25), 2.0);
