@@ -88,4 +88,16 @@ mod tests {
         assert_eq!((none.count(), none.min(), none.max(), none.mean(), none.stdev()), (0, 0, 0, 0.0, 0.0));
         assert_eq!(spread(&[7]).stdev(), 0.0);
     }
+
+    #[test]
+    fn deviation_is_right_where_the_mean_is_no_whole_number() {
+        let stdev = |values: [u64; 3]| {
+            let mut spread = Spread::default();
+            values.into_iter().for_each(|value| spread.record(value));
+            spread.stdev()
+        };
+        // The means are 7/3 and 8/3; the squares of the distances add up to 14/3 and 2/3.
+        assert!((stdev([1, 2, 4]) - (7.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert!((stdev([2, 3, 3]) - (1.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+    }
 }

@@ -39,7 +39,10 @@ fn what_cannot_be_served_ends_with_1_and_says_where_and_why() {
         (&["serve", "--exports", bad], &["exports:2:12: unknown option `no_rot_squash`"]),
         (&["serve", "--exports", missing], &[missing]),
         (&["serve", "mem:1M", "--client", "@us"], &["--client @us", "netgroups"]),
-        (&["serve", "mem:1M", "--fault", "read:explode", "--listen", "127.0.0.1:0"], &["invalid fault plan", "explode"]),
+        (
+            &["serve", "mem:1M", "--fault", "read:explode", "--listen", "127.0.0.1:0"],
+            &["invalid fault plan", "explode"],
+        ),
     ] {
         let said = wharf_fails(1, &[arguments, &["--state-dir", state.to_str().unwrap()]].concat());
         assert!(parts.iter().all(|part| said.contains(part)), "{arguments:?}: {said}");

@@ -90,9 +90,17 @@ mod tests {
         assert_eq!(of(least, 8.1, 9.0), Reached::Met);
         assert_eq!(of(least, 7.0, 7.9), Reached::Missed);
         assert_eq!(of(least, 7.9, 9.0), Reached::Undecided);
+        assert_eq!((of(least, 8.0, 9.0), of(least, 7.0, 8.0)), (Reached::Met, Reached::Undecided));
         let most = Bound::AtMost(0.13);
+        assert_eq!(of(most, 0.13, 0.16), Reached::Undecided);
         assert_eq!(of(most, 0.10, 0.13), Reached::Met);
         assert_eq!(of(most, 0.14, 0.16), Reached::Missed);
         assert_eq!(of(most, 0.12, 0.16), Reached::Undecided);
+    }
+
+    #[test]
+    fn what_may_be_said_of_a_goal_has_its_words() {
+        let all = [Reached::Met, Reached::Missed, Reached::Undecided, Reached::NotMeasured];
+        assert_eq!(all.map(|reached| reached.to_string()), ["met", "missed", "undecided", "not measured"]);
     }
 }
