@@ -85,11 +85,11 @@ fn bytes_are_resident_when_they_were_read_a_while_ago_and_not_when_they_were_evi
     }
     assert!(!opened.is_resident(1, LENGTH), "bytes behind the end are resident");
     let host = opened.host_file().unwrap();
-    rustix::fs::fadvise(host.as_fd(), 1 << 19, None, rustix::fs::Advice::DontNeed).unwrap();
+    rustix::fs::fadvise(host.as_fd(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
     if opened.is_resident(0, LENGTH) {
         return eprintln!("skipped: the page cache kept the bytes, or they are in memory only");
     }
-    assert!(opened.is_resident(0, 1 << 19) && !host.is_resident(0, LENGTH));
+    assert!(!host.is_resident(0, LENGTH));
     assert_eq!(opened.read_at(&CX, 0, &mut vec![0; LENGTH]).unwrap(), LENGTH);
     // Pages that the read brought may be on their way still, as far as cachestat(2) tells.
     assert!(!opened.is_resident(0, LENGTH));
