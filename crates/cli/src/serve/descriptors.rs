@@ -1,4 +1,4 @@
-//! Distributes file descriptors among files and connections.
+//! Distributes file descriptors among files, connections and requests.
 
 use daemon::Options;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -26,7 +26,15 @@ pub struct Budget {
     open_files: usize,
     /// Files kept at hand: an eighth, because a directory takes two descriptors.
     files_at_hand: usize,
+    /// The most threads that wait for storage: together they use a quarter.
+    blocking_threads: usize,
 }
+
+/// The descriptors that a request needs while it is carried out: the file, its directory, and what is flushed.
+const PER_REQUEST: u64 = 4;
+
+/// The share of blocking threads that stays spare for other exports when there are few.
+const SPARE_SHARE: usize = 4;
 
 /// Raises the soft limit of file descriptors to the hard one, and returns the budget. The soft limit is low because of
 /// programs with select(2), which cannot use more than 1024. Each connection and each cached file takes a descriptor.
@@ -59,6 +67,7 @@ impl Budget {
             connections: part(limit - (limit / 4 * 3).min(MAX_FOR_FILES)),
             open_files: part(limit / 4).min(in_memory),
             files_at_hand: part(limit / 8),
+            blocking_threads: part(limit / 4 / PER_REQUEST),
         }
     }
 
@@ -72,10 +81,16 @@ impl Budget {
         let wanted = options.limits.max_connections;
         options.limits.max_connections = wanted.min(self.connections);
         options.max_open_files = options.max_open_files.min(self.open_files);
+        if self.blocking_threads < options.limits.blocking_threads {
+            options.limits.blocking_threads = self.blocking_threads;
+            let spare = self.blocking_threads / SPARE_SHARE;
+            options.limits.spare_blocking_threads = options.limits.spare_blocking_threads.min(spare);
+        }
         let (connections, cached) = (options.limits.max_connections, self.open_files);
         let allowed = format!("{} file descriptors: {connections} connections, {cached} cached open files", self.limit);
         if self.limit < ENOUGH {
-            tracing::warn!("{allowed}, {} files at hand; {REMEDY}", self.files_at_hand);
+            let threads = options.limits.blocking_threads;
+            tracing::warn!("{allowed}, {} files at hand, {threads} blocking threads; {REMEDY}", self.files_at_hand);
         } else if connections < wanted {
             tracing::info!("{allowed}, {} files at hand; for {wanted} connections, {REMEDY}", self.files_at_hand);
         }
@@ -97,6 +112,16 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_wait_for_storage_fit_into_a_quarter() {
+        let mut options = Options::default();
+        let default = options.limits.blocking_threads;
+        Budget::of(1024, None).apply(&mut options);
+        assert_eq!(options.limits.blocking_threads, default.min(64));
+        Budget::of(256, None).apply(&mut options);
+        assert_eq!((options.limits.blocking_threads, options.limits.spare_blocking_threads), (16, 4));
+    }
+
+    #[test]
     fn large_limit_allows_all_connections() {
         let mut options = Options::default();
         let connections = options.limits.max_connections;
@@ -105,6 +130,7 @@ mod tests {
         Budget::of(u64::MAX, None).apply(&mut options);
         Budget::of(1, None).apply(&mut options);
         assert_eq!((options.limits.max_connections, options.max_open_files), (1, 1));
+        assert_eq!((options.limits.blocking_threads, options.limits.spare_blocking_threads), (1, 0));
     }
 
     #[test]
