@@ -17,11 +17,11 @@ ip addr add 10.9.0.1/24 dev v0 && ip link set v0 up
 ip -n peer addr add 10.9.0.2/24 dev v1 && ip -n peer link set v1 up
 "$1" serve mem:16M --listen 0.0.0.0:2049 --client 10.9.0.0/24 --client 127.0.0.1 --state-dir "$2/state" >&2 &
 server=$!
-tcpdump -Z root -U -s 128 -i v0 -w "$2/veth.pcap" tcp 2>"$2/veth.log" & veth=$!
-tcpdump -Z root -U -s 128 -i any -w "$2/any.pcap" tcp 2>"$2/any.log" & any=$!
+tcpdump -Z root -U --immediate-mode -B 65536 -s 128 -i v0 -w "$2/veth.pcap" tcp 2>"$2/veth.log" & veth=$!
+tcpdump -Z root -U --immediate-mode -B 65536 -s 128 -i any -w "$2/any.pcap" tcp 2>"$2/any.log" & any=$!
 until grep -q listening "$2/veth.log" && grep -q listening "$2/any.log"; do sleep 0.1; done
-ip netns exec peer "$1" bench nfs://10.9.0.1/mem?nfsport=2049 --rw write,read --bs 64k --iodepth 4 --size 4M >&2
-"$1" bench nfs://127.0.0.1/mem?nfsport=2049 --rw write,read --bs 64k --iodepth 4 --size 4M >&2
+ip netns exec peer "$1" bench nfs://10.9.0.1/mem?nfsport=2049 --rw write,read --bs 64k --iodepth 4 --size 16M >&2
+"$1" bench nfs://127.0.0.1/mem?nfsport=2049 --rw write,read --bs 64k --iodepth 4 --size 16M >&2
 sleep 0.5
 kill -INT $veth $any && wait $veth $any
 kill $server && wait $server || true
