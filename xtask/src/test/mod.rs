@@ -16,7 +16,7 @@ use crate::{Failure, Outcome, command, growth, instructions};
 pub use tally::Counts;
 use tally::LibTest;
 
-const FOREIGN_PROGRAMS: [Program; 8] = [
+const FOREIGN_PROGRAMS: [Program; 13] = [
     // libnfs's tools are a second client beside Wharf's own.
     Program { name: "nfs-ls", packages: &["libnfs-utils"] },
     // The program that a server registers with.
@@ -31,6 +31,14 @@ const FOREIGN_PROGRAMS: [Program; 8] = [
     Program { name: "ganesha.nfsd", packages: &["nfs-ganesha", "nfs-ganesha-vfs", "nfs-common"] },
     // Counts the server's instructions.
     Program { name: "valgrind", packages: &["valgrind"] },
+    // File systems beside ext4 that tests crash and cut.
+    Program { name: "mkfs.xfs", packages: &["xfsprogs"] },
+    Program { name: "mkfs.btrfs", packages: &["btrfs-progs"] },
+    // Captures of traffic, and their count beside Wharf's own.
+    Program { name: "tcpdump", packages: &["tcpdump"] },
+    Program { name: "tshark", packages: &["tshark"] },
+    // TCP streams beside Wharf's own.
+    Program { name: "iperf3", packages: &["iperf3"] },
 ];
 
 /// Runs everything, also after something has failed. The last line says how many tests passed, failed and were skipped.
