@@ -45,6 +45,12 @@ const SET_GID: u32 = 0o2000;
 const GROUP_EXECUTES: u32 = 0o010;
 
 impl Planned {
+    /// Records of data before a position are in storage. Of flushes that overlapped, the one that began first may be
+    /// recorded last.
+    fn synced(&mut self, before: u64) {
+        self.synced_before = self.synced_before.max(before);
+    }
+
     /// Whether a file with these attributes may be this one. A recreated file has another time of birth.
     pub(super) fn may_be(&self, attributes: &Attributes, was_made_again: bool) -> bool {
         let Some(born) = &self.born else { return true };
@@ -94,7 +100,7 @@ impl Plan {
             }
             Change::SetXattr(xattr) | Change::RemoveXattr(xattr) => drop(self.file(xattr.file.0)),
             Change::SetAcls(file) => drop(self.file(file.0)),
-            Change::Synced(synced) => self.file(synced.file.0).synced_before = synced.before.min(end),
+            Change::Synced(synced) => self.file(synced.file.0).synced(synced.before.min(end)),
             Change::Resize(resize) => drop(self.file(resize.file.0)),
             Change::Cancelled(_) => {}
         }

@@ -2,18 +2,22 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use fs_host::{HostFs, HostOptions};
 use stable::{AlignedBuffer, Device, MemoryDevice, Options, StableFs, WriteLog};
-use vfs::{Context, CreateMode, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes, Stability};
+use vfs::{
+    Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes, Stability,
+};
 
 const CX: Context<'static> = Context::ROOT;
 const LOG_BYTES: usize = 1 << 20;
 const HEADERS_END: u64 = 8192;
+/// Stable writes of so many bytes are flushed, and not logged.
+const LARGE: usize = 64 << 10;
 
 /// Where threads wait until it is opened.
 struct Gate {
@@ -47,14 +51,25 @@ impl Gate {
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What stops the flush of the file system, and the write of the log's header.
+/// What stops the flush of the file system, the first sync of a file, and the write of the log's header.
 struct Gates {
     flush: Gate,
+    first_sync: Gate,
     header: Gate,
     /// How many files were synced one by one.
     syncs: AtomicUsize,
     /// Whether the flush ends while a file is being synced, so that the trim gets to the header.
     sync_ends_flush: bool,
+    /// Whether the next flush of the file system fails.
+    flush_fails: AtomicBool,
+}
+
+impl Gates {
+    fn new() -> Gates {
+        let [flush, first_sync, header] = [true; 3].map(Gate::new);
+        let (syncs, flush_fails) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Gates { flush, first_sync, header, syncs, sync_ends_flush: false, flush_fails }
+    }
 }
 
 struct Gated {
@@ -77,6 +92,9 @@ impl FileSystem for Gated {
 
     fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
         self.gates.flush.pass();
+        if self.gates.flush_fails.swap(false, Ordering::Relaxed) {
+            return Err(Error::Io(io::Error::other("the disk is broken")));
+        }
         self.inner.sync_all(cx)
     }
 }
@@ -93,10 +111,13 @@ impl OpenFile for GatedFile {
         test_lock, unlock, attributes, host_file, is_resident);
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
-        self.gates.syncs.fetch_add(1, Ordering::Relaxed);
+        let number = self.gates.syncs.fetch_add(1, Ordering::Relaxed);
         if self.gates.sync_ends_flush {
             self.gates.flush.set(true);
             self.gates.header.wait_for(1, LONG);
+        }
+        if number == 0 {
+            self.gates.first_sync.pass();
         }
         self.inner.sync(cx)
     }
@@ -146,20 +167,40 @@ struct Site(PathBuf);
 
 impl Site {
     fn new(name: &str) -> Site {
-        let site = Site(std::env::temp_dir().join(format!("wharf-stable-commit-{name}-{}", std::process::id())));
-        std::fs::create_dir_all(site.0.join("export")).unwrap();
-        site
+        Site(std::env::temp_dir().join(format!("wharf-stable-commit-{name}-{}", std::process::id())))
     }
 
-    fn serve(&self, device: Arc<dyn Device>, gates: &Arc<Gates>) -> (Arc<WriteLog>, StableFs) {
+    /// Starts with an export for each of these gates.
+    fn serve<const N: usize>(
+        &self,
+        device: Arc<dyn Device>,
+        gates: [&Arc<Gates>; N],
+    ) -> (Arc<WriteLog>, [StableFs; N]) {
         let state = self.0.join("state");
-        let host = HostOptions { state_dir: Some(state.clone()), sync_metadata: false, ..HostOptions::default() };
-        let inner = Arc::new(HostFs::open(&self.0.join("export"), host).unwrap());
-        let log = WriteLog::open(device, Options { always_replay: true, ..Options::new(state) }).unwrap();
-        let gated = Gated { inner, gates: Arc::clone(gates) };
-        let (fs, _) = log.attach("export", Arc::new(gated)).unwrap();
+        let log = WriteLog::open(device, Options { always_replay: true, ..Options::new(state.clone()) }).unwrap();
+        let mut number = 0;
+        let exports = gates.map(|gates| {
+            let name = format!("export{number}");
+            let dir = self.0.join(&name);
+            std::fs::create_dir_all(&dir).unwrap();
+            let state_dir = Some(state.join(&name));
+            let host = HostOptions { state_dir, sync_metadata: false, ..HostOptions::default() };
+            let gated = Gated { inner: Arc::new(HostFs::open(&dir, host).unwrap()), gates: Arc::clone(gates) };
+            number += 1;
+            log.attach(&name, Arc::new(gated)).unwrap().0
+        });
         log.start().unwrap();
-        (log, fs)
+        (log, exports)
+    }
+
+    /// Starts after a power failure that left this of the log, and reads the first bytes of a file.
+    fn read_after_replay<const N: usize>(&self, left: MemoryDevice, (at, file): (usize, &Handle)) -> [u8; 5] {
+        let gates = Arc::new(Gates::new());
+        let (log, exports) = self.serve(Arc::new(left), [&gates; N]);
+        let mut data = [0; 5];
+        open(&exports[at], file).read_at(&CX, 0, &mut data).unwrap();
+        log.close();
+        data
     }
 }
 
@@ -169,14 +210,10 @@ impl Drop for Site {
     }
 }
 
-fn served(name: &str, sync_ends_flush: bool) -> (Site, Arc<GatedDevice>, Arc<WriteLog>, StableFs) {
-    let site = Site::new(name);
-    let gates = Gates { flush: Gate::new(true), header: Gate::new(true), syncs: AtomicUsize::new(0), sync_ends_flush };
-    let gates = Arc::new(gates);
-    let device = Arc::new(GatedDevice { inner: MemoryDevice::new(LOG_BYTES), gates: Arc::clone(&gates) });
+fn new_device(gates: &Arc<Gates>) -> Arc<GatedDevice> {
+    let device = Arc::new(GatedDevice { inner: MemoryDevice::new(LOG_BYTES), gates: Arc::clone(gates) });
     WriteLog::create(device.clone()).unwrap();
-    let (log, fs) = site.serve(device.clone(), &gates);
-    (site, device, log, fs)
+    device
 }
 
 fn open(fs: &StableFs, file: &Handle) -> Arc<dyn OpenFile> {
@@ -188,14 +225,22 @@ fn create(fs: &StableFs) -> Handle {
     fs.create(&CX, place, CreateMode::Guarded, &SetAttributes::default()).unwrap().handle
 }
 
-#[test]
-fn older_data_of_a_log_that_is_not_trimmed_yet_are_not_written_over_committed_ones() {
-    let (site, device, log, fs) = served("untrimmed", true);
-    let gates = &device.gates;
-    let handle = create(&fs);
-    let file = open(&fs, &handle);
+/// Makes a file with stable data, and writes newer ones over them unstably.
+fn write_over(fs: &StableFs) -> (Handle, Arc<dyn OpenFile>) {
+    let handle = create(fs);
+    let file = open(fs, &handle);
     file.write_at(&CX, 0, b"older", Stability::File).unwrap();
     file.write_at(&CX, 0, b"newer", Stability::Unstable).unwrap();
+    (handle, file)
+}
+
+#[test]
+fn older_data_of_a_log_that_is_not_trimmed_yet_are_not_written_over_committed_ones() {
+    let site = Site::new("untrimmed");
+    let gates = Arc::new(Gates { sync_ends_flush: true, ..Gates::new() });
+    let device = new_device(&gates);
+    let (log, [fs]) = site.serve(device.clone(), [&gates]);
+    let (handle, file) = write_over(&fs);
     gates.flush.set(false);
     gates.header.set(false);
     let left = thread::scope(|scope| {
@@ -209,17 +254,43 @@ fn older_data_of_a_log_that_is_not_trimmed_yet_are_not_written_over_committed_on
         left
     });
     log.close();
-    let (log, fs) = site.serve(Arc::new(left), gates);
-    let mut data = [0; 5];
-    open(&fs, &handle).read_at(&CX, 0, &mut data).unwrap();
-    assert_eq!(data, *b"newer");
+    assert_eq!(site.read_after_replay::<1>(left, (0, &handle)), *b"newer");
+}
+
+#[test]
+fn data_that_were_flushed_are_kept_though_a_flush_that_began_earlier_is_recorded_later() {
+    let site = Site::new("two-flushes");
+    let gates = Arc::new(Gates::new());
+    let device = new_device(&gates);
+    let (log, [fs]) = site.serve(device.clone(), [&gates]);
+    let handle = create(&fs);
+    let file = open(&fs, &handle);
+    gates.first_sync.set(false);
+    thread::scope(|scope| {
+        let first = scope.spawn(|| file.write_at(&CX, 0, &[b'1'; LARGE], Stability::File));
+        gates.first_sync.wait_for(1, LONG);
+        file.write_at(&CX, 0, b"older", Stability::File).unwrap();
+        let records = log.status().records;
+        let second = scope.spawn(|| file.write_at(&CX, 0, &[b'2'; LARGE], Stability::File));
+        while log.status().records == records {
+            thread::yield_now();
+        }
+        gates.first_sync.set(true);
+        for write in [first, second] {
+            write.join().unwrap().unwrap();
+        }
+    });
+    let left = device.copy();
     log.close();
+    assert_eq!(site.read_after_replay::<1>(left, (0, &handle)), [b'2'; 5]);
 }
 
 #[test]
 fn commit_waits_for_storage_while_two_trims_run() {
-    let (_site, device, log, fs) = served("two-trims", false);
-    let gates = &device.gates;
+    let site = Site::new("two-trims");
+    let gates = Arc::new(Gates::new());
+    let device = new_device(&gates);
+    let (log, [fs]) = site.serve(device, [&gates]);
     let handle = create(&fs);
     let file = open(&fs, &handle);
     file.write_at(&CX, 0, b"data", Stability::Unstable).unwrap();
