@@ -132,7 +132,7 @@ impl StableFile {
     /// Syncs the file, and marks its data in the log before a position as obsolete.
     fn bring_to_storage(&self, cx: &Context<'_>, before: Position) -> Result<()> {
         self.export.check_flush(self.inner.sync(cx))?;
-        if !self.export.unsynced.has_records(&self.handle) {
+        if self.export.unsynced.logged_end(&self.handle).is_none() {
             return Ok(());
         }
         let pending =

@@ -30,6 +30,9 @@ struct FileState {
     dirty: Dirty,
     /// The end of the last record with data of this file.
     logged: Option<Position>,
+    /// Whether a flush of the file system wrote data that are newer than some of the log's. A replay before the next
+    /// trim would write the older ones over them, so COMMIT must record that they are in storage.
+    is_newer_than_log: bool,
 }
 
 /// Bytes of a file that a power failure may lose.
@@ -66,12 +69,13 @@ impl Unsynced {
     /// Takes the dirty ranges of a file. The caller logs or flushes them, or puts them back.
     pub(crate) fn take(&self, file: &Handle) -> Dirty {
         let mut files = self.lock();
-        let is_flushing = files.flushing.get(file).is_some_and(|state| state.dirty != Dirty::default());
+        let is_flushing = files.flushing.get(file).is_some_and(FileState::needs_commit);
         let Some(state) = files.current.get_mut(file) else {
             return if is_flushing { Dirty::Much } else { Dirty::default() };
         };
         let dirty = std::mem::take(&mut state.dirty);
-        if is_flushing { Dirty::Much } else { dirty }
+        let is_newer = std::mem::take(&mut state.is_newer_than_log);
+        if is_flushing || is_newer { Dirty::Much } else { dirty }
     }
 
     /// Puts back ranges that were neither logged nor flushed.
@@ -79,11 +83,11 @@ impl Unsynced {
         self.changed(file);
     }
 
-    /// Whether the log has data of the file.
-    pub(crate) fn has_records(&self, file: &Handle) -> bool {
+    /// The end of the last record with data of the file, if the log has any.
+    pub(crate) fn logged_end(&self, file: &Handle) -> Option<Position> {
         let files = self.lock();
-        let has = |of: &HashMap<Handle, FileState>| of.get(file).is_some_and(|state| state.logged.is_some());
-        has(&files.current) || has(&files.flushing)
+        let end = |of: &HashMap<Handle, FileState>| of.get(file).and_then(|state| state.logged);
+        end(&files.current).max(end(&files.flushing))
     }
 
     /// How many files are known.
@@ -100,16 +104,15 @@ impl Unsynced {
     /// The flush has ended.
     pub(crate) fn end_flush(&self, is_synced: bool) {
         let files = &mut *self.lock();
-        for (file, mut before) in std::mem::take(&mut files.flushing) {
-            if is_synced {
-                before.dirty = Dirty::default();
+        for (file, before) in std::mem::take(&mut files.flushing) {
+            let state = files.current.entry(file).or_default();
+            state.logged = state.logged.max(before.logged);
+            if before.dirty != Dirty::default() && !is_synced {
+                state.dirty = Dirty::Much;
             }
-            if before.is_known() {
-                let state = files.current.entry(file).or_default();
-                state.logged = state.logged.max(before.logged);
-                if before.dirty != Dirty::default() {
-                    state.dirty = Dirty::Much;
-                }
+            state.is_newer_than_log |= state.logged.is_some() && before.needs_commit();
+            if !state.is_known() {
+                files.current.remove(&file);
             }
         }
     }
@@ -118,6 +121,7 @@ impl Unsynced {
     pub(crate) fn trimmed(&self, end: Position) {
         self.lock().current.retain(|_, state| {
             state.logged = state.logged.filter(|logged| *logged > end);
+            state.is_newer_than_log &= state.logged.is_some();
             state.is_known()
         });
     }
@@ -130,6 +134,10 @@ impl Unsynced {
 impl FileState {
     fn is_known(&self) -> bool {
         self.logged.is_some() || self.dirty != Dirty::default()
+    }
+
+    fn needs_commit(&self) -> bool {
+        self.dirty != Dirty::default() || self.is_newer_than_log
     }
 }
 
@@ -175,5 +183,25 @@ mod tests {
         unsynced.wrote(&file, 20..30);
         unsynced.end_flush(true);
         assert_eq!(unsynced.take(&file), Dirty::Ranges(vec![Range { start: 20, end: 30 }]));
+    }
+
+    #[test]
+    fn flushed_file_needs_a_commit_until_older_data_of_it_are_trimmed() {
+        let (unsynced, file) = (Unsynced::default(), Handle::from_u64(1));
+        let flush = || {
+            unsynced.logged(&file, Position::new(20));
+            unsynced.wrote(&file, 0..10);
+            unsynced.begin_flush();
+            unsynced.end_flush(true);
+        };
+        flush();
+        unsynced.trimmed(Position::new(10));
+        assert_eq!((unsynced.take(&file), unsynced.take(&file)), (Dirty::Much, Dirty::default()));
+        flush();
+        unsynced.begin_flush();
+        assert_eq!(unsynced.take(&file), Dirty::Much, "during the next flush");
+        unsynced.end_flush(true);
+        unsynced.trimmed(Position::new(20));
+        assert_eq!((unsynced.take(&file), unsynced.len()), (Dirty::default(), 0));
     }
 }

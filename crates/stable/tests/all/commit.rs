@@ -258,6 +258,64 @@ fn older_data_of_a_log_that_is_not_trimmed_yet_are_not_written_over_committed_on
 }
 
 #[test]
+fn commit_between_a_flush_and_the_trim_makes_older_data_of_the_log_obsolete() {
+    let site = Site::new("flushed");
+    let gates = Arc::new(Gates::new());
+    let device = new_device(&gates);
+    let (log, [fs]) = site.serve(device.clone(), [&gates]);
+    let (handle, file) = write_over(&fs);
+    gates.header.set(false);
+    let left = thread::scope(|scope| {
+        let trim = scope.spawn(|| log.drain());
+        gates.header.wait_for(1, LONG);
+        file.sync(&CX).unwrap();
+        let left = device.copy();
+        gates.header.set(true);
+        trim.join().unwrap().unwrap();
+        left
+    });
+    log.close();
+    assert_eq!(site.read_after_replay::<1>(left, (0, &handle)), *b"newer");
+}
+
+#[test]
+fn commit_after_the_storage_of_another_export_has_failed_makes_older_data_of_the_log_obsolete() {
+    let site = Site::new("other-fails");
+    let [gates, other] = [Gates::new(), Gates::new()].map(Arc::new);
+    let device = new_device(&gates);
+    let (log, [fs, _other]) = site.serve(device.clone(), [&gates, &other]);
+    let (handle, file) = write_over(&fs);
+    other.flush_fails.store(true, Ordering::Relaxed);
+    log.drain().unwrap_err();
+    file.sync(&CX).unwrap();
+    let left = device.copy();
+    log.close();
+    assert_eq!(site.read_after_replay::<2>(left, (0, &handle)), *b"newer");
+}
+
+#[test]
+fn commit_of_what_a_trim_has_flushed_makes_older_data_behind_the_trim_obsolete() {
+    let site = Site::new("behind-trim");
+    let [other, gates] = [Gates::new(), Gates::new()].map(Arc::new);
+    let device = new_device(&gates);
+    let (log, [_other, fs]) = site.serve(device.clone(), [&other, &gates]);
+    other.flush.set(false);
+    let (handle, file) = thread::scope(|scope| {
+        let trim = scope.spawn(|| log.drain());
+        other.flush.wait_for(1, LONG);
+        // The trim leaves these records, and flushes the file.
+        let written = write_over(&fs);
+        other.flush.set(true);
+        trim.join().unwrap().unwrap();
+        written
+    });
+    file.sync(&CX).unwrap();
+    let left = device.copy();
+    log.close();
+    assert_eq!(site.read_after_replay::<2>(left, (1, &handle)), *b"newer");
+}
+
+#[test]
 fn data_that_were_flushed_are_kept_though_a_flush_that_began_earlier_is_recorded_later() {
     let site = Site::new("two-flushes");
     let gates = Arc::new(Gates::new());
