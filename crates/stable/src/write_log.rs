@@ -212,8 +212,7 @@ impl WriteLog {
         if self.options.always_replay || !now.has_memory_of(known) {
             return replay::run(&self.log, (number, export), &self.state_file, &mut hold(&self.tickets));
         }
-        let flushed = export.check_flush(export.inner.sync_all(&Context::ROOT));
-        flushed.map_err(|source| export.unsynced_error(source))?;
+        export.flush_all().map_err(|source| export.unsynced_error(source))?;
         Ok(Replayed { records, ..Replayed::default() })
     }
 
@@ -369,7 +368,7 @@ impl WriteLog {
     }
 
     /// Waits until a change is durable.
-    pub(crate) fn settle(&self, cx: &Context<'_>, export: &LoggedExport, pending: &Pending) -> Result<()> {
+    pub(crate) fn settle(&self, export: &LoggedExport, pending: &Pending) -> Result<()> {
         if let Pending::Logged(position) = *pending
             && self.log.wait(position).is_ok()
         {
@@ -378,8 +377,7 @@ impl WriteLog {
         if self.log.has_failed() {
             self.fall_back();
         }
-        export.inner.sync_all(cx)?;
-        export.check_storage()
+        export.flush_all()
     }
 
     /// Stores an alias for a file whose own handle is taken.
@@ -414,7 +412,7 @@ impl WriteLog {
     /// Flushes everything to storage, and makes sure that no later start replays the log.
     fn retire(&self, exports: &[Arc<LoggedExport>]) -> std::result::Result<(), WriteLogError> {
         for export in exports {
-            export.inner.sync_all(&Context::ROOT).map_err(|source| export.unsynced_error(source))?;
+            export.flush_all().map_err(|source| export.unsynced_error(source))?;
         }
         let id = hold(&self.owner).id.clone();
         let failed = |source| WriteLogError::State { path: self.state_file.path().to_owned(), source };
@@ -465,7 +463,7 @@ impl WriteLog {
         self.log.wait(end)?;
         for export in &exports {
             export.unsynced.begin_flush();
-            let synced = export.check_flush(export.inner.sync_all(&Context::ROOT));
+            let synced = export.flush_all();
             export.unsynced.end_flush(synced.is_ok());
             synced.map_err(|source| export.unsynced_error(source))?;
         }

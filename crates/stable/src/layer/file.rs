@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use vfs::{Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
 
+use super::flushes::{FlushInFlight, Flushed};
 use super::{Dirty, LoggedExport, Pending};
 use crate::log::Position;
 use crate::record::{Change, FileId, Synced, Write};
@@ -41,13 +42,13 @@ impl OpenFile for StableFile {
         if self.export.log.passes(bytes) {
             let before = self.export.log.end();
             drop(held);
-            self.bring_to_storage(cx, before)?;
+            self.bring_to_storage(cx, (self.begin_flush(), before))?;
             return Ok(Written { stability, ..written });
         }
         let pending = self.append_data(cx, offset_bytes, &first(parts, written.count));
         drop(held);
         if let Some(pending) = pending {
-            self.export.settle(cx, &pending)?;
+            self.export.settle(&pending)?;
         }
         Ok(Written { stability, ..written })
     }
@@ -60,13 +61,16 @@ impl OpenFile for StableFile {
             Dirty::Much => {
                 // A new size that is recorded but not set yet would hold the file, so its record can only come after
                 // this position.
-                let before = self.export.log.end();
+                let (flush, before) = (self.begin_flush(), self.export.log.end());
                 drop(held);
-                return self.bring_to_storage(cx, before).map_err(|error| self.keep_dirty(error));
+                return self.bring_to_storage(cx, (flush, before)).map_err(|error| self.keep_dirty(error));
             }
         };
         drop(held);
-        pending.map_or(Ok(()), |pending| self.export.settle(cx, &pending)).map_err(|error| self.keep_dirty(error))
+        // Another COMMIT may have taken data, and not be done with them.
+        self.export.wait_for_flushes(Flushed::File(self.handle))?;
+        let pending = pending.or_else(|| self.export.unsynced.logged_end(&self.handle).map(Pending::Logged));
+        pending.map_or(Ok(()), |pending| self.export.settle(&pending)).map_err(|error| self.keep_dirty(error))
     }
 
     fn allocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
@@ -129,15 +133,21 @@ impl StableFile {
         Ok(last)
     }
 
+    fn begin_flush(&self) -> FlushInFlight<'_> {
+        self.export.flushes.begin(Flushed::File(self.handle))
+    }
+
     /// Syncs the file, and marks its data in the log before a position as obsolete.
-    fn bring_to_storage(&self, cx: &Context<'_>, before: Position) -> Result<()> {
-        self.export.check_flush(self.inner.sync(cx))?;
-        if self.export.unsynced.logged_end(&self.handle).is_none() {
-            return Ok(());
-        }
-        let pending =
-            self.export.append(cx, Change::Synced(Synced { file: FileId(self.handle), before: before.bytes() }), &[]);
-        self.export.settle(cx, &pending)
+    fn bring_to_storage(&self, cx: &Context<'_>, (flush, before): (FlushInFlight<'_>, Position)) -> Result<()> {
+        self.export.end_flush(flush, || {
+            self.inner.sync(cx)?;
+            if self.export.unsynced.logged_end(&self.handle).is_none() {
+                return Ok(());
+            }
+            let synced = Synced { file: FileId(self.handle), before: before.bytes() };
+            let pending = self.export.append(cx, Change::Synced(synced), &[]);
+            self.export.settle(&pending)
+        })
     }
 
     fn changed<T>(&self, done: T) -> Result<T> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Found, Handle, Listing,
-    LockFile, NewNode, OpenFile, OpenMode, Place, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileSystem, Found, Handle,
+    Listing, LockFile, NewNode, OpenFile, OpenMode, Place, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use super::StableFs;
@@ -14,7 +14,7 @@ use super::file::StableFile;
 #[deny(clippy::missing_trait_methods)]
 impl FileSystem for StableFs {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, properties, maintain, sync_all, memory, has_local_locks);
+        root, storage, origin, set_borders, properties, maintain, memory, has_local_locks);
 
     /// Never [`Blocking::Never`]: stable changes wait for the log.
     fn blocking(&self) -> Blocking {
@@ -127,6 +127,10 @@ impl FileSystem for StableFs {
 
     fn set_acls(&self, cx: &Context<'_>, node: &Handle, acls: &Acls) -> Result<()> {
         self.export.set_acls(cx, node, acls)
+    }
+
+    fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
+        if cx.may_block { self.export.flush_all() } else { Err(Error::WouldBlock) }
     }
 
     fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {

@@ -20,6 +20,7 @@ mod change_locks;
 mod checks;
 mod file;
 mod filesystem;
+mod flushes;
 mod names;
 mod unsynced;
 
@@ -35,6 +36,7 @@ use crate::log::{Ahead, Position};
 use crate::record::{Change, Record};
 use crate::write_log::WriteLog;
 use change_locks::{ChangeGuard, ChangeLocks};
+use flushes::{FlushInFlight, Flushed, Flushes};
 pub(crate) use unsynced::{Dirty, Unsynced};
 
 /// A file system whose stable writes and metadata changes are durable at the speed of the write log.
@@ -63,6 +65,7 @@ pub(crate) struct LoggedExport {
     pub(crate) aliases: Aliases,
     pub(crate) unsynced: Unsynced,
     locks: ChangeLocks,
+    flushes: Flushes,
     /// Whether the log takes no more records of this export; every change is then flushed to storage.
     is_detached: AtomicBool,
     /// Whether a flush has failed. Storage reports a loss once, and then accepts changes as if nothing were missing.
@@ -88,6 +91,7 @@ impl LoggedExport {
             aliases: Aliases::default(),
             unsynced: Unsynced::default(),
             locks: ChangeLocks::new(),
+            flushes: Flushes::default(),
             is_detached: AtomicBool::new(false),
             has_lost: AtomicBool::new(false),
         }
@@ -112,12 +116,27 @@ impl LoggedExport {
         self.has_lost.load(Ordering::SeqCst)
     }
 
-    /// Passes on the result of a flush. After a failure every change is refused.
-    pub(crate) fn check_flush(&self, flushed: Result<()>) -> Result<()> {
+    /// Flushes everything. After a failure every change is refused.
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        // As root: the caller of a change that is made has no say any more in whether to wait.
+        self.end_flush(self.flushes.begin(Flushed::All), || self.inner.sync_all(&Context::ROOT))
+    }
+
+    /// Flushes, and passes on the result. After a failure every change is refused.
+    fn end_flush(&self, flush: FlushInFlight<'_>, make: impl FnOnce() -> Result<()>) -> Result<()> {
+        let what = flush.what;
+        let flushed = make();
         if flushed.is_err() {
             self.lose();
         }
-        flushed
+        drop(flush);
+        flushed.and_then(|()| self.wait_for_flushes(what))
+    }
+
+    /// Waits for flushes of others, one of which may learn of a loss.
+    fn wait_for_flushes(&self, what: Flushed) -> Result<()> {
+        self.flushes.wait_for_running(what);
+        self.check_storage()
     }
 
     /// Refuses every change from now on: the next start must replay the log.
@@ -211,8 +230,8 @@ impl LoggedExport {
     }
 
     /// Waits until a change is durable.
-    fn settle(&self, cx: &Context<'_>, pending: &Pending) -> Result<()> {
-        self.log.settle(cx, self, pending)
+    fn settle(&self, pending: &Pending) -> Result<()> {
+        self.log.settle(self, pending)
     }
 }
 

@@ -32,7 +32,7 @@ impl LoggedExport {
         let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, &made_with)?)?;
         let pending = self.append_make(cx, place, &entry, (NodeKind::Regular, &[]));
         drop(held);
-        self.settle(cx, &pending)?;
+        self.settle(&pending)?;
         if size_bytes.is_none_or(|size_bytes| size_bytes == entry.attributes.size_bytes) {
             return Ok(entry);
         }
@@ -53,7 +53,7 @@ impl LoggedExport {
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
         let pending = self.append_make(cx, place, &entry, (NodeKind::of(node), target));
         drop(held);
-        self.settle(cx, &pending)?;
+        self.settle(&pending)?;
         Ok(entry)
     }
 
@@ -90,7 +90,7 @@ impl LoggedExport {
         };
         let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: KeptAttributes::of(&after) }), &[]);
         drop(held);
-        self.settle(cx, &pending)?;
+        self.settle(&pending)?;
         Ok(after)
     }
 
@@ -99,7 +99,7 @@ impl LoggedExport {
         let attributes = self.inner.link(cx, &self.inner_of(file)?, self.inner_place(place)?)?;
         let pending = self.append(cx, Change::Link(named(place, file)), &[]);
         drop(held);
-        self.settle(cx, &pending)?;
+        self.settle(&pending)?;
         Ok(attributes)
     }
 
@@ -140,7 +140,7 @@ impl LoggedExport {
     fn log_ahead<T>(&self, cx: &Context<'_>, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
         let ahead = self.append_ahead(cx, change);
         let end = ahead.as_ref().map(Ahead::end);
-        self.settle(cx, &end.map_or(Pending::Unlogged, Pending::Logged))?;
+        self.settle(&end.map_or(Pending::Unlogged, Pending::Logged))?;
         let made = make();
         drop(ahead);
         match end {
@@ -148,9 +148,9 @@ impl LoggedExport {
             Some(_) if made.is_ok() && !self.log.has_failed() => made,
             Some(end) if made.is_err() => {
                 let cancelled = self.append(cx, Change::Cancelled(end.bytes()), &[]);
-                self.settle(cx, &cancelled).and(made)
+                self.settle(&cancelled).and(made)
             }
-            _ => made.and_then(|made| self.settle(cx, &Pending::Unlogged).map(|()| made)),
+            _ => made.and_then(|made| self.settle(&Pending::Unlogged).map(|()| made)),
         }
     }
 
@@ -189,7 +189,7 @@ impl LoggedExport {
         make(&self.inner_of(file)?)?;
         let pending = self.append(cx, change, payload);
         drop(held);
-        self.settle(cx, &pending)
+        self.settle(&pending)
     }
 
     /// Notes that the log has data of a file.

@@ -344,6 +344,34 @@ fn data_that_were_flushed_are_kept_though_a_flush_that_began_earlier_is_recorded
 }
 
 #[test]
+fn commit_waits_for_another_one_that_has_taken_the_same_data() {
+    let site = Site::new("two-commits");
+    let gates = Arc::new(Gates::new());
+    let device = new_device(&gates);
+    let (log, [fs]) = site.serve(device.clone(), [&gates]);
+    let handle = create(&fs);
+    let file = open(&fs, &handle);
+    file.write_at(&CX, 0, &[b'd'; 1 << 18], Stability::Unstable).unwrap();
+    gates.first_sync.set(false);
+    let second_has_ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let first = scope.spawn(|| file.sync(&CX));
+        gates.first_sync.wait_for(1, LONG);
+        let second = scope.spawn(|| {
+            let synced = open(&fs, &handle).sync(&CX);
+            second_has_ended.store(true, Ordering::Relaxed);
+            synced
+        });
+        thread::sleep(Duration::from_millis(50));
+        let is_safe = !second_has_ended.load(Ordering::Relaxed) || gates.syncs.load(Ordering::Relaxed) > 1;
+        gates.first_sync.set(true);
+        [first, second].into_iter().for_each(|commit| commit.join().unwrap().unwrap());
+        assert!(is_safe, "the second COMMIT was answered while the first one had not flushed the data");
+    });
+    log.close();
+}
+
+#[test]
 fn commit_waits_for_storage_while_two_trims_run() {
     let site = Site::new("two-trims");
     let gates = Arc::new(Gates::new());
