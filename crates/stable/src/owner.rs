@@ -28,8 +28,12 @@ const HEAD: &str = "wharf write log";
 
 impl LogOwner {
     pub(crate) fn new() -> LogOwner {
-        let id = getrandom::u64().map_or_else(|_| String::from("0"), |id| format!("{id:016x}"));
-        LogOwner { id, exports: Vec::new(), next: 0 }
+        LogOwner { id: new_id(), exports: Vec::new(), next: 0 }
+    }
+
+    /// Takes another name, so that what was recorded about the log is no longer valid.
+    pub(crate) fn rename(&mut self) {
+        self.id = new_id();
     }
 
     /// Reads what [`LogOwner::bytes`] wrote.
@@ -72,6 +76,10 @@ impl LogOwner {
     pub(crate) fn index(&self, name: &str) -> u32 {
         self.exports.iter().find(|owned| owned.name == name).map_or(u32::MAX, |owned| owned.number)
     }
+}
+
+fn new_id() -> String {
+    getrandom::u64().map_or_else(|_| String::from("0"), |id| format!("{id:016x}"))
 }
 
 /// The names of the exports in the header of a write log; `None` for another log.

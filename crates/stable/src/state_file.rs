@@ -1,5 +1,5 @@
-//! State of a log that must survive the loss of its device: handles of recreated files, and whether the log was retired
-//! because its device failed.
+//! State of a log that must survive the loss of its device: handles of recreated files, whether the log was retired
+//! because its device failed, and exports whose storage failed too.
 //!
 //! A text file of lines in the state directory, appended and synced. Changes are rare.
 
@@ -21,6 +21,8 @@ pub(crate) enum StateLine {
     Alias { export: String, outer: Handle, inner: Handle },
     /// All changes of the log with this id are in storage: it must not be replayed.
     Retired { log: String },
+    /// The storage of this export has lost changes of the log with this id: it must be replayed.
+    Lost { log: String, export: String },
 }
 
 #[derive(Debug)]
@@ -66,6 +68,7 @@ impl StateLine {
                 format!("alias {} {} {}", hex(export.as_bytes()), hex(outer.as_bytes()), hex(inner.as_bytes()))
             }
             StateLine::Retired { log } => format!("retired {log}"),
+            StateLine::Lost { log, export } => format!("lost {log} {}", hex(export.as_bytes())),
         };
         // The end distinguishes a whole line from a torn one.
         text + " ."
@@ -79,6 +82,9 @@ impl StateLine {
                 inner: Handle::new(&bytes(inner)?)?,
             }),
             ["retired", log, "."] => Some(StateLine::Retired { log: log.to_owned() }),
+            ["lost", log, export, "."] => {
+                Some(StateLine::Lost { log: log.to_owned(), export: String::from_utf8(bytes(export)?).ok()? })
+            }
             _ => None,
         }
     }
@@ -104,6 +110,7 @@ mod tests {
         let (outer, inner) = (Handle::from_u64(1), Handle::from_u64(2));
         let lines = [
             StateLine::Alias { export: "/a b".to_owned(), outer, inner },
+            StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".to_owned() },
             StateLine::Retired { log: "0a1b".to_owned() },
         ];
         file.keep(&lines).unwrap();
@@ -111,8 +118,8 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 2]).unwrap();
         let (file, read) = StateFile::open(&dir).unwrap();
-        assert_eq!(read, lines[..1]);
-        file.keep(&lines[1..]).unwrap();
+        assert_eq!(read, lines[..2]);
+        file.keep(&lines[2..]).unwrap();
         assert_eq!(StateFile::open(&dir).unwrap().1, lines);
         fs::remove_dir_all(dir).unwrap();
     }

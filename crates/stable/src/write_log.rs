@@ -209,11 +209,18 @@ impl WriteLog {
         if known.is_none_or(|known| !known.is_same_tree(now)) {
             return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
         }
-        if self.options.always_replay || !now.has_memory_of(known) {
+        let has_memory = now.has_memory_of(known) && !self.has_lost(&export.name);
+        if self.options.always_replay || !has_memory {
             return replay::run(&self.log, (number, export), &self.state_file, &mut hold(&self.tickets));
         }
         export.flush_all().map_err(|source| export.unsynced_error(source))?;
         Ok(Replayed { records, ..Replayed::default() })
+    }
+
+    /// Whether storage lost changes of an export before this start.
+    fn has_lost(&self, export: &str) -> bool {
+        let line = StateLine::Lost { log: hold(&self.owner).id.clone(), export: export.to_owned() };
+        self.lines.contains(&line)
     }
 
     fn store_owner(&self) -> std::result::Result<(), WriteLogError> {
@@ -251,6 +258,8 @@ impl WriteLog {
         }
         self.log.trim(self.log.end())?;
         owner.exports.retain(|owned| attached.contains(&owned.name));
+        // What storage has lost was replayed.
+        owner.rename();
         self.log.set_owner(&owner.bytes())?;
         drop(owner);
         self.is_started.store(true, Ordering::Release);
@@ -428,9 +437,20 @@ impl WriteLog {
         );
         self.log.end_trims();
         hold(&self.owner).forget_memory(export);
-        if let Err(error) = self.store_owner() {
+        if let Err(error) = self.note_lost(export) {
             tracing::error!(%error, "the write log cannot note that; run `wharf log replay` before the next start");
         }
+    }
+
+    /// Stores that an export's changes must be replayed: in the log or, if its device has failed too, beside it.
+    fn note_lost(&self, export: &str) -> std::result::Result<(), WriteLogError> {
+        let owner = hold(&self.owner);
+        if self.log.set_owner(&owner.bytes()).is_ok() {
+            return Ok(());
+        }
+        let line = StateLine::Lost { log: owner.id.clone(), export: export.to_owned() };
+        let path = || self.state_file.path().to_owned();
+        self.state_file.keep(&[line]).map_err(|source| WriteLogError::State { path: path(), source })
     }
 
     /// Waits for work and trims. `false` when the thread must end.

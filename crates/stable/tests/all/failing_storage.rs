@@ -130,6 +130,10 @@ impl Drop for Site {
     }
 }
 
+fn lookup(fs: &StableFs) -> Handle {
+    fs.lookup(&CX, Place { dir: fs.root(), name: Name::new(b"file").unwrap() }).unwrap().handle
+}
+
 /// Writes to a file in a way that only the log keeps.
 fn write(fs: &StableFs) -> Arc<dyn OpenFile> {
     let place = Place { dir: fs.root(), name: Name::new(b"file").unwrap() };
@@ -232,7 +236,7 @@ fn start_that_finds_storage_failing_is_followed_by_one_that_makes_changes_again(
 
 #[test]
 fn nothing_is_changed_when_the_log_fails_and_storage_too() {
-    let mut site = Site::new("lost-both");
+    let site = Site::new("lost-both");
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
     site.device.set_broken(true);
@@ -245,8 +249,41 @@ fn nothing_is_changed_when_the_log_fails_and_storage_too() {
     drop((fs, log, file));
     site.device.set_broken(false);
     site.lose();
-    site.memory += 1;
-    let (_fs, _, log) = site.serve().unwrap();
+    let (_fs, replayed, log) = site.serve().unwrap();
+    assert!(replayed.compared);
     assert_eq!(site.content(), "stable");
+    log.close();
+}
+
+#[test]
+fn records_of_a_later_start_are_not_made_again_because_storage_failed_before() {
+    let site = Site::new("lost-once");
+    let (fs, _, log) = site.serve().unwrap();
+    let file = write(&fs);
+    site.device.set_broken(true);
+    site.fail();
+    file.write_at(&CX, 0, b"second", Stability::File).unwrap_err();
+    log.close();
+    site.device.set_broken(false);
+    let (fs, replayed, log) = site.serve().unwrap();
+    assert!(replayed.compared);
+    fs.set_attributes(&CX, &lookup(&fs), &SetAttributes { mode: Some(0o600), ..SetAttributes::default() }).unwrap();
+    log.close();
+    let (_fs, replayed, log) = site.serve().unwrap();
+    assert!(replayed.records > 0 && !replayed.compared, "the machine still has everything");
+    log.close();
+}
+
+#[test]
+fn nothing_is_changed_when_storage_fails_after_the_log() {
+    let site = Site::new("lost-later");
+    let (fs, _, log) = site.serve().unwrap();
+    let file = write(&fs);
+    site.device.set_broken(true);
+    file.write_at(&CX, 0, b"second", Stability::File).unwrap();
+    site.fail();
+    file.write_at(&CX, 0, b"third!", Stability::File).unwrap_err();
+    // Storage has reported the loss to one caller, and others may have lost changes too.
+    file.write_at(&CX, 0, b"fourth", Stability::File).unwrap_err();
     log.close();
 }
