@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fs_host::{HostFs, HostOptions};
 use stable::{Options, StableFs, WriteLog};
-use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
+use vfs::{Context, CreateMode, Error, FileSystem, Name, OpenMode, Place, SetAttributes, Stability};
 
 use crate::breaking::Breaking;
 
@@ -20,9 +20,12 @@ impl Drop for Scratch {
     }
 }
 
+fn place<'p>(fs: &StableFs, name: &'p str) -> Place<'p> {
+    Place { dir: fs.root(), name: Name::new(name.as_bytes()).unwrap() }
+}
+
 fn create(fs: &StableFs, name: &str) {
-    let place = Place { dir: fs.root(), name: Name::new(name.as_bytes()).unwrap() };
-    fs.create(&CX, place, CreateMode::Guarded, &SetAttributes::default()).unwrap();
+    fs.create(&CX, place(fs, name), CreateMode::Guarded, &SetAttributes::default()).unwrap();
 }
 
 #[test]
@@ -46,7 +49,7 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
     create(&fs, "while-it-breaks");
     assert!(log.has_failed());
     create(&fs, "without-the-log");
-    fs.remove(&CX, Place { dir: fs.root(), name: Name::new(b"logged").unwrap() }).unwrap();
+    fs.remove(&CX, place(&fs, "logged")).unwrap();
     log.drain().unwrap();
     log.close();
     drop((fs, log));
@@ -58,4 +61,40 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
     names.sort();
     assert_eq!(names, ["while-it-breaks", "without-the-log"]);
     log.close();
+}
+
+#[test]
+fn change_of_an_event_loop_is_not_deferred_after_it_was_made() {
+    let scratch = Scratch(std::env::temp_dir().join(format!("wharf-stable-on-loop-{}", std::process::id())));
+    let export = scratch.0.join("export");
+    fs::create_dir_all(&export).unwrap();
+    let device = Breaking::new(1 << 20);
+    WriteLog::create(device.clone()).unwrap();
+    let log = WriteLog::open(device.clone(), Options::new(scratch.0.join("state"))).unwrap();
+    let host = HostOptions { sync_metadata: false, ..HostOptions::default() };
+    let (fs, _) = log.attach("export", Arc::new(HostFs::open(&export, host).unwrap())).unwrap();
+    log.start().unwrap();
+    let entry = fs.create(&CX, place(&fs, "file"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
+    let file = fs.open(&CX, &entry.handle, OpenMode::Write).unwrap();
+    let on_loop = Context { may_block: false, ..CX };
+    let create = || fs.create(&on_loop, place(&fs, "new"), CreateMode::Guarded, &SetAttributes::default());
+    for _ in 0..10_000 {
+        file.write_at(&CX, 0, &[7; 16], Stability::File).unwrap();
+        // An event loop makes changes itself only while the device is quick. On a busy machine it may not be so.
+        if fs.changes_wait() {
+            log.drain().unwrap();
+            continue;
+        }
+        device.set_broken(true);
+        match create() {
+            Err(Error::WouldBlock) => assert!(fs.lookup(&CX, place(&fs, "new")).is_err(), "it would run again"),
+            made => {
+                made.unwrap();
+                assert!(log.has_failed());
+                return log.close();
+            }
+        }
+        device.set_broken(false);
+    }
+    panic!("the device was never quick");
 }
