@@ -1,19 +1,22 @@
-//! Clients that change files, each below a directory of its own, until they are told to end.
+//! Clients that change files until they are told to end: each below a directory of its own, and its part of a file that
+//! all of them write.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use fastrand::Rng;
-use vfs::{Error, FileKind, FileSystem};
+use vfs::{CreateMode, Error, FileKind, FileSystem, Name, OpenMode, Place, SetAttributes, Stability};
 
 use crate::machine::Machine;
-use crate::model::Model;
-use crate::model::change::{Change, Done, Limits};
+use crate::model::change::{CX, Change, Done, Limits};
+use crate::model::{File, Model, Part};
 use crate::recording::Event;
 use crate::system::System;
+
+/// The longest write, where writes begin last.
+const PART_BYTES: usize = 170_000;
 
 /// Of how many changes one has the log emptied before it.
 const DRAINS: u32 = 60;
@@ -95,12 +98,23 @@ impl Client {
     }
 }
 
-/// The directory of a client, made if it is not there.
-pub fn directory(system: &System, number: usize) -> Model {
+/// The file that all clients write.
+pub const SHARED: &[u8] = b"shared";
+
+/// A client makes its directory, and its part of the shared file.
+pub fn begin(system: &System, number: usize) -> Model {
     let spot = (system.fs.root(), format!("client{number}").into_bytes());
     let made = Change::Make(spot, FileKind::Directory).make(&*system.fs).unwrap();
     let mut model = Model::new(made.handle.unwrap());
     model.files.values_mut().for_each(|file| file.mode = 0o700);
+    let place = Place { dir: system.fs.root(), name: Name::new(SHARED).unwrap() };
+    let shared = system.fs.create(&CX, place, CreateMode::Unchecked, &SetAttributes::default()).unwrap().handle;
+    let (start, zeros) = (number * PART_BYTES, vec![0; PART_BYTES]);
+    let file = system.fs.open(&CX, &shared, OpenMode::Write).unwrap();
+    file.write_at(&CX, start as u64, &zeros, Stability::File).unwrap();
+    let mut content = File::new(FileKind::Regular, 0);
+    content.settle(zeros);
+    model.part = Some(Part { file: shared, start, content });
     model
 }
 
@@ -119,7 +133,7 @@ fn sync_locally(export: &Path, rng: &mut Rng) {
         path = inside;
     }
     // It may be a symbolic link, or gone by now.
-    let Ok(file) = File::open(&path) else { return };
+    let Ok(file) = std::fs::File::open(&path) else { return };
     let _ = match rng.u8(..3) {
         0 => rustix::fs::syncfs(&file).map_err(Into::into),
         1 => file.sync_all(),

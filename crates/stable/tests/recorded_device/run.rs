@@ -47,7 +47,7 @@ pub fn run(workshop: &Workshop, setup: &Setup, (seed, cuts): (u64, u32), seen: &
     let mut rng = Rng::with_seed(seed);
     let Some(machine) = setup.new_machine(workshop) else { return false };
     let system = System::start(workshop, &machine, setup).unwrap();
-    let models = (0..rng.usize(1..=MAX_CLIENTS)).map(|number| client::directory(&system, number)).collect();
+    let models = (0..rng.usize(1..=MAX_CLIENTS)).map(|number| client::begin(&system, number)).collect();
     system.log.drain().unwrap();
     let run = Run { workshop, setup, seed, lacks: AtomicU64::new(0) };
     let mut life = run.live(&machine, system, models, &mut rng);
@@ -93,11 +93,11 @@ impl Run<'_> {
             system.fill();
         }
         machine.begin();
-        machine.fail(self.setup.failure(rng));
+        machine.fail(self.setup.failures(rng));
         let (mut flusher_rng, are_done) = (rng.fork(), AtomicBool::new(false));
         thread::scope(|scope| {
             // ext4 tells one caller that its journal has failed: here nobody but the log may be that.
-            if self.setup.breaks != Breaks::Disk {
+            if !self.setup.disk_may_fail() {
                 scope.spawn(|| client::sync_all_the_time(&system.export(), &are_done, &mut flusher_rng));
             }
             let system = &system;
@@ -112,7 +112,7 @@ impl Run<'_> {
             let _ = (system.log.drain(), system.log.drain());
         }
         drop(system);
-        machine.fail(None);
+        machine.fail(Vec::new());
         Life { clients, recording: machine.recording() }
     }
 
@@ -171,8 +171,9 @@ impl Run<'_> {
     /// Compares what there is with what each client was told. Returns what there is.
     fn check(&self, life: &Life, place: usize, system: &System) -> Vec<Model> {
         let fs = &*system.fs;
-        let dirs: BTreeSet<_> = (0..life.clients.len()).map(|number| format!("client{number}").into_bytes()).collect();
-        assert_eq!(names(fs, &fs.root()), dirs, "{}", self.at(life, place));
+        let dirs = (0..life.clients.len()).map(|number| format!("client{number}").into_bytes());
+        let expected: BTreeSet<_> = dirs.chain([client::SHARED.to_vec()]).collect();
+        assert_eq!(names(fs, &fs.root()), expected, "{}", self.at(life, place));
         let check = |client: &Client| {
             let (begun, ended) = life.progress(client.number, place);
             let mut models = client.may_be((begun, ended));

@@ -6,7 +6,7 @@ use vfs::{
     Stability, XattrMode, XattrName,
 };
 
-use super::{File, Model, Spot};
+use super::{File, Model, Part, Spot};
 
 pub const CX: Context<'static> = Context::ROOT;
 
@@ -52,6 +52,9 @@ pub struct Limits {
 impl Change {
     /// What somebody may want who knows the model.
     pub fn random(model: &Model, limits: &Limits, rng: &mut Rng) -> Change {
+        if let Some(part) = model.part.as_ref().filter(|_| rng.u8(..3) == 0) {
+            return Change::of_part(part, limits, rng);
+        }
         let spot = random_spot(model, rng);
         match rng.u8(..21) {
             0..4 => Change::Make(spot, FileKind::Regular),
@@ -74,13 +77,22 @@ impl Change {
             (12, 0) => Change::SetMode(file, rng.u32(..0o1000)),
             (12, _) => Change::Resize(file, rng.usize(..limits.max_offset * 3 / 2)),
             (13 | 14, _) => Change::Commit(file),
-            _ => {
-                let large = limits.large.filter(|(one_of, _)| rng.usize(..*one_of) == 0);
-                let max_bytes = large.map_or(limits.max_write_bytes, |(_, max_bytes)| max_bytes);
-                let (offset, length) = (rng.usize(..limits.max_offset), rng.usize(1..max_bytes));
-                Change::Write { file, offset, byte: rng.u8(1..), length, is_stable: rng.bool() }
-            }
+            _ => Change::write((file, 0), limits, rng),
         }
+    }
+
+    fn of_part(part: &Part, limits: &Limits, rng: &mut Rng) -> Change {
+        match rng.u8(..3) {
+            0 => Change::Commit(part.file),
+            _ => Change::write((part.file, part.start), limits, rng),
+        }
+    }
+
+    fn write((file, start): (Handle, usize), limits: &Limits, rng: &mut Rng) -> Change {
+        let large = limits.large.filter(|(one_of, _)| rng.usize(..*one_of) == 0);
+        let max_bytes = large.map_or(limits.max_write_bytes, |(_, max_bytes)| max_bytes);
+        let (offset, length) = (start + rng.usize(..limits.max_offset), rng.usize(1..max_bytes));
+        Change::Write { file, offset, byte: rng.u8(1..), length, is_stable: rng.bool() }
     }
 
     /// Makes the change in a file system.
@@ -120,13 +132,14 @@ impl Model {
             Change::Remove(spot) | Change::RemoveDir(spot) => self.remove(spot),
             Change::Rename(from, to) => self.rename(from, to),
             Change::Link(file, spot) => drop(self.names.insert(spot.clone(), *file)),
-            Change::SetMode(file, mode) => self.file(file).mode = *mode,
-            Change::SetNote(file, value) => self.file(file).note = Some(value.clone()),
-            Change::Resize(file, size) => self.file(file).resize(*size),
+            Change::SetMode(file, mode) => self.file(file).0.mode = *mode,
+            Change::SetNote(file, value) => self.file(file).0.note = Some(value.clone()),
+            Change::Resize(file, size) => self.file(file).0.resize(*size),
             Change::Write { file, offset, byte, is_stable, .. } => {
-                self.file(file).write(*offset, &vec![*byte; done.bytes], *is_stable);
+                let (file, start) = self.file(file);
+                file.write(*offset - start, &vec![*byte; done.bytes], *is_stable);
             }
-            Change::Commit(file) => self.file(file).commit(),
+            Change::Commit(file) => self.file(file).0.commit(),
         }
     }
 
@@ -136,15 +149,20 @@ impl Model {
         match change {
             Change::Make(..) => self.note(change, Done { handle: handle.or(Some(unknown())), bytes: 0 }),
             Change::Write { file, offset, byte, length, .. } => {
-                self.file(file).write(*offset, &vec![*byte; *length], false);
+                let (file, start) = self.file(file);
+                file.write(*offset - start, &vec![*byte; *length], false);
             }
             Change::Commit(_) => {}
             _ => self.note(change, Done::default()),
         }
     }
 
-    fn file(&mut self, file: &Handle) -> &mut File {
-        self.files.get_mut(file).unwrap()
+    /// A file, and where its content begins.
+    fn file(&mut self, file: &Handle) -> (&mut File, usize) {
+        match &mut self.part {
+            Some(part) if part.file == *file => (&mut part.content, part.start),
+            _ => (self.files.get_mut(file).unwrap(), 0),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use vfs::{Detail, DirEntry, FileKind, FileSystem, Handle, OpenMode, ReadDir, XattrName};
 
 use super::change::{CX, NOTE, place, unknown};
-use super::{File, Model};
+use super::{File, Model, Part};
 
 /// Why the file system is not as the model says, if it is not.
 pub fn check(fs: &dyn FileSystem, model: &Model) -> Option<String> {
@@ -18,6 +18,9 @@ pub fn check(fs: &dyn FileSystem, model: &Model) -> Option<String> {
         if let Some(wrong) = check_file(fs, model, &handle, file) {
             return Some(format!("{handle:?}: {wrong}"));
         }
+    }
+    if let Some(wrong) = model.part.as_ref().and_then(|part| part.content.differs_from(&content_of_part(fs, part))) {
+        return Some(format!("shared file: {wrong}"));
     }
     for (spot, handle) in model.names.iter().filter(|(_, handle)| **handle != unknown()) {
         match fs.lookup(&CX, place(spot)) {
@@ -68,6 +71,12 @@ fn content(fs: &dyn FileSystem, handle: &Handle) -> Vec<u8> {
     bytes
 }
 
+fn content_of_part(fs: &dyn FileSystem, part: &Part) -> Vec<u8> {
+    let all = content(fs, &part.file);
+    let end = (part.start + part.content.data.len()).min(all.len());
+    all.get(part.start..end).unwrap_or_default().to_vec()
+}
+
 /// The names in a directory.
 pub fn names(fs: &dyn FileSystem, dir: &Handle) -> BTreeSet<Vec<u8>> {
     let mut names = BTreeSet::new();
@@ -88,8 +97,10 @@ pub fn settle(fs: &dyn FileSystem, mut model: Model) -> Model {
         model.names.insert(spot, handle);
     }
     for (handle, file) in model.files.iter_mut().filter(|(_, file)| file.kind == FileKind::Regular) {
-        file.data = content(fs, handle).into_iter().map(|byte| (byte, true)).collect();
-        file.commit();
+        file.settle(content(fs, handle));
+    }
+    if let Some(part) = &mut model.part {
+        part.content.settle(content_of_part(fs, part));
     }
     model
 }

@@ -17,6 +17,17 @@ pub struct Model {
     pub names: BTreeMap<Spot, Handle>,
     /// Handles of files that are gone.
     pub gone: BTreeSet<Handle>,
+    /// What it has of a file that others change too.
+    pub part: Option<Part>,
+}
+
+/// Some bytes of a file, which nobody else changes.
+#[derive(Clone)]
+pub struct Part {
+    pub file: Handle,
+    /// Where they begin.
+    pub start: usize,
+    pub content: File,
 }
 
 #[derive(Clone)]
@@ -113,6 +124,12 @@ impl File {
         self.data.iter_mut().for_each(|(_, is_sure)| *is_sure = true);
         self.sure_bytes = self.data.len();
         self.older.clear();
+    }
+
+    /// These bytes are there.
+    pub fn settle(&mut self, found: Vec<u8>) {
+        self.data = found.into_iter().map(|byte| (byte, true)).collect();
+        self.commit();
     }
 
     pub fn resize(&mut self, size: usize) {
