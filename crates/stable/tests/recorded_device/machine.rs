@@ -15,7 +15,7 @@ pub struct Machine {
 struct State {
     images: Vec<Image>,
     recording: Recording,
-    failure: Option<Failure>,
+    failures: Vec<Failure>,
 }
 
 /// Writes and flushes of a disk that fail, and store nothing.
@@ -33,7 +33,7 @@ impl Machine {
     pub fn new(disks: Vec<(u64, Image)>, whole: Range<u64>) -> Arc<Machine> {
         let (disk_bytes, images): (_, Vec<Image>) = disks.into_iter().unzip();
         let recording = Recording { images: images.clone(), events: Vec::new(), whole };
-        Arc::new(Machine { disk_bytes, state: Mutex::new(State { images, recording, failure: None }) })
+        Arc::new(Machine { disk_bytes, state: Mutex::new(State { images, recording, failures: Vec::new() }) })
     }
 
     pub fn disk_bytes(&self, disk: usize) -> u64 {
@@ -44,9 +44,9 @@ impl Machine {
         self.state().images[disk].read(offset, into);
     }
 
-    /// From now on a disk fails, or none does.
-    pub fn fail(&self, failure: Option<Failure>) {
-        self.state().failure = failure;
+    /// From now on these disks fail, and no others.
+    pub fn fail(&self, failures: Vec<Failure>) {
+        self.state().failures = failures;
     }
 
     /// Stores bytes, and records that.
@@ -97,13 +97,12 @@ impl Machine {
 
 impl State {
     fn check(&mut self, disk: usize) -> io::Result<()> {
-        match &mut self.failure {
-            Some(failure) if failure.disk == disk && failure.after > 0 => failure.after -= 1,
-            Some(failure) if failure.disk == disk && failure.times > 0 => {
-                failure.times -= 1;
-                return Err(rustix::io::Errno::IO.into());
-            }
-            _ => {}
+        let Some(failure) = self.failures.iter_mut().find(|failure| failure.disk == disk) else { return Ok(()) };
+        if failure.after > 0 {
+            failure.after -= 1;
+        } else if failure.times > 0 {
+            failure.times -= 1;
+            return Err(rustix::io::Errno::IO.into());
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ fn cut_power(setup: &Setup) {
     let start = std::time::Instant::now();
     while seen.cuts < cuts {
         let log_bytes = [256 << 10, 1 << 20, 4 << 20][seed as usize % 3];
-        let has_log_disk = setup.breaks == Breaks::Log || seed.is_multiple_of(2);
+        let has_log_disk = setup.log_may_fail() || seed.is_multiple_of(2);
         let setup = Setup { has_log_disk, log_bytes, ..*setup };
         if !run::run(&workshop, &setup, (seed, CUTS_OF_A_LIFE), &mut seen) {
             return;
@@ -124,6 +124,12 @@ fn what_clients_were_told_is_there_though_the_log_failed() {
 fn what_clients_were_told_is_there_though_the_disk_failed() {
     cut_power(&Setup { breaks: Breaks::Disk, ..EXT4 });
     cut_power(&Setup { breaks: Breaks::Disk, ..XFS });
+}
+
+#[test]
+fn what_clients_were_told_is_there_though_log_and_disk_failed() {
+    cut_power(&Setup { breaks: Breaks::Both, ..EXT4 });
+    cut_power(&Setup { breaks: Breaks::Both, ..XFS });
 }
 
 #[test]

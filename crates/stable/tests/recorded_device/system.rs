@@ -22,6 +22,8 @@ pub enum Breaks {
     Log,
     /// The file system's, for a while or for good.
     Disk,
+    /// First the one, and then the other.
+    Both,
 }
 
 /// What a machine is like.
@@ -61,15 +63,26 @@ pub struct System {
 
 impl Setup {
     /// What goes wrong in the next life.
-    pub fn failure(&self, rng: &mut Rng) -> Option<Failure> {
+    pub fn failures(&self, rng: &mut Rng) -> Vec<Failure> {
+        let log = Failure { disk: LOG_DISK, after: rng.u64(..60), times: u64::MAX };
+        let times = if rng.bool() { u64::MAX } else { rng.u64(1..6) };
+        let disk = Failure { disk: DISK, after: rng.u64(..200), times };
         match self.breaks {
-            Breaks::Nothing => None,
-            Breaks::Log => Some(Failure { disk: LOG_DISK, after: rng.u64(..60), times: u64::MAX }),
-            Breaks::Disk => {
-                let times = if rng.bool() { u64::MAX } else { rng.u64(1..6) };
-                Some(Failure { disk: DISK, after: rng.u64(..200), times })
-            }
+            Breaks::Nothing => vec![],
+            Breaks::Log => vec![log],
+            Breaks::Disk => vec![disk],
+            Breaks::Both => vec![log, disk],
         }
+    }
+
+    /// Whether the file system's disk may fail.
+    pub fn disk_may_fail(&self) -> bool {
+        matches!(self.breaks, Breaks::Disk | Breaks::Both)
+    }
+
+    /// Whether the log must be on a disk of its own, which may fail.
+    pub fn log_may_fail(&self) -> bool {
+        matches!(self.breaks, Breaks::Log | Breaks::Both)
     }
 
     /// A machine with these disks.
