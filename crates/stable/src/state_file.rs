@@ -1,5 +1,5 @@
 //! State of a log that must survive the loss of its device: handles of recreated files, whether the log was retired
-//! because its device failed, and exports whose storage failed too.
+//! because its device failed, exports whose storage failed too, and how many replays there were.
 //!
 //! A text file of lines in the state directory, appended and synced. Changes are rare.
 
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use vfs::Handle;
+
+use crate::error::WriteLogError;
 
 /// The file in the state directory.
 const NAME: &str = "write-log";
@@ -23,6 +25,8 @@ pub(crate) enum StateLine {
     Retired { log: String },
     /// The storage of this export has lost changes of the log with this id: it must be replayed.
     Lost { log: String, export: String },
+    /// Changes of this export were replayed. There is a line for each time.
+    Replayed { export: String },
 }
 
 #[derive(Debug)]
@@ -50,14 +54,15 @@ impl StateFile {
     }
 
     /// Appends lines, which are on stable storage when this returns.
-    pub(crate) fn keep(&self, lines: &[StateLine]) -> io::Result<()> {
+    pub(crate) fn keep(&self, lines: &[StateLine]) -> Result<(), WriteLogError> {
         let text: String = lines.iter().map(|line| line.text() + "\n").collect();
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_data())
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+        let kept = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+        kept.map_err(|source| {
+            // A part of a line may be there: what follows must not become a part of it.
+            let _ = file.write_all(b"\n");
+            WriteLogError::State { path: self.path.clone(), source }
+        })
     }
 }
 
@@ -68,6 +73,7 @@ impl StateLine {
                 format!("alias {} {} {}", hex(export.as_bytes()), hex(outer.as_bytes()), hex(inner.as_bytes()))
             }
             StateLine::Retired { log } => format!("retired {log}"),
+            StateLine::Replayed { export } => format!("replayed {}", hex(export.as_bytes())),
             StateLine::Lost { log, export } => format!("lost {log} {}", hex(export.as_bytes())),
         };
         // The end distinguishes a whole line from a torn one.
@@ -85,6 +91,7 @@ impl StateLine {
             ["lost", log, export, "."] => {
                 Some(StateLine::Lost { log: log.to_owned(), export: String::from_utf8(bytes(export)?).ok()? })
             }
+            ["replayed", export, "."] => Some(StateLine::Replayed { export: String::from_utf8(bytes(export)?).ok()? }),
             _ => None,
         }
     }
@@ -111,15 +118,16 @@ mod tests {
         let lines = [
             StateLine::Alias { export: "/a b".to_owned(), outer, inner },
             StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".to_owned() },
+            StateLine::Replayed { export: "/a b".to_owned() },
             StateLine::Retired { log: "0a1b".to_owned() },
         ];
         file.keep(&lines).unwrap();
-        let path = file.path().to_owned();
+        let path = file.path.clone();
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 2]).unwrap();
         let (file, read) = StateFile::open(&dir).unwrap();
-        assert_eq!(read, lines[..2]);
-        file.keep(&lines[2..]).unwrap();
+        assert_eq!(read, lines[..3]);
+        file.keep(&lines[3..]).unwrap();
         assert_eq!(StateFile::open(&dir).unwrap().1, lines);
         fs::remove_dir_all(dir).unwrap();
     }

@@ -1,5 +1,6 @@
 //! [`WriteLog`]: a log, and the exports that write to it.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -182,10 +183,10 @@ impl WriteLog {
         }
         let export = Arc::new(LoggedExport::new(Arc::clone(&inner), (name, number), self));
         for line in &self.lines {
-            if let StateLine::Alias { export: of, outer, inner } = line
-                && of == name
-            {
-                export.aliases.insert(*outer, *inner);
+            match line {
+                StateLine::Alias { export: of, outer, inner } if of == name => export.aliases.insert(*outer, *inner),
+                StateLine::Replayed { export: of } if of == name => export.versions.count_replay(),
+                _ => {}
             }
         }
         let replayed = self.take_up(&export, number, (&owned, known.as_ref()))?;
@@ -211,6 +212,7 @@ impl WriteLog {
         }
         let has_memory = now.has_memory_of(known) && !self.has_lost(&export.name);
         if self.options.always_replay || !has_memory {
+            self.count_replay(export)?;
             return replay::run(&self.log, (number, export), &self.state_file, &mut hold(&self.tickets));
         }
         export.flush_all().map_err(|source| export.unsynced_error(source))?;
@@ -221,6 +223,12 @@ impl WriteLog {
     fn has_lost(&self, export: &str) -> bool {
         let line = StateLine::Lost { log: hold(&self.owner).id.clone(), export: export.to_owned() };
         self.lines.contains(&line)
+    }
+
+    fn count_replay(&self, export: &LoggedExport) -> std::result::Result<(), WriteLogError> {
+        self.state_file.keep(&[StateLine::Replayed { export: export.name.clone() }])?;
+        export.versions.count_replay();
+        Ok(())
     }
 
     fn store_owner(&self) -> std::result::Result<(), WriteLogError> {
@@ -391,7 +399,8 @@ impl WriteLog {
 
     /// Stores an alias for a file whose own handle is taken.
     pub(crate) fn keep_alias(&self, export: &LoggedExport, outer: Handle, inner: Handle) -> Result<()> {
-        self.state_file.keep(&[StateLine::Alias { export: export.name.clone(), outer, inner }])?;
+        let line = StateLine::Alias { export: export.name.clone(), outer, inner };
+        self.state_file.keep(&[line]).map_err(|error| vfs::Error::Io(io::Error::other(error)))?;
         export.aliases.insert(outer, inner);
         Ok(())
     }
@@ -424,8 +433,7 @@ impl WriteLog {
             export.flush_all().map_err(|source| export.unsynced_error(source))?;
         }
         let id = hold(&self.owner).id.clone();
-        let failed = |source| WriteLogError::State { path: self.state_file.path().to_owned(), source };
-        self.state_file.keep(&[StateLine::Retired { log: id }]).map_err(failed)
+        self.state_file.keep(&[StateLine::Retired { log: id }])
     }
 
     /// Makes the next start replay an export's changes, because its storage has lost some.
@@ -448,9 +456,7 @@ impl WriteLog {
         if self.log.set_owner(&owner.bytes()).is_ok() {
             return Ok(());
         }
-        let line = StateLine::Lost { log: owner.id.clone(), export: export.to_owned() };
-        let path = || self.state_file.path().to_owned();
-        self.state_file.keep(&[line]).map_err(|source| WriteLogError::State { path: path(), source })
+        self.state_file.keep(&[StateLine::Lost { log: owner.id.clone(), export: export.to_owned() }])
     }
 
     /// Waits for work and trims. `false` when the thread must end.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use vfs::{Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
+use vfs::{Attributes, Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
 
 use super::flushes::{FlushInFlight, Flushed};
 use super::{Dirty, LoggedExport, Pending};
@@ -20,7 +20,11 @@ pub(super) struct StableFile {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for StableFile {
     vfs::forward!(OpenFile for self.inner:
-        read_at, read_lent, seek, lock, test_lock, unlock, attributes, host_file, is_resident);
+        read_at, read_lent, seek, lock, test_lock, unlock, host_file, is_resident);
+
+    fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
+        Ok(self.export.versions.attributes(self.inner.attributes(cx)?))
+    }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
         self.write_parts_at(cx, offset_bytes, &[data], stability)

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use vfs::{
     Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileSystem, Found, Handle,
-    Listing, LockFile, NewNode, OpenFile, OpenMode, Place, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    Listing, LockFile, NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space,
+    XattrName,
 };
 
 use super::StableFs;
@@ -14,7 +15,7 @@ use super::file::StableFile;
 #[deny(clippy::missing_trait_methods)]
 impl FileSystem for StableFs {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, properties, maintain, memory, has_local_locks);
+        root, storage, origin, set_borders, maintain, memory, has_local_locks);
 
     /// Never [`Blocking::Never`]: stable changes wait for the log.
     fn blocking(&self) -> Blocking {
@@ -28,8 +29,15 @@ impl FileSystem for StableFs {
         self.export.waits_for_log()
     }
 
+    fn properties(&self) -> Properties {
+        let inner = self.inner.properties();
+        let cookie_verifier = self.export.versions.cookie_verifier(inner.cookie_verifier);
+        Properties { cookie_verifier, ..inner }
+    }
+
     fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
-        self.inner.attributes(cx, &self.inner_of(node)?)
+        let attributes = self.inner.attributes(cx, &self.inner_of(node)?)?;
+        Ok(self.export.versions.attributes(attributes))
     }
 
     fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {

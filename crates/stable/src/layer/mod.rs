@@ -13,6 +13,7 @@
 //!   to storage, and a record says that older data of the file in the log are obsolete.
 //! - Storage reports only once that it has lost changes. From then on every change is refused, and the next start
 //!   replays the log.
+//! - After a replay all files look changed to clients, so that they trust no data that were lost (`versions.rs`).
 //! - When the log's device fails, all changes so far are flushed to storage, and the log is retired. From then on each
 //!   change is flushed before its caller gets a reply.
 
@@ -23,6 +24,7 @@ mod filesystem;
 mod flushes;
 mod names;
 mod unsynced;
+mod versions;
 
 use std::io;
 use std::sync::Arc;
@@ -38,6 +40,7 @@ use crate::write_log::WriteLog;
 use change_locks::{ChangeGuard, ChangeLocks};
 use flushes::{FlushInFlight, Flushed, Flushes};
 pub(crate) use unsynced::{Dirty, Unsynced};
+use versions::Versions;
 
 /// A file system whose stable writes and metadata changes are durable at the speed of the write log.
 ///
@@ -64,6 +67,7 @@ pub(crate) struct LoggedExport {
     log: Arc<WriteLog>,
     pub(crate) aliases: Aliases,
     pub(crate) unsynced: Unsynced,
+    pub(crate) versions: Versions,
     locks: ChangeLocks,
     flushes: Flushes,
     /// Whether the log takes no more records of this export; every change is then flushed to storage.
@@ -90,6 +94,7 @@ impl LoggedExport {
             log: Arc::clone(log),
             aliases: Aliases::default(),
             unsynced: Unsynced::default(),
+            versions: Versions::default(),
             locks: ChangeLocks::new(),
             flushes: Flushes::default(),
             is_detached: AtomicBool::new(false),
@@ -198,7 +203,7 @@ impl LoggedExport {
     }
 
     fn outward(&self, entry: Entry) -> Result<Entry> {
-        Ok(Entry { handle: self.outer_of(&entry.handle)?, ..entry })
+        Ok(self.versions.entry(Entry { handle: self.outer_of(&entry.handle)?, ..entry }))
     }
 
     /// Ends the export's records in the log. When this returns, all of them are appended.

@@ -91,7 +91,7 @@ impl LoggedExport {
         let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: KeptAttributes::of(&after) }), &[]);
         drop(held);
         self.settle(&pending)?;
-        Ok(after)
+        Ok(self.versions.attributes(after))
     }
 
     pub(super) fn link(&self, cx: &Context<'_>, file: &Handle, place: Place<'_>) -> Result<Attributes> {
@@ -100,7 +100,7 @@ impl LoggedExport {
         let pending = self.append(cx, Change::Link(named(place, file)), &[]);
         drop(held);
         self.settle(&pending)?;
-        Ok(attributes)
+        Ok(self.versions.attributes(attributes))
     }
 
     /// Removes a name with `remove`, which gets the place and the file with handles of the file system inside.

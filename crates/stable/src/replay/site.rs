@@ -91,8 +91,7 @@ impl<'s> Site<'s> {
             inner: *inner,
         };
         let lines: Vec<StateLine> = files.iter().map(line).collect();
-        let path = || self.state_file.path().to_owned();
-        self.state_file.keep(&lines).map_err(|source| WriteLogError::State { path: path(), source })?;
+        self.state_file.keep(&lines)?;
         for (outer, inner) in files {
             self.export.aliases.insert(*outer, *inner);
         }
