@@ -1,5 +1,6 @@
 //! A file system that loses what was not synced when the machine stops: names from some moment on, as a journal does,
-//! and any sectors of data. It gives numbers and generations of lost files to others again, as XFS does.
+//! and any sectors of data. Times may be kept without the data that they belong to, and the clock may be set back before
+//! the next start. The file system gives numbers and generations of lost files to others again, as XFS does.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -28,7 +29,23 @@ struct Machine {
     durable: Disk,
     /// What was not synced, oldest first.
     steps: Vec<Step>,
-    clock: u64,
+    clock: Clock,
+}
+
+/// The clock of the machine, which has the time even when it is off.
+#[derive(Clone, Copy)]
+struct Clock {
+    seconds: u64,
+    /// How often it was read: no two times are the same.
+    nanoseconds: u32,
+}
+
+impl Clock {
+    fn tick(&mut self) -> Timestamp {
+        self.seconds += 1;
+        self.nanoseconds += 1;
+        Timestamp { seconds: self.seconds.cast_signed(), nanoseconds: self.nanoseconds }
+    }
 }
 
 #[derive(Clone)]
@@ -36,7 +53,7 @@ pub struct Disk {
     inodes: BTreeMap<u64, Inode>,
     /// The last generation that each number had.
     generations: BTreeMap<u64, u32>,
-    clock: u64,
+    clock: Clock,
 }
 
 #[derive(Clone)]
@@ -62,7 +79,11 @@ impl Disk {
     pub fn new() -> Disk {
         let mut root = Inode::new(FileKind::Directory, ROOT, 0);
         root.attributes.mode = 0o755;
-        Disk { inodes: [(ROOT, root)].into(), generations: [(ROOT, 1)].into(), clock: 1 }
+        Disk {
+            inodes: [(ROOT, root)].into(),
+            generations: [(ROOT, 1)].into(),
+            clock: Clock { seconds: 1, nanoseconds: 0 },
+        }
     }
 
     fn apply(&mut self, step: &Step) {
@@ -140,7 +161,9 @@ impl Disk {
     fn entry(&self, number: u64) -> Entry {
         let inode = &self.inodes[&number];
         let size_bytes = inode.data.len() as u64;
-        Entry { handle: self.handle(number), attributes: Attributes { size_bytes, ..inode.attributes } }
+        let changed = inode.attributes.changed;
+        let change = changed.seconds.cast_unsigned() << 32 | u64::from(changed.nanoseconds);
+        Entry { handle: self.handle(number), attributes: Attributes { size_bytes, change, ..inode.attributes } }
     }
 
     fn find(&self, place: &Place<'_>) -> Result<(u64, Option<u64>)> {
@@ -178,11 +201,6 @@ impl Machine {
         self.steps.push(step);
     }
 
-    fn tick(&mut self) -> Timestamp {
-        self.clock += 1;
-        Timestamp { seconds: self.clock.cast_signed(), nanoseconds: 0 }
-    }
-
     fn make(&mut self, place: Place<'_>, kind: FileKind, (target, set): (&[u8], &SetAttributes)) -> Result<Entry> {
         let (dir, existing) = self.now.find(&place)?;
         if existing.is_some() {
@@ -191,7 +209,7 @@ impl Machine {
         let number = (ROOT + 1..).find(|number| !self.now.inodes.contains_key(number)).unwrap();
         let generation = self.now.generations.get(&number).map_or(1, |last| last + 1);
         let mut inode = Inode::new(kind, number, generation);
-        let now = self.tick();
+        let now = self.clock.tick();
         let attributes = &mut inode.attributes;
         attributes.mode = 0o644;
         (attributes.accessed, attributes.modified, attributes.changed) = (now, now, now);
@@ -267,6 +285,9 @@ impl DiskFs {
             }
         }
         disk.clock = machine.clock;
+        if rng.u8(..3) == 0 {
+            disk.clock.seconds = rng.u64(1..=machine.clock.seconds);
+        }
         disk
     }
 
@@ -309,7 +330,7 @@ impl FileSystem for DiskFs {
     fn set_attributes(&self, _cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
         let mut machine = self.machine()?;
         let number = machine.now.number(node)?;
-        let now = machine.tick();
+        let now = machine.clock.tick();
         let mut attributes = machine.now.inodes[&number].attributes;
         change(&mut attributes, set, now);
         if let Some(size_bytes) = set.size_bytes {
@@ -460,6 +481,9 @@ impl OpenFile for DiskFile {
         let number = machine.now.number(&self.handle)?;
         let generation = machine.now.inodes[&number].generation;
         machine.step(Step::Write { number, generation, offset: offset_bytes as usize, data: data.to_vec() });
+        let now = machine.clock.tick();
+        let attributes = machine.now.inodes[&number].attributes;
+        machine.step(Step::Set { number, attributes: Attributes { modified: now, changed: now, ..attributes } });
         Ok(Written { count: data.len(), stability })
     }
 

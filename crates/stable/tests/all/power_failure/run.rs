@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
-use vfs::{Error, FileSystem};
+use vfs::{Attributes, Error, FileSystem, Handle, OpenMode};
 
 use crate::model::Model;
 use crate::model::change::{CX, Change, Limits};
@@ -18,7 +18,7 @@ const LOG_BYTES: usize = 1 << 20;
 /// Of the writes some are larger than this.
 const LARGE_WRITE_BYTES: usize = 1000;
 const MAX_CHANGES: u32 = 60;
-const MAX_CALLS: i64 = 260;
+const MAX_CALLS: i64 = 300;
 const LIMITS: Limits = Limits { max_offset: 2000, max_write_bytes: 1500, large: None, has_xattrs: false };
 
 /// What all runs together have met.
@@ -33,11 +33,35 @@ pub struct Seen {
     pub data_bytes: u64,
 }
 
+/// What a client has cached of a file.
+struct Cached {
+    file: Handle,
+    attributes: Attributes,
+    content: Vec<u8>,
+}
+
+impl Cached {
+    fn read(fs: &StableFs, file: Handle) -> Result<Cached, Error> {
+        let attributes = fs.attributes(&CX, &file)?;
+        let mut content = vec![0; attributes.size_bytes as usize];
+        let count = fs.open(&CX, &file, OpenMode::Read)?.read_at(&CX, 0, &mut content)?;
+        content.truncate(count);
+        Ok(Cached { file, attributes, content })
+    }
+
+    /// Whether a client takes what it has cached for valid, and it is not.
+    fn is_trusted_though_stale(&self, fs: &StableFs) -> bool {
+        let Ok(now) = Cached::read(fs, self.file) else { return false };
+        let (now_is, was) = (&now.attributes, &self.attributes);
+        (now_is.change == was.change || now_is.changed == was.changed) && now.content != self.content
+    }
+}
+
 pub fn run(seed: u64, seen: &mut Seen) {
     let mut rng = Rng::with_seed(seed);
     let state = StateDir::new(seed);
     let mut log = new_log();
-    let (mut disk, mut models) = (Disk::new(), Vec::new());
+    let (mut disk, mut models, mut cached) = (Disk::new(), Vec::new(), Vec::new());
     // The second life of the machine goes on with what the first one has left.
     for life in 0..2 {
         let power = Power::lasting(rng.i64(1..MAX_CALLS));
@@ -47,7 +71,7 @@ pub fn run(seed: u64, seen: &mut Seen) {
             machine.device.wears_out_after(rng.i64(1..MAX_CALLS / 4));
             seen.failing_devices += 1;
         }
-        models = machine.live(&state.0, models, &mut rng);
+        models = machine.live(&state.0, models, (&mut cached, &mut rng));
         seen.stops += u64::from(power.is_off());
         (disk, log) = machine.stop(&mut rng);
         if rng.u8(..3) == 0 {
@@ -69,6 +93,10 @@ pub fn run(seed: u64, seen: &mut Seen) {
         let found = wrong.iter().position(Option::is_none);
         let found = found.unwrap_or_else(|| panic!("seed {seed}, life {life}: {wrong:?}; {replayed:?}"));
         assert_eq!(replayed.conflicts, 0, "seed {seed}");
+        if replayed.compared {
+            let stale = cached.iter().find(|cached: &&Cached| cached.is_trusted_though_stale(&fs));
+            assert!(stale.is_none(), "seed {seed}: a client trusts stale data of {:?}", stale.map(|stale| stale.file));
+        }
         models = vec![settle(&fs, models.swap_remove(found))];
         fs.sync_all(&CX).unwrap();
         attached.close();
@@ -127,7 +155,7 @@ impl Machine {
 
     /// Makes changes until the machine stops. Returns what may be there afterwards: the last change was perhaps not
     /// made.
-    fn live(&self, state_dir: &Path, models: Vec<Model>, rng: &mut Rng) -> Vec<Model> {
+    fn live(&self, state_dir: &Path, models: Vec<Model>, (cached, rng): (&mut Vec<Cached>, &mut Rng)) -> Vec<Model> {
         let root = self.fs.root();
         let mut model = models.into_iter().next().unwrap_or_else(|| Model::new(root));
         let Ok((fs, _, log)) = self.attach(state_dir) else { return vec![model] };
@@ -140,7 +168,11 @@ impl Machine {
             }
             let change = Change::random(&model, &LIMITS, rng);
             match change.make(&fs) {
-                Ok(done) => model.note(&change, done),
+                Ok(done) => {
+                    model.note(&change, done);
+                    let read = rng.choice(model.regular()).filter(|_| rng.u8(..4) == 0);
+                    cached.extend(read.and_then(|file| Cached::read(&fs, file).ok()));
+                }
                 Err(Error::Io(_)) => {
                     log.close();
                     let mut after = model.clone();
