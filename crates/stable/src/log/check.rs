@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ring::RING_START;
-use super::status::age;
+use super::state::{age, now};
 use super::survey::{Damage, Survey};
 use super::{Log, LogError};
 use crate::device::Device;
@@ -54,7 +54,7 @@ impl Log {
             batches: totals.batches,
             records: totals.records,
             record_bytes: totals.record_bytes,
-            oldest_age: totals.oldest_ms.map(age),
+            oldest_age: totals.oldest_ms.map(|oldest_ms| age(now(), oldest_ms)),
             has_damaged_header: survey.has_damaged_header,
             has_torn_end: survey.has_torn_end,
             damages: survey.damages,

@@ -1,7 +1,7 @@
 //! The state of a log in memory: the current batch, the kept batches, and counters.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::LogError;
 use super::batch::{Gathering, RECORD_HEAD_BYTES};
@@ -59,6 +59,24 @@ pub(crate) struct LogState {
     is_never_trimmed: bool,
     queue: Queue,
     counts: LogCounts,
+    clock: LogClock,
+}
+
+/// The time since 1970 that records get. It never goes back while the log is open, although the machine's clock may.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogClock {
+    opened: Instant,
+    opened_at: Duration,
+}
+
+impl LogClock {
+    pub(crate) fn new() -> LogClock {
+        LogClock { opened: Instant::now(), opened_at: now() }
+    }
+
+    fn now(&self) -> Duration {
+        self.opened_at + self.opened.elapsed()
+    }
 }
 
 impl LogState {
@@ -75,6 +93,7 @@ impl LogState {
             is_never_trimmed: false,
             queue: Queue::default(),
             counts: LogCounts::default(),
+            clock: LogClock::new(),
         }
     }
 
@@ -144,14 +163,15 @@ impl LogState {
         self.position + gathering - self.kept.first_position()
     }
 
-    /// When the oldest record was appended, in ms since 1970.
-    pub(crate) fn oldest_ms(&self) -> Option<u64> {
-        self.kept.oldest_ms().or_else(|| (!self.is_empty()).then(|| self.gathering.oldest_ms()))
+    /// The age of the oldest record.
+    pub(crate) fn oldest_age(&self) -> Option<Duration> {
+        let oldest_ms = self.kept.oldest_ms().or_else(|| (!self.is_empty()).then(|| self.gathering.oldest_ms()));
+        oldest_ms.map(|oldest_ms| age(self.clock.now(), oldest_ms))
     }
 
     /// Adds a record that has room, and returns the position behind it.
     pub(crate) fn put(&mut self, parts: &[&[u8]], bytes: usize) -> u64 {
-        self.gathering.put(parts, bytes, now());
+        self.gathering.put(parts, bytes, self.clock.now());
         self.end = self.position + self.gathering.length() as u64;
         self.end
     }
@@ -264,6 +284,11 @@ impl BatchInFlight {
     }
 }
 
+/// The age of what was appended so many ms after 1970.
+pub(crate) fn age(now: Duration, appended_ms: u64) -> Duration {
+    now.saturating_sub(Duration::from_millis(appended_ms))
+}
+
 /// The time since 1970.
 pub(crate) fn now() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
@@ -271,7 +296,19 @@ pub(crate) fn now() -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ring::BLOCK_BYTES;
     use super::*;
+
+    #[test]
+    fn record_gets_old_although_the_clock_of_the_machine_is_set_back() {
+        let mut state = LogState::new(KeptBatches::new(0, 0, 0), BLOCK_BYTES);
+        // The clock was set back by an hour since the log was opened.
+        state.clock.opened_at += Duration::from_secs(3600);
+        state.put(&[b"record"], 6);
+        let passes = Duration::from_secs(11);
+        state.clock.opened_at += passes;
+        assert!(state.oldest_age().is_some_and(|age| age >= passes));
+    }
 
     #[test]
     fn append_that_waits_is_overtaken_by_a_limited_number_of_others() {

@@ -2,7 +2,6 @@ use std::time::Duration;
 
 use super::Log;
 use super::ring::RING_START;
-use super::state::now;
 
 /// The state of a log. Counters begin when it is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +35,7 @@ impl Log {
             size_bytes: RING_START + self.ring.bytes(),
             room_bytes: self.ring.bytes(),
             used_bytes: state.used_bytes(),
-            oldest_age: state.oldest_ms().map(age),
+            oldest_age: state.oldest_age(),
             batches: counts.batches,
             records: counts.records,
             largest_group: counts.largest_group,
@@ -44,9 +43,4 @@ impl Log {
             failed: state.check().is_err(),
         }
     }
-}
-
-/// The age of what was appended so many ms after 1970.
-pub(crate) fn age(appended_ms: u64) -> Duration {
-    now().saturating_sub(Duration::from_millis(appended_ms))
 }
