@@ -79,7 +79,8 @@ fn set_acls(site: &Site<'_>, file: &Handle, lists: &[u8]) -> Result<(), WriteLog
 /// Sets the final attributes of files.
 pub(super) fn finish(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     for (file, planned) in &site.plan.files {
-        if let (Some(inner), Some(kept)) = (site.found(file), &planned.kept) {
+        let missing = planned.missing_attributes(site.made.contains(file));
+        if let (Some(inner), Some(kept)) = (site.found(file), missing) {
             set_attributes(site, &inner, kept)?;
         }
     }

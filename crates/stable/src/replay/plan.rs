@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vfs::{Attributes, Handle};
 
-use crate::record::{Change, KeptAttributes, Make, NamedFile, NodeKind, Record, RecordTime};
+use crate::record::{Change, KeptAttributes, Make, NamedFile, NodeKind, Record, RecordTime, Write};
 
 /// A name in a directory, which is given by its outer handle.
 pub(super) type OuterName = (Handle, Vec<u8>);
@@ -28,7 +28,9 @@ pub(super) struct Planned {
     /// Records of data before this position are already in storage.
     pub(super) synced_before: u64,
     /// The attributes in the end.
-    pub(super) kept: Option<KeptAttributes>,
+    kept: Option<KeptAttributes>,
+    /// The end of the last record that they are from.
+    kept_end: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -45,6 +47,16 @@ const SET_GID: u32 = 0o2000;
 const GROUP_EXECUTES: u32 = 0o010;
 
 impl Planned {
+    /// The attributes that storage may lack. A flush of the file stores its attributes too, with changes that are not in
+    /// the log, such as the time of an unstable write.
+    pub(super) fn missing_attributes(&self, was_made_again: bool) -> Option<&KeptAttributes> {
+        self.kept.as_ref().filter(|_| was_made_again || self.kept_end > self.synced_before)
+    }
+
+    fn keep(&mut self, kept: KeptAttributes, end: u64) {
+        (self.kept, self.kept_end) = (Some(kept), end);
+    }
+
     /// Records of data before a position are in storage. Of flushes that overlapped, the one that began first may be
     /// recorded last.
     fn synced(&mut self, before: u64) {
@@ -84,9 +96,9 @@ impl Plan {
             return;
         }
         match &record.change {
-            Change::Write(write) => self.wrote(write.file.0, RecordTime::from_ns(record.at_ns), write.by_root),
-            Change::Set(set) => self.file(set.file.0).kept = Some(set.after),
-            Change::Make(make) => self.made(make, record.payload),
+            Change::Write(write) => self.wrote(write, (RecordTime::from_ns(record.at_ns), end)),
+            Change::Set(set) => self.file(set.file.0).keep(set.after, end),
+            Change::Make(make) => self.made(make, (record.payload, end)),
             Change::Link(named) => self.named(named),
             Change::Remove(named) => self.unnamed(named),
             Change::Move(moved) => {
@@ -121,11 +133,14 @@ impl Plan {
         self.files.entry(file).or_default()
     }
 
-    fn made(&mut self, make: &Make<'_>, target: &[u8]) {
+    fn made(&mut self, make: &Make<'_>, (target, end): (&[u8], u64)) {
         self.named(&make.named);
         let file = self.file(make.named.file.0);
         file.born = Some(Born { node: make.node, target: target.to_vec(), fileid: make.fileid, at: make.born });
-        file.kept = Some(make.after);
+        // Another client may have set attributes of the new file before this record was appended.
+        if file.kept.is_none() {
+            file.keep(make.after, end);
+        }
     }
 
     fn named(&mut self, named: &NamedFile<'_>) {
@@ -139,12 +154,71 @@ impl Plan {
         self.names.insert((named.dir.0, named.name.to_vec()), None);
     }
 
-    fn wrote(&mut self, file: Handle, at: RecordTime, by_root: bool) {
-        let Some(kept) = &mut self.file(file).kept else { return };
+    fn wrote(&mut self, write: &Write, (at, end): (RecordTime, u64)) {
+        let file = self.file(write.file.0);
+        let Some(mut kept) = file.kept else { return };
         kept.modified = at;
-        if !by_root {
+        if !write.by_root {
             let set_gid = if kept.mode & GROUP_EXECUTES == 0 { 0 } else { SET_GID };
             kept.mode &= !(SET_UID | set_gid);
         }
+        file.keep(kept, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{FileId, Set, Synced};
+
+    fn file(number: u64) -> FileId {
+        FileId(Handle::from_u64(number))
+    }
+
+    fn with_mode(mode: u32) -> KeptAttributes {
+        let time = RecordTime::default();
+        KeptAttributes { mode, uid: 0, gid: 0, accessed: time, modified: time }
+    }
+
+    /// The plan of records that end at 10, 20 and so on.
+    fn plan(changes: &[Change<'_>]) -> Plan {
+        let mut plan = Plan::default();
+        for (change, end) in changes.iter().zip((10..).step_by(10)) {
+            plan.add(&Record { export: 0, at_ns: 0, ticket: &[], change: *change, payload: &[] }, end);
+        }
+        plan
+    }
+
+    fn set(mode: u32) -> Change<'static> {
+        Change::Set(Set { file: file(1), after: with_mode(mode) })
+    }
+
+    fn synced(before: u64) -> Change<'static> {
+        Change::Synced(Synced { file: file(1), before })
+    }
+
+    fn mode(plan: &Plan, was_made_again: bool) -> Option<u32> {
+        plan.files[&file(1).0].missing_attributes(was_made_again).map(|kept| kept.mode)
+    }
+
+    #[test]
+    fn attributes_that_were_set_before_the_file_was_recorded_as_made_are_kept() {
+        let named = NamedFile { dir: file(2), name: b"new", file: file(1) };
+        let (node, born) = (NodeKind::Regular, RecordTime::default());
+        let make = Make { named, node, fileid: 1, born, after: with_mode(0o644) };
+        assert_eq!(mode(&plan(&[set(0o600), Change::Make(make)]), true), Some(0o600));
+    }
+
+    #[test]
+    fn attributes_before_a_flush_of_the_file_are_in_storage() {
+        let plan = plan(&[set(0o4755), synced(10)]);
+        assert_eq!((mode(&plan, false), mode(&plan, true)), (None, Some(0o4755)));
+    }
+
+    #[test]
+    fn attributes_after_a_flush_of_the_file_are_set_again() {
+        assert_eq!(mode(&plan(&[set(0o4755), synced(10), set(0o600)]), false), Some(0o600));
+        assert_eq!(mode(&plan(&[set(0o4755), set(0o600), synced(10)]), false), Some(0o600));
+        assert_eq!(mode(&plan(&[set(0o4755), set(0o600), synced(20), synced(10)]), false), None);
     }
 }
