@@ -49,7 +49,10 @@ pub enum WriteLogError {
         source: xdr::Error,
     },
     /// A change cannot be replayed.
-    #[error("cannot make changes of {export} again from the write log: {action}: {source}; the log keeps them")]
+    #[error(
+        "cannot make changes of {export} again from the write log: {action}: {source}; the log keeps \
+         them: repair the file system or make room on it, and start the server again"
+    )]
     Replay {
         /// The export.
         export: String,
@@ -59,7 +62,10 @@ pub enum WriteLogError {
         source: vfs::Error,
     },
     /// Flushing an export's storage failed.
-    #[error("cannot bring {export} to storage: {source}; the log keeps its changes")]
+    #[error(
+        "cannot bring {export} to storage: {source}; the log keeps its changes: repair the storage or make room on it, \
+         and start the server again"
+    )]
     Storage {
         /// The export.
         export: String,
