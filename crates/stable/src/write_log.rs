@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use vfs::{Context, FileSystem, Handle, Result};
+use vfs::{Context, Error, FileSystem, Handle, Result};
 
 use crate::device::Device;
 use crate::error::WriteLogError;
@@ -342,7 +342,9 @@ impl WriteLog {
         if !self.takes_records() {
             return Pending::Unlogged;
         }
-        self.log.append(&[head, payload]).map_or_else(|error| self.refuse(&error), Pending::Logged)
+        self.log
+            .append_or(&[head, payload], || self.trimmer.want(TrimRequest::Trim))
+            .map_or_else(|error| self.refuse(&error), Pending::Logged)
     }
 
     /// Appends the record of a change that is not made yet. `None` when the log takes no records.
@@ -350,7 +352,10 @@ impl WriteLog {
         if !self.takes_records() {
             return None;
         }
-        self.log.append_ahead(&[head]).map_err(|error| self.refuse(&error)).ok()
+        self.log
+            .append_ahead(&[head], || self.trimmer.want(TrimRequest::Trim))
+            .map_err(|error| self.refuse(&error))
+            .ok()
     }
 
     /// When the log is full for good, no export may continue without it: the next start would replay older changes over
@@ -400,7 +405,7 @@ impl WriteLog {
     /// Stores an alias for a file whose own handle is taken.
     pub(crate) fn keep_alias(&self, export: &LoggedExport, outer: Handle, inner: Handle) -> Result<()> {
         let line = StateLine::Alias { export: export.name.clone(), outer, inner };
-        self.state_file.keep(&[line]).map_err(|error| vfs::Error::Io(io::Error::other(error)))?;
+        self.state_file.keep(&[line]).map_err(|error| Error::Io(io::Error::other(error)))?;
         export.aliases.insert(outer, inner);
         Ok(())
     }
@@ -516,7 +521,7 @@ impl WriteLog {
 }
 
 impl LoggedExport {
-    fn unsynced_error(&self, source: vfs::Error) -> WriteLogError {
+    fn unsynced_error(&self, source: Error) -> WriteLogError {
         WriteLogError::Storage { export: self.name.clone(), source }
     }
 }

@@ -34,9 +34,13 @@ impl Log {
     /// When the record is larger than [`max_record_bytes`](Log::max_record_bytes), when the log has failed, and when it
     /// is full and trims have ended.
     pub fn append(&self, parts: &[&[u8]]) -> Result<Position, LogError> {
+        self.append_or(parts, || ())
+    }
+
+    /// Appends as [`append`](Log::append), and calls `ask_for_trim` before it waits for one.
+    pub(crate) fn append_or(&self, parts: &[&[u8]], ask_for_trim: impl Fn()) -> Result<Position, LogError> {
         let bytes = parts.iter().map(|part| part.len()).sum();
-        self.check_record(bytes)?;
-        let mut state = self.make_room(bytes)?;
+        let mut state = self.make_room(bytes, ask_for_trim)?;
         Ok(Position::new(state.put(parts, bytes)))
     }
 
@@ -45,10 +49,9 @@ impl Log {
     ///
     /// # Errors
     /// As [`append`](Log::append).
-    pub(crate) fn append_ahead(&self, parts: &[&[u8]]) -> Result<Ahead<'_>, LogError> {
+    pub(crate) fn append_ahead(&self, parts: &[&[u8]], ask_for_trim: impl Fn()) -> Result<Ahead<'_>, LogError> {
         let bytes = parts.iter().map(|part| part.len()).sum();
-        self.check_record(bytes)?;
-        let mut state = self.make_room(bytes)?;
+        let mut state = self.make_room(bytes, ask_for_trim)?;
         let begin = state.end();
         // Atomic with the record: a trim sees both or neither.
         state.pin(begin);
@@ -64,7 +67,8 @@ impl Log {
     }
 
     /// Waits for room, and returns the locked state.
-    fn make_room(&self, bytes: usize) -> Result<MutexGuard<'_, LogState>, LogError> {
+    fn make_room(&self, bytes: usize, ask_for_trim: impl Fn()) -> Result<MutexGuard<'_, LogState>, LogError> {
+        self.check_record(bytes)?;
         let mut state = self.state();
         let mut number = None;
         let mut is_counted = false;
@@ -83,6 +87,7 @@ impl Log {
             if room == Room::LogFull && !is_counted {
                 state.count_stall();
                 is_counted = true;
+                ask_for_trim();
             }
             number.get_or_insert_with(|| state.queue().push());
             // The current batch must become durable even if nobody waits for it: a trim may require it.

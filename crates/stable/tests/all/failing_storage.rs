@@ -98,9 +98,17 @@ impl Site {
         Site { base, device, fails: Arc::default(), shortages: Arc::default(), memory: 1 }
     }
 
+    fn options(&self) -> Options {
+        Options::new(self.base.join("state"))
+    }
+
     fn serve(&self) -> std::result::Result<Served, WriteLogError> {
-        let state = self.base.join("state");
-        let log = WriteLog::open(self.device.clone(), Options::new(state.clone())).unwrap();
+        self.serve_with(self.options())
+    }
+
+    fn serve_with(&self, options: Options) -> std::result::Result<Served, WriteLogError> {
+        let state = options.state_dir.clone();
+        let log = WriteLog::open(self.device.clone(), options).unwrap();
         let host = HostOptions { state_dir: Some(state), sync_metadata: false, ..HostOptions::default() };
         let inner = Arc::new(HostFs::open(&self.base.join("export"), host).unwrap());
         let (fails, shortages) = (Arc::clone(&self.fails), Arc::clone(&self.shortages));
@@ -179,6 +187,25 @@ fn replay_begins_again_when_the_kernel_has_no_memory_for_a_moment() {
     let (_fs, replayed, log) = site.serve().unwrap();
     assert!(replayed.compared);
     assert_eq!(site.content(), "stable");
+    log.close();
+}
+
+#[test]
+fn change_that_waits_for_room_in_the_log_has_it_trimmed_below_the_high_water_mark_too() {
+    let site = Site::new("never-high");
+    let options = Options { high_water: 2.0, max_age: Duration::from_secs(3600), ..site.options() };
+    let (fs, _, log) = site.serve_with(options).unwrap();
+    log.trim_in_background().unwrap();
+    let file = write(&fs);
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for _ in 0..30 {
+            file.write_at(&CX, 0, &[1; 50_000], Stability::File).unwrap();
+        }
+        sender.send(()).unwrap();
+    });
+    receiver.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert!(log.status().stalls > 0);
     log.close();
 }
 
