@@ -272,7 +272,9 @@ impl WriteLog {
         drop(owner);
         self.is_started.store(true, Ordering::Release);
         for export in &*hold(&self.exports) {
-            export.aliases.retain(|inner| export.inner.attributes(&Context::ROOT, inner).is_ok());
+            // Another error says nothing about the file.
+            let is_gone = |found: Result<_>| matches!(found, Err(Error::Stale | Error::BadHandle | Error::NoEntry));
+            export.aliases.retain(|inner| !is_gone(export.inner.attributes(&Context::ROOT, inner)));
         }
         Ok(())
     }

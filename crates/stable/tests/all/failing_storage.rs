@@ -191,6 +191,27 @@ fn replay_begins_again_when_the_kernel_has_no_memory_for_a_moment() {
 }
 
 #[test]
+fn handle_of_a_recreated_file_is_kept_when_the_kernel_has_no_memory_for_a_moment() {
+    let mut site = Site::new("shortage-alias");
+    let (fs, _, log) = site.serve().unwrap();
+    write(&fs);
+    let handle = lookup(&fs);
+    log.close();
+    drop((fs, log));
+    fs::remove_file(site.base.join("export/file")).unwrap();
+    site.memory = 2;
+    let (fs, replayed, log) = site.serve().unwrap();
+    assert_eq!((replayed.made, lookup(&fs)), (1, handle));
+    log.close();
+    drop((fs, log));
+    site.shortages.store(1, Ordering::Relaxed);
+    let (fs, _, log) = site.serve().unwrap();
+    assert_eq!(site.shortages.load(Ordering::Relaxed), 0);
+    fs.attributes(&CX, &handle).unwrap();
+    log.close();
+}
+
+#[test]
 fn change_that_waits_for_room_in_the_log_has_it_trimmed_below_the_high_water_mark_too() {
     let site = Site::new("never-high");
     let options = Options { high_water: 2.0, max_age: Duration::from_secs(3600), ..site.options() };
