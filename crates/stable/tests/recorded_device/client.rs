@@ -1,5 +1,5 @@
 //! Clients that change files until they are told to end: each below a directory of its own, and its part of a file that
-//! all of them write.
+//! all clients of its export write.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +57,7 @@ impl Client {
             }
             let change = Change::random(&model, limits, &mut self.rng);
             machine.note(Event::Begun { client: self.number });
-            let done = change.make(&*system.fs);
+            let done = change.make(system.fs(self.number));
             if let Err(Error::Io(_) | Error::ReadOnly) = done {
                 // It may have been made all the same.
                 assert!(self.may_fail, "{change:?}: {done:?}");
@@ -98,19 +98,20 @@ impl Client {
     }
 }
 
-/// The file that all clients write.
+/// The file that all clients of an export write.
 pub const SHARED: &[u8] = b"shared";
 
 /// A client makes its directory, and its part of the shared file.
 pub fn begin(system: &System, number: usize) -> Model {
-    let spot = (system.fs.root(), format!("client{number}").into_bytes());
-    let made = Change::Make(spot, FileKind::Directory).make(&*system.fs).unwrap();
+    let fs = system.fs(number);
+    let spot = (fs.root(), format!("client{number}").into_bytes());
+    let made = Change::Make(spot, FileKind::Directory).make(fs).unwrap();
     let mut model = Model::new(made.handle.unwrap());
     model.files.values_mut().for_each(|file| file.mode = 0o700);
-    let place = Place { dir: system.fs.root(), name: Name::new(SHARED).unwrap() };
-    let shared = system.fs.create(&CX, place, CreateMode::Unchecked, &SetAttributes::default()).unwrap().handle;
+    let place = Place { dir: fs.root(), name: Name::new(SHARED).unwrap() };
+    let shared = fs.create(&CX, place, CreateMode::Unchecked, &SetAttributes::default()).unwrap().handle;
     let (start, zeros) = (number * PART_BYTES, vec![0; PART_BYTES]);
-    let file = system.fs.open(&CX, &shared, OpenMode::Write).unwrap();
+    let file = fs.open(&CX, &shared, OpenMode::Write).unwrap();
     file.write_at(&CX, start as u64, &zeros, Stability::File).unwrap();
     let mut content = File::new(FileKind::Regular, 0);
     content.settle(zeros);

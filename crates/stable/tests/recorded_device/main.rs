@@ -39,6 +39,7 @@ const EXT4: Setup = Setup {
     disk_bytes: 64 << 20,
     superblock: (1024, 2048),
     log_bytes: 1 << 20,
+    large_write_bytes: 64 << 10,
     has_log_disk: true,
     breaks: Breaks::Nothing,
     is_full: false,
@@ -70,7 +71,8 @@ fn cut_power(setup: &Setup) {
     while seen.cuts < cuts {
         let log_bytes = [256 << 10, 1 << 20, 4 << 20][seed as usize % 3];
         let has_log_disk = setup.log_may_fail() || seed.is_multiple_of(2);
-        let setup = Setup { has_log_disk, log_bytes, ..*setup };
+        let large_write_bytes = [64 << 10, 5000][(seed / 2 % 2) as usize];
+        let setup = Setup { has_log_disk, log_bytes, large_write_bytes, ..*setup };
         if !run::run(&workshop, &setup, (seed, CUTS_OF_A_LIFE), &mut seen) {
             return;
         }

@@ -17,11 +17,11 @@ use crate::model::Model;
 use crate::model::change::Limits;
 use crate::model::check::{check, names, settle};
 use crate::recording::{Cutter, Event, Recording};
-use crate::system::{Breaks, Setup, System};
+use crate::system::{Breaks, EXPORTS, Setup, System};
 
 /// How often a machine goes on after a power failure, and the first time.
 const LIVES: u32 = 3;
-const MAX_CLIENTS: usize = 4;
+const MAX_CLIENTS: usize = 5;
 const MAX_CHANGES: u32 = 80;
 const LIMITS: Limits =
     Limits { max_offset: 20_000, max_write_bytes: 9000, large: Some((6, 150_000)), has_xattrs: true };
@@ -98,7 +98,7 @@ impl Run<'_> {
         thread::scope(|scope| {
             // ext4 tells one caller that its journal has failed: here nobody but the log may be that.
             if !self.setup.disk_may_fail() {
-                scope.spawn(|| client::sync_all_the_time(&system.export(), &are_done, &mut flusher_rng));
+                scope.spawn(|| client::sync_all_the_time(&system.exports_dir(), &are_done, &mut flusher_rng));
             }
             let system = &system;
             let run = |client: &'_ mut Client| client.run(machine, system, (changes, &LIMITS));
@@ -134,13 +134,14 @@ impl Run<'_> {
             }
             let system = self.start(&machine, place);
             let models = self.check(life, place, &system);
-            let replayed = system.replayed;
             seen.cuts += 1;
             seen.second_cuts += u64::from(is_again);
-            seen.made += replayed.made;
-            seen.names += replayed.names;
-            seen.data_bytes += replayed.data_bytes;
-            assert_eq!(replayed.conflicts, 0, "{}", self.at(life, place));
+            for replayed in &system.replayed {
+                seen.made += replayed.made;
+                seen.names += replayed.names;
+                seen.data_bytes += replayed.data_bytes;
+                assert_eq!(replayed.conflicts, 0, "{}", self.at(life, place));
+            }
             drop(system);
             if last.is_none() || rng.u8(..4) == 0 {
                 last = Some((machine, models));
@@ -170,11 +171,16 @@ impl Run<'_> {
 
     /// Compares what there is with what each client was told. Returns what there is.
     fn check(&self, life: &Life, place: usize, system: &System) -> Vec<Model> {
-        let fs = &*system.fs;
-        let dirs = (0..life.clients.len()).map(|number| format!("client{number}").into_bytes());
-        let expected: BTreeSet<_> = dirs.chain([client::SHARED.to_vec()]).collect();
-        assert_eq!(names(fs, &fs.root()), expected, "{}", self.at(life, place));
+        for export in 0..EXPORTS {
+            let clients = (export..life.clients.len()).step_by(EXPORTS);
+            let shared = clients.clone().map(|_| client::SHARED.to_vec());
+            let expected: BTreeSet<_> =
+                clients.map(|number| format!("client{number}").into_bytes()).chain(shared).collect();
+            let fs = system.fs(export);
+            assert_eq!(names(fs, &fs.root()), expected, "{}", self.at(life, place));
+        }
         let check = |client: &Client| {
+            let fs = system.fs(client.number);
             let (begun, ended) = life.progress(client.number, place);
             let mut models = client.may_be((begun, ended));
             let wrong: Vec<_> = models.iter().map(|model| check(fs, model)).collect();

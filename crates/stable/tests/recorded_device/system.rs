@@ -1,4 +1,4 @@
-//! A machine that is running: a file system, an exported directory on it, and a write log in front of that.
+//! A machine that is running: a file system, exported directories on it, and a write log in front of them.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -36,6 +36,8 @@ pub struct Setup {
     /// Where the superblock is, if it is larger than a sector: no file system survives it if this is torn.
     pub superblock: (u64, u64),
     pub log_bytes: u64,
+    /// Stable writes of so many bytes are flushed, and not logged.
+    pub large_write_bytes: usize,
     /// Whether the log is on a disk of its own, and not a file of the file system that it protects.
     pub has_log_disk: bool,
     pub breaks: Breaks,
@@ -53,10 +55,16 @@ pub const DISK: usize = 0;
 /// The log's, if it has one.
 const LOG_DISK: usize = 1;
 
+/// How many directories are exported. While one is flushed, clients change the other one.
+pub const EXPORTS: usize = 2;
+/// The directory that has them.
+const EXPORTS_DIR: &str = "exports";
+
 pub struct System {
-    pub fs: Arc<StableFs>,
+    exports: Vec<StableFs>,
     pub log: Arc<WriteLog>,
-    pub replayed: Replayed,
+    /// What was made again in each.
+    pub replayed: Vec<Replayed>,
     _log_disk: Option<Attached>,
     pub mounted: MountedDisk,
 }
@@ -98,7 +106,9 @@ impl Setup {
             return None;
         }
         let mounted = workshop.mount(&machine, DISK, (self.kind, self.mount));
-        ["export", "state"].iter().for_each(|name| std::fs::create_dir(mounted.dir.join(name)).unwrap());
+        std::fs::create_dir(mounted.dir.join("state")).unwrap();
+        let exports = mounted.dir.join(EXPORTS_DIR);
+        (0..EXPORTS).for_each(|number| std::fs::create_dir_all(exports.join(number.to_string())).unwrap());
         let device = if self.has_log_disk {
             let attached = workshop.attach(&machine, LOG_DISK);
             FileDevice::open(&attached.path).unwrap()
@@ -125,14 +135,23 @@ impl System {
         let log_path = log_disk.as_ref().map_or(mounted.dir.join("log"), |attached| attached.path.clone());
         let state_dir = mounted.dir.join("state");
         // The kernel's pages of this disk were lost, and not those of the machine that the test runs on.
-        let options =
-            Options { always_replay: true, max_age: Duration::from_millis(100), ..Options::new(state_dir.clone()) };
+        let options = Options {
+            always_replay: true,
+            max_age: Duration::from_millis(100),
+            large_write_bytes: setup.large_write_bytes,
+            ..Options::new(state_dir.clone())
+        };
         let log = WriteLog::open(Arc::new(FileDevice::open(&log_path)?), options)?;
-        let host = HostOptions { state_dir: Some(state_dir), sync_metadata: false, ..HostOptions::default() };
-        let host = HostFs::open(&mounted.dir.join("export"), host).unwrap();
-        let attached = log.attach("export", Arc::new(host));
+        let attach = |number: usize| {
+            let state_dir = Some(state_dir.clone());
+            let host = HostOptions { state_dir, sync_metadata: false, ..HostOptions::default() };
+            let name = number.to_string();
+            let host = HostFs::open(&mounted.dir.join(EXPORTS_DIR).join(&name), host).unwrap();
+            log.attach(&name, Arc::new(host))
+        };
+        let attached: Result<(Vec<_>, Vec<_>), _> = (0..EXPORTS).map(attach).collect();
         match attached.and_then(|attached| log.start().map(|()| attached)) {
-            Ok((fs, replayed)) => Ok(System { fs: Arc::new(fs), log, replayed, _log_disk: log_disk, mounted }),
+            Ok((exports, replayed)) => Ok(System { exports, log, replayed, _log_disk: log_disk, mounted }),
             Err(error) => {
                 log.close();
                 Err(error)
@@ -152,9 +171,14 @@ impl System {
         file.sync_all().unwrap();
     }
 
-    /// The exported directory as local processes see it.
-    pub fn export(&self) -> PathBuf {
-        self.mounted.dir.join("export")
+    /// The export of a client.
+    pub fn fs(&self, client: usize) -> &StableFs {
+        &self.exports[client % EXPORTS]
+    }
+
+    /// The directory of the exports as local processes see it.
+    pub fn exports_dir(&self) -> PathBuf {
+        self.mounted.dir.join(EXPORTS_DIR)
     }
 }
 
