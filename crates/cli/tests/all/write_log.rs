@@ -1,11 +1,14 @@
 //! `wharf serve --write-log`: what was acknowledged is there whatever becomes of the server, and mistakes are told.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use crate::support::{Scratch, Server, wharf_fails, wharf_ok};
+use crate::support::{Scratch, Server, wharf_fails, wharf_ok, wire};
 
 /// A server with a write log, and what it needs at its next start.
 struct Site {
@@ -144,4 +147,37 @@ fn log_that_makes_no_sense_is_refused_and_nothing_is_made() {
     let said = serve(&["--write-log", &site.log()]);
     assert!(said.contains("is in use by process"), "{said}");
     drop(server);
+}
+
+#[test]
+fn log_in_memory_warns_and_each_start_has_another_write_verifier() {
+    let site = Site::new();
+    let file = site.scratch.file("file", "data");
+    let verifiers = ["first", "second"].map(|name| {
+        let (export, state) = (site.export.to_str().unwrap(), site.state());
+        let log = ["--write-log", "memory", "--lose-my-data", "--write-log-size", "4M", "--state-dir", &state];
+        let mut server = Server::start(1, &[&[export, "--no-root-squash"], &log[..]].concat());
+        assert!(server.log().contains("the write log is in memory: acknowledged changes are lost"), "{}", server.log());
+        wharf_ok(&["cp", file.to_str().unwrap(), &server.url(site.export.join(name))]);
+        let copy = site.export.join(name);
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o666)).unwrap();
+        let verifier = commit(&server, &copy);
+        assert_eq!(commit(&server, &copy), verifier, "clients would send everything again");
+        server.signal(Signal::TERM);
+        assert_eq!(server.wait(), Some(0));
+        verifier
+    });
+    assert_ne!(verifiers[0], verifiers[1]);
+    assert_eq!(fs::read(site.export.join("first")).unwrap(), b"data");
+}
+
+/// The write verifier in the reply to a COMMIT of a file (RFC 1813 §3.3.21).
+fn commit(server: &Server, file: &Path) -> [u8; 8] {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let arguments = [wire::opaque(&server.handle_of(file)), wire::words(&[0, 0, 0])].concat();
+    stream.write_all(&wire::record(&wire::call(1, wire::COMMIT, &arguments))).unwrap();
+    let (_, reply) = wire::reply(&mut stream).unwrap();
+    let (status, rest) = wire::status(&reply);
+    assert_eq!(status, 0);
+    *rest.last_chunk().unwrap()
 }

@@ -10,6 +10,7 @@ pub const NULL: u32 = 0;
 pub const GETATTR: u32 = 1;
 pub const READ: u32 = 6;
 pub const CREATE: u32 = 8;
+pub const COMMIT: u32 = 21;
 
 /// Operations of NFS version 4 (RFC 7530 §16).
 pub const LOOKUP: u32 = 15;
