@@ -81,7 +81,8 @@ impl Change {
         }
     }
 
-    fn of_part(part: &Part, limits: &Limits, rng: &mut Rng) -> Change {
+    /// What somebody may want with a part of a file.
+    pub fn of_part(part: &Part, limits: &Limits, rng: &mut Rng) -> Change {
         match rng.u8(..3) {
             0 => Change::Commit(part.file),
             _ => Change::write((part.file, part.start), limits, rng),

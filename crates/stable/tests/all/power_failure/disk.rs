@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use fastrand::Rng;
 use vfs::{
@@ -311,6 +312,8 @@ fn sectors(offset: usize, data: &[u8]) -> Vec<(usize, &[u8])> {
 
 impl Shared {
     fn machine(&self) -> Result<std::sync::MutexGuard<'_, Machine>> {
+        // Others run meanwhile.
+        thread::yield_now();
         self.power.call().map_err(Error::Io)?;
         Ok(self.machine.lock().unwrap())
     }

@@ -8,12 +8,22 @@ mod device;
 mod disk;
 mod power;
 mod run;
+mod shared;
 
 use run::Seen;
 
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}
+
+#[test]
+fn what_clients_of_one_file_were_told_is_there_after_a_power_failure() {
+    let (first, count) = (number("WHARF_SEED", 0), number("WHARF_CRASHES", 400));
+    (first..first + count).for_each(shared::run);
+}
+
 #[test]
 fn what_clients_were_told_is_there_after_a_power_failure() {
-    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
     let (first, count) = (number("WHARF_SEED", 0), number("WHARF_CRASHES", 400));
     let mut seen = Seen::default();
     for seed in first..first + count {

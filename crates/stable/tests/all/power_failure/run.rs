@@ -59,7 +59,7 @@ impl Cached {
 
 pub fn run(seed: u64, seen: &mut Seen) {
     let mut rng = Rng::with_seed(seed);
-    let state = StateDir::new(seed);
+    let state = StateDir::new("crash", seed);
     let mut log = new_log();
     let (mut disk, mut models, mut cached) = (Disk::new(), Vec::new(), Vec::new());
     // The second life of the machine goes on with what the first one has left.
@@ -105,13 +105,13 @@ pub fn run(seed: u64, seen: &mut Seen) {
 }
 
 /// A directory for the log's state, in memory where there is one.
-struct StateDir(PathBuf);
+pub struct StateDir(pub PathBuf);
 
 impl StateDir {
-    fn new(seed: u64) -> StateDir {
+    pub fn new(kind: &str, seed: u64) -> StateDir {
         let memory = Path::new("/dev/shm");
         let dir = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        StateDir(dir.join(format!("wharf-crash-{}-{seed}", std::process::id())))
+        StateDir(dir.join(format!("wharf-{kind}-{}-{seed}", std::process::id())))
     }
 }
 
@@ -121,24 +121,24 @@ impl Drop for StateDir {
     }
 }
 
-fn new_log() -> Vec<u8> {
+pub fn new_log() -> Vec<u8> {
     let device = TornDevice::new(vec![0; LOG_BYTES], 0, Power::lasting(i64::MAX));
     WriteLog::create(device.clone()).unwrap();
     device.image()
 }
 
-struct Machine {
+pub struct Machine {
     fs: Arc<DiskFs>,
     device: Arc<TornDevice>,
 }
 
 impl Machine {
-    fn start(disk: Disk, log: Vec<u8>, (power, seed): (&Power, u64)) -> Machine {
+    pub fn start(disk: Disk, log: Vec<u8>, (power, seed): (&Power, u64)) -> Machine {
         let fs = Arc::new(DiskFs::new(disk, power.clone()));
         Machine { fs, device: TornDevice::new(log, seed, power.clone()) }
     }
 
-    fn attach(&self, state_dir: &Path) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
+    pub fn attach(&self, state_dir: &Path) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
         let log = WriteLog::open(
             self.device.clone(),
             Options { large_write_bytes: LARGE_WRITE_BYTES, ..Options::new(state_dir.to_owned()) },
@@ -186,7 +186,7 @@ impl Machine {
         vec![model]
     }
 
-    fn stop(&self, rng: &mut Rng) -> (Disk, Vec<u8>) {
+    pub fn stop(&self, rng: &mut Rng) -> (Disk, Vec<u8>) {
         (self.fs.image(rng), self.device.image())
     }
 }
