@@ -65,7 +65,11 @@ fn live(fs: &StableFs, log: &Arc<WriteLog>, (shared, rng): (&Handle, &mut Rng)) 
     let are_done = AtomicBool::new(false);
     log.before_trim(|| (0..3).for_each(|_| thread::yield_now()));
     thread::scope(|scope| {
-        let trims = scope.spawn(|| while !are_done.load(Ordering::Relaxed) && log.drain().is_ok() {});
+        let trims = scope.spawn(|| {
+            while !are_done.load(Ordering::Relaxed) && log.drain().is_ok() {
+                thread::yield_now();
+            }
+        });
         let client = |number: usize| {
             let (mut rng, model) = (rng.fork(), model_of_part(shared, number * PART_BYTES));
             scope.spawn(move || change(fs, model, &mut rng))
