@@ -41,9 +41,11 @@ impl OpenFile for StableFile {
             return self.write_unstable(cx, offset_bytes, parts);
         }
         let bytes = parts.iter().map(|part| part.len()).sum();
-        let held = self.export.hold_to_write(cx, &self.handle, bytes)?;
+        // Decided once: the log may get slow meanwhile, and an event loop cannot flush what it has written.
+        let is_flushed = self.export.log.passes(bytes);
+        let held = self.export.hold_to_write(cx, &self.handle, (bytes, is_flushed))?;
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
-        if self.export.log.passes(bytes) {
+        if is_flushed {
             let before = self.export.log.end();
             drop(held);
             self.bring_to_storage(cx, (self.begin_flush(), before))?;

@@ -151,9 +151,14 @@ impl LoggedExport {
         }
     }
 
-    /// Holds a file for a write of this many bytes.
-    fn hold_to_write(&self, cx: &Context<'_>, file: &Handle, bytes: usize) -> Result<ChangeGuard<'_>> {
-        if !cx.may_block && bytes > MAX_BYTES_ON_LOOP {
+    /// Holds a file for a write of this many bytes, which is flushed or logged.
+    fn hold_to_write(
+        &self,
+        cx: &Context<'_>,
+        file: &Handle,
+        (bytes, is_flushed): (usize, bool),
+    ) -> Result<ChangeGuard<'_>> {
+        if !cx.may_block && (is_flushed || bytes > MAX_BYTES_ON_LOOP) {
             return self.check_storage().and(Err(Error::WouldBlock));
         }
         self.hold_file(cx, file)

@@ -1,8 +1,8 @@
 //! The machine stops at any moment, and what clients were told is there afterwards.
 //!
 //! Each seed is a run: random changes by way of the log, a stop after a random number of calls of the file system and
-//! the device, what a disk may have kept then, and a replay, which may be stopped too. `WHARF_CRASHES=10000` sets how
-//! many runs there are, `WHARF_SEED` the first one.
+//! the device, what a disk may have kept then, and a replay, which may be stopped too. In a second test several threads
+//! write one file. `WHARF_CRASHES=10000` sets how many runs each test has, `WHARF_SEED` the first one.
 
 mod device;
 mod disk;
