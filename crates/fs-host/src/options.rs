@@ -42,8 +42,8 @@ pub struct HostOptions {
     /// storage, as RFC 1813 §4.8 demands. Without it a crash of the machine may undo what a client was told is done.
     pub sync_metadata: bool,
     /// Whether calls that wait for storage at the same time share flushes, on ext4, XFS and btrfs. On other file
-    /// systems each call makes its own. A call that is alone waits for no other. Any other call waits for at most one
-    /// running flush besides the one that it shares.
+    /// systems each call makes its own. A call that is alone waits for no other. Any other call waits for flushes of
+    /// others for at most 100 ms; then it flushes its own files.
     pub group_commit: bool,
     /// Counts the flushes.
     pub flush_counters: Arc<FlushCounters>,

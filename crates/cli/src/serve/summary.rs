@@ -32,13 +32,16 @@ pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode, event: &str) {
     }
 }
 
-/// Logs the flushes to stable storage.
+/// Logs the flushes to stable storage, and how calls shared them.
 pub fn log_flushes(counts: FlushCounts) {
     tracing::debug!(
+        calls = counts.calls,
         flushes = counts.flushes,
-        tickets = counts.tickets,
-        largest_group = counts.largest,
-        "flushes to stable storage, and the calls that waited for them"
+        groups = counts.groups,
+        largest_group = counts.largest_group,
+        waits = counts.waits,
+        timeouts = counts.timeouts,
+        "group commit"
     );
 }
 

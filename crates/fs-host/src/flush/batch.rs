@@ -1,29 +1,38 @@
 //! The files that a group of callers flushes together.
+//!
+//! Each file is flushed by one of the callers that asked for it. Its callers return when it is flushed; they do not
+//! wait for the other files of the group.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
 
-use rustix::io::Result;
-
-use super::Depth;
-use super::disk::Storage;
+use super::costs::Way;
 use super::request::{FlushRequest, OwnedFlush};
+use super::{Depth, FlushGroup};
+
+/// The leader's request is the first one of its batch.
+pub(super) const LEADER: usize = 0;
 
 /// The requests of a group, with their files, each once.
 pub(super) struct FlushBatch {
     requests: Vec<Arc<FlushRequest>>,
-    files: Vec<Distinct>,
-    /// How many files somebody has taken to flush.
-    taken: AtomicUsize,
-    progress: Mutex<FlushProgress>,
+    files: Vec<BatchFile>,
+    /// The places in `files` of each request's files.
+    places: Vec<Vec<usize>>,
+    /// How many files are not flushed yet.
+    left: AtomicUsize,
+    start: Instant,
 }
 
 /// A file of a batch, with all who want it flushed.
-struct Distinct {
+struct BatchFile {
     depth: Depth,
     members: Vec<Member>,
+    /// Whether a caller has taken it.
+    is_taken: AtomicBool,
 }
 
 /// A file of a request, by their numbers.
@@ -33,29 +42,27 @@ struct Member {
     file: usize,
 }
 
-/// How the flushes of files ended so far.
-struct FlushProgress {
-    results: Vec<Result<()>>,
-    left: usize,
-}
-
 impl FlushBatch {
     /// The files come in the order in which they were asked for.
     pub(super) fn of(requests: Vec<Arc<FlushRequest>>) -> Arc<FlushBatch> {
-        let mut files: Vec<Distinct> = Vec::new();
-        let mut places = HashMap::new();
+        let mut files: Vec<BatchFile> = Vec::new();
+        let mut known = HashMap::new();
+        let mut places = Vec::with_capacity(requests.len());
         for (number, request) in requests.iter().enumerate() {
+            let mut own = Vec::with_capacity(request.files().len());
             for (file, OwnedFlush { depth, identity, .. }) in request.files().iter().enumerate() {
-                let place = *places.entry(*identity).or_insert(files.len());
+                let place = *known.entry(*identity).or_insert(files.len());
                 if place == files.len() {
-                    files.push(Distinct { depth: *depth, members: Vec::new() });
+                    files.push(BatchFile { depth: *depth, members: Vec::new(), is_taken: AtomicBool::new(false) });
                 }
                 files[place].depth = files[place].depth.max(*depth);
                 files[place].members.push(Member { request: number, file });
+                own.push(place);
             }
+            places.push(own);
         }
-        let progress = Mutex::new(FlushProgress { results: vec![Ok(()); files.len()], left: files.len() });
-        Arc::new(FlushBatch { requests, files, taken: AtomicUsize::new(0), progress })
+        let left = AtomicUsize::new(files.len());
+        Arc::new(FlushBatch { requests, files, places, left, start: Instant::now() })
     }
 
     pub(super) fn requests(&self) -> usize {
@@ -66,54 +73,60 @@ impl FlushBatch {
         self.files.len()
     }
 
-    /// Wakes as many callers as there are files besides the one that the leader takes. The first request is the
-    /// leader's.
+    /// Wakes one caller for each file that the leader does not flush itself. Nobody flushes a file whose callers have
+    /// all stopped waiting: they flush it themselves.
     pub(super) fn call_helpers(self: &Arc<FlushBatch>) {
-        let helpers = self.files.len().saturating_sub(1);
-        self.requests.iter().skip(1).take(helpers).for_each(|request| request.help(Arc::clone(self)));
+        for file in &self.files {
+            let _ = file.members.iter().any(|&Member { request, .. }| {
+                request == LEADER || self.requests[request].help(BatchShare { batch: Arc::clone(self), request })
+            });
+        }
     }
 
-    /// Flushes files until all are taken. Whoever flushes the last one tells all callers how theirs ended.
-    pub(super) fn flush_files(&self, storage: &dyn Storage) {
-        while let Some((number, file)) = self.take() {
-            let result = self.flush_one(file, storage);
-            let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.results[number] = result;
-            progress.left -= 1;
-            if progress.left == 0 {
-                self.tell(&progress.results, storage);
+    /// Flushes those of a request's files that nobody has taken.
+    pub(super) fn flush_files_of(&self, request: usize, group: &FlushGroup) {
+        for (file, &place) in self.places[request].iter().enumerate() {
+            if !self.files[place].is_taken.swap(true, Ordering::Relaxed) {
+                self.flush_file(place, self.owned(Member { request, file }), group);
             }
         }
     }
 
-    /// Tells all callers that everything was flushed.
-    pub(super) fn end(&self, storage: &dyn Storage) {
-        self.tell(&vec![Ok(()); self.files.len()], storage);
-    }
-
-    fn take(&self) -> Option<(usize, &Distinct)> {
-        let number = self.taken.fetch_add(1, Ordering::Relaxed);
-        self.files.get(number).map(|file| (number, file))
-    }
-
-    fn flush_one(&self, file: &Distinct, storage: &dyn Storage) -> Result<()> {
-        file.members.first().map_or(Ok(()), |&member| storage.flush(self.owned(member).fd.as_fd(), file.depth))
-    }
-
-    /// Tells each caller how the flush of its files ended. The kernel reports an error of writing a file back once to
-    /// each open file, so a request whose own descriptor was not flushed asks for its error.
-    fn tell(&self, results: &[Result<()>], storage: &dyn Storage) {
-        let mut outcomes = vec![Ok(()); self.requests.len()];
-        for (file, result) in self.files.iter().zip(results) {
-            for &member in &file.members {
-                let result = result.and_then(|()| storage.pending_error(self.owned(member).fd.as_fd()));
-                outcomes[member.request] = outcomes[member.request].and(result);
-            }
+    fn flush_file(&self, place: usize, owned: &OwnedFlush, group: &FlushGroup) {
+        let file = &self.files[place];
+        let result = group.flush_file(owned.fd.as_fd(), file.depth);
+        owned.is_asked.store(true, Ordering::Relaxed);
+        file.members.iter().for_each(|member| self.requests[member.request].end_file(result));
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.note_cost(Way::Each, group);
         }
-        self.requests.iter().zip(outcomes).for_each(|(request, outcome)| request.end(outcome));
+    }
+
+    /// Ends the flush of everything: all files are flushed.
+    pub(super) fn end(&self, group: &FlushGroup) {
+        self.note_cost(Way::All, group);
+        let files = self.files.iter().flat_map(|file| &file.members);
+        files.for_each(|member| self.requests[member.request].end_file(Ok(())));
+    }
+
+    fn note_cost(&self, way: Way, group: &FlushGroup) {
+        group.lock_costs().note(way, self.files.len(), self.start.elapsed());
     }
 
     fn owned(&self, member: Member) -> &OwnedFlush {
         &self.requests[member.request].files()[member.file]
+    }
+}
+
+/// What a caller may flush: the files of its request in a batch.
+#[derive(Clone)]
+pub(super) struct BatchShare {
+    batch: Arc<FlushBatch>,
+    request: usize,
+}
+
+impl BatchShare {
+    pub(super) fn flush(&self, group: &FlushGroup) {
+        self.batch.flush_files_of(self.request, group);
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! A call that finds no flush running makes its own at once. A call that comes meanwhile leaves a request and waits.
 //! When the flush ends, the first waiting call becomes the leader, takes all requests that have gathered, and flushes
-//! their files together. All calls of the group return when that flush ends, and the next leader takes the requests
-//! that came meanwhile.
+//! their files together. The next leader takes the requests that came meanwhile.
 //!
-//! A call that is alone waits for no other. Any other call waits for at most one running flush besides the one that
-//! carries its request.
+//! A call waits for flushes of others for at most [`MAX_WAIT`]. Then it leaves the group and flushes its own files. A
+//! call that is alone waits for no other.
 //!
 //! A group is flushed file by file, each file once, or with the whole file system: `costs` chooses the cheaper way.
 //! Files are flushed side by side by the threads that wait for them, so that the file system's journal commits once for
-//! all. When a file cannot be flushed, the calls that asked for it fail, and no others.
+//! all. A call returns when its own files are flushed, however long the others of the group take. When a file cannot be
+//! flushed, the calls that asked for it fail, and no others.
 //!
 //! Where callers are quicker apart, they do not queue: `load` finds out.
 
@@ -22,19 +22,23 @@ mod disk;
 mod load;
 mod request;
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::io::Result;
 
-use batch::FlushBatch;
+use batch::{FlushBatch, LEADER};
 use costs::{Costs, Way};
 pub use counters::{FlushCounters, FlushCounts};
 pub(crate) use disk::Disk;
 use disk::Storage;
 use load::{FlushCall, FlushLoad, Manner};
 use request::{FlushRequest, RequestState};
+
+/// For how long a call waits for flushes of others before it makes its own: long enough for the flush that runs and the
+/// next one on a busy disk.
+const MAX_WAIT: Duration = Duration::from_millis(100);
 
 /// How much of a file is flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +61,7 @@ pub(crate) struct FlushGroup {
     storage: Box<dyn Storage>,
     /// Whether callers share flushes; else each makes its own.
     is_shared: bool,
+    max_wait: Duration,
     load: FlushLoad,
     queue: Mutex<FlushQueue>,
     costs: Mutex<Costs>,
@@ -104,6 +109,7 @@ impl FlushGroup {
         FlushGroup {
             storage,
             is_shared,
+            max_wait: MAX_WAIT,
             load: FlushLoad::default(),
             queue: Mutex::default(),
             costs: Mutex::default(),
@@ -118,7 +124,8 @@ impl FlushGroup {
 
     /// Flushes these files, and returns when they are on storage.
     pub(crate) fn flush(&self, files: &[Flush<'_>]) -> Result<()> {
-        if !self.is_shared {
+        self.counters.note_call();
+        if !self.is_shared || files.is_empty() {
             return self.flush_own(files);
         }
         let call = self.load.enter();
@@ -132,26 +139,47 @@ impl FlushGroup {
         match self.join(files) {
             FlushRole::Leader(_lead) => self.flush_own(files),
             FlushRole::Alone => self.flush_own(files),
-            FlushRole::Follower(request) => match request.wait() {
-                RequestState::Ended(result) => result,
-                RequestState::Helps(batch) => {
-                    batch.flush_files(&*self.storage);
-                    request.wait_for_end()
-                }
-                RequestState::Waits | RequestState::Leads => self.lead(&request),
-            },
+            FlushRole::Follower(request) => self.follow(files, &request),
         }
     }
 
+    /// Waits for flushes of others, and takes a part in them.
+    fn follow(&self, files: &[Flush<'_>], request: &Arc<FlushRequest>) -> Result<()> {
+        self.counters.note_wait();
+        let deadline = Instant::now() + self.max_wait;
+        loop {
+            match request.wait(deadline) {
+                RequestState::Leads => self.lead(),
+                RequestState::Helps(share) => share.flush(self),
+                RequestState::Ended(result) => return result.and_then(|()| self.ask_for_errors(request)),
+                RequestState::Waits | RequestState::Left => {
+                    if self.leave(request) {
+                        self.counters.note_timeout();
+                        return self.flush_own(files);
+                    }
+                }
+            }
+        }
+    }
+
+    fn ask_for_errors(&self, request: &FlushRequest) -> Result<()> {
+        request.unreported(|file| self.storage.pending_error(file.fd.as_fd()))
+    }
+
     fn flush_own(&self, files: &[Flush<'_>]) -> Result<()> {
-        self.counters.note(1, files.len());
-        files.iter().try_for_each(|file| self.storage.flush(file.fd, file.depth))
+        files.iter().try_for_each(|file| self.flush_file(file.fd, file.depth))
+    }
+
+    fn flush_file(&self, fd: BorrowedFd<'_>, depth: Depth) -> Result<()> {
+        self.counters.note_flush();
+        self.storage.flush(fd, depth)
     }
 
     /// The right to flush at once, if the caller need not queue: then `flush` need not be called.
     pub(crate) fn try_leave(&self) -> Option<Leave<'_>> {
         let leave = if self.is_shared { self.leave_queue()? } else { Leave::default() };
-        self.counters.note(1, 1);
+        self.counters.note_call();
+        self.counters.note_flush();
         Some(leave)
     }
 
@@ -185,35 +213,34 @@ impl FlushGroup {
         FlushRole::Follower(request)
     }
 
-    /// Flushes what has gathered, as the first of those who wait.
-    fn lead(&self, own: &FlushRequest) -> Result<()> {
-        let _lead = Lead { group: self };
-        let batch = FlushBatch::of(std::mem::take(&mut self.lock().waiting));
-        let files = batch.files();
-        let way = self.lock_costs().choose(files, || self.storage.is_all_cheap());
-        let start = Instant::now();
-        // When everything cannot be flushed, that is some file's error, perhaps of nobody here: the files tell.
-        let flushed = match way {
-            Way::All => self.storage.flush_all().is_ok(),
-            Way::Each => false,
-        };
-        if flushed {
-            batch.end(&*self.storage);
-        } else {
-            self.flush_together(&batch);
+    /// Takes a request out of the queue, unless its caller has to do something.
+    fn leave(&self, request: &Arc<FlushRequest>) -> bool {
+        let mut queue = self.lock();
+        let leaves = request.leave();
+        if leaves {
+            queue.waiting.retain(|waiting| !Arc::ptr_eq(waiting, request));
         }
-        let result = own.wait_for_end();
-        if flushed || way == Way::Each {
-            self.lock_costs().note(way, files, start.elapsed());
-        }
-        self.counters.note(batch.requests(), if flushed { 1 } else { files });
-        result
+        leaves
     }
 
-    /// Flushes the files of a batch side by side, with the help of those who wait for them.
-    fn flush_together(&self, batch: &Arc<FlushBatch>) {
+    /// Flushes what has gathered, as the first of those who wait. Returns when the own files are flushed or another
+    /// caller flushes them.
+    fn lead(&self) {
+        let _lead = Lead { group: self };
+        let batch = FlushBatch::of(std::mem::take(&mut self.lock().waiting));
+        self.counters.note_group(batch.requests());
+        let way = self.lock_costs().choose(batch.files(), || self.storage.is_all_cheap());
+        // When everything cannot be flushed, that is some file's error, perhaps of nobody here: the files tell.
+        if way == Way::All && self.flush_all().is_ok() {
+            return batch.end(self);
+        }
         batch.call_helpers();
-        batch.flush_files(&*self.storage);
+        batch.flush_files_of(LEADER, self);
+    }
+
+    fn flush_all(&self) -> Result<()> {
+        self.counters.note_flush();
+        self.storage.flush_all()
     }
 
     /// Lets the first of those who wait lead.

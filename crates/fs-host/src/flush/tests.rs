@@ -8,6 +8,9 @@ use rustix::io::Errno;
 
 use super::*;
 
+/// No caller waits for so long here.
+const LONG: Duration = Duration::from_secs(3600);
+
 /// A storage that flushes when it is told to, and remembers what it was asked for.
 #[derive(Default)]
 struct Scripted {
@@ -25,6 +28,8 @@ struct Script {
     broken: Vec<&'static str>,
     all: VecDeque<Result<()>>,
     pending: Vec<&'static str>,
+    /// Files whose flush does not end, by their names, before all are released.
+    held: Vec<&'static str>,
 }
 
 impl Scripted {
@@ -34,14 +39,21 @@ impl Scripted {
 
     fn begin(&self, what: String) {
         let mut script = self.lock();
-        script.begun.push(what);
+        script.begun.push(what.clone());
         self.changed.notify_all();
-        let mut script = self.changed.wait_while(script, |script| script.tickets == 0).unwrap();
+        let is_held = |held: &[&str]| held.iter().any(|name| what.split(' ').next() == Some(name));
+        let waits = |script: &mut Script| script.tickets == 0 || is_held(&script.held);
+        let mut script = self.changed.wait_while(script, waits).unwrap();
         script.tickets -= 1;
     }
 
     fn let_end(&self, count: usize) {
         self.lock().tickets += count;
+        self.changed.notify_all();
+    }
+
+    fn release(&self) {
+        self.lock().held.clear();
         self.changed.notify_all();
     }
 
@@ -91,9 +103,19 @@ fn memory(name: &str) -> OwnedFd {
 
 impl Stage {
     fn new(is_all_cheap: bool, is_shared: bool) -> Stage {
+        Stage::made((is_all_cheap, is_shared), LONG)
+    }
+
+    /// With callers that wait for others for so long.
+    fn with_wait(max_wait: Duration) -> Stage {
+        Stage::made((false, true), max_wait)
+    }
+
+    fn made((is_all_cheap, is_shared): (bool, bool), max_wait: Duration) -> Stage {
         let storage = Arc::new(Scripted { is_all_cheap, ..Scripted::default() });
         let counters = Arc::<FlushCounters>::default();
-        let group = FlushGroup::new(Box::new(Arc::clone(&storage)), is_shared, Arc::clone(&counters));
+        let mut group = FlushGroup::new(Box::new(Arc::clone(&storage)), is_shared, Arc::clone(&counters));
+        group.max_wait = max_wait;
         Stage { storage, group: Arc::new(group), counters }
     }
 
@@ -134,7 +156,7 @@ fn caller_who_is_alone_flushes_his_own_files_in_their_order() {
     let (a, b) = (memory("a"), memory("b"));
     assert_eq!(stage.flush(&[&a, &b], Depth::All).join().unwrap(), Ok(()));
     assert_eq!(stage.storage.wait_for(2), ["a All", "b All"]);
-    assert_eq!(stage.counters.counts(), FlushCounts { flushes: 2, tickets: 1, largest: 1 });
+    assert_eq!(stage.counters.counts(), FlushCounts { calls: 1, flushes: 2, ..FlushCounts::default() });
     assert!(stage.group.try_leave().is_some(), "nobody flushes any more");
 }
 
@@ -152,7 +174,10 @@ fn callers_that_come_during_a_flush_share_the_next_one_and_each_file_is_flushed_
     stage.storage.let_end(3);
     assert!(waiting.into_iter().chain([first]).all(|caller| caller.join().unwrap().is_ok()));
     assert_eq!(stage.begun(), ["dir Data", "file All"], "as deep as the most careful caller wants");
-    assert_eq!(stage.counters.counts(), FlushCounts { flushes: 3, tickets: 5, largest: 4 });
+    assert_eq!(
+        stage.counters.counts(),
+        FlushCounts { calls: 5, flushes: 3, waits: 4, timeouts: 0, groups: 1, largest_group: 4 }
+    );
 }
 
 #[test]
@@ -174,14 +199,69 @@ fn files_of_a_group_are_flushed_side_by_side_by_those_who_wait_for_them() {
 }
 
 #[test]
-fn caller_whose_batch_has_ended_is_not_asked_for_help() {
+fn caller_returns_when_its_own_files_are_flushed_however_long_others_of_its_group_take() {
+    for slow in 0..2 {
+        let stage = Stage::new(false, true);
+        let first = stage.occupy();
+        let files = ["a", "b"].map(memory);
+        let mut callers: Vec<_> = (0..2)
+            .map(|number| {
+                let caller = stage.flush(&[&files[number]], Depth::All);
+                stage.wait_for_line(number + 1);
+                caller
+            })
+            .collect();
+        stage.storage.lock().held.push(["a", "b"][slow]);
+        stage.storage.let_end(3);
+        assert!(first.join().unwrap().is_ok());
+        let late = callers.remove(slow);
+        assert_eq!(callers.remove(0).join().unwrap(), Ok(()), "while {slow} is being flushed");
+        assert!(!late.is_finished());
+        stage.storage.release();
+        assert_eq!(late.join().unwrap(), Ok(()));
+    }
+}
+
+#[test]
+fn caller_that_has_waited_for_the_longest_time_flushes_by_itself() {
+    let stage = Stage::with_wait(Duration::ZERO);
+    let first = stage.occupy();
+    let second = stage.flush(&[&memory("second")], Depth::Data);
+    assert_eq!(stage.storage.wait_for(2)[1], "second Data", "while the first one is being flushed");
+    stage.storage.let_end(2);
+    assert!(first.join().unwrap().is_ok() && second.join().unwrap().is_ok());
+    let counts = FlushCounts { calls: 2, flushes: 2, waits: 1, timeouts: 1, ..FlushCounts::default() };
+    assert_eq!(stage.counters.counts(), counts);
+    assert!(stage.group.lock().waiting.is_empty() && stage.group.try_leave().is_some());
+}
+
+#[test]
+fn caller_that_has_left_its_group_is_not_asked_for_anything() {
+    let stage = Stage::new(false, true);
+    let requests = ["a", "b"].map(|name| {
+        let file = memory(name);
+        let flush = Flush { fd: file.as_fd(), depth: Depth::All };
+        Arc::new(FlushRequest::new(&[flush]).unwrap())
+    });
+    let batch = FlushBatch::of(requests.to_vec());
+    assert!(requests[1].leave());
+    batch.call_helpers();
+    stage.storage.let_end(1);
+    batch.flush_files_of(LEADER, &stage.group);
+    assert_eq!(*stage.storage.wait_for(1), ["a All"], "nobody waits for the other file");
+    assert!(matches!(requests[0].wait(Instant::now()), RequestState::Ended(Ok(()))));
+    assert!(matches!(requests[1].wait(Instant::now()), RequestState::Left));
+}
+
+#[test]
+fn caller_whose_files_are_flushed_is_not_asked_for_help() {
     let file = memory("a");
     let flush = Flush { fd: file.as_fd(), depth: Depth::All };
     let request = Arc::new(FlushRequest::new(&[flush]).unwrap());
-    let batch = FlushBatch::of(vec![Arc::clone(&request)]);
-    request.end(Ok(()));
-    request.help(batch);
-    assert!(matches!(request.wait(), RequestState::Ended(Ok(()))));
+    request.end_file(Ok(()));
+    request.lead();
+    assert!(matches!(request.wait(Instant::now()), RequestState::Ended(Ok(()))));
+    assert!(!request.leave());
 }
 
 #[test]
@@ -241,7 +321,7 @@ fn crowd_is_flushed_with_the_whole_file_system_where_that_is_cheaper() {
     let names = ["a", "b", "c", "d"];
     assert_eq!(crowd(&stage, &names), [Ok(()); 4]);
     assert_eq!(stage.begun().len(), 4, "nothing is known yet");
-    stage.group.lock_costs().note(Way::Each, 4, std::time::Duration::from_secs(100));
+    stage.group.lock_costs().note(Way::Each, 4, Duration::from_secs(100));
     assert_eq!(crowd(&stage, &names), [Ok(()); 4]);
     assert_eq!(stage.begun(), ["everything"]);
 }
@@ -275,7 +355,7 @@ fn without_groups_each_caller_flushes_at_once() {
     stage.storage.wait_for(2);
     stage.storage.let_end(2);
     assert!(first.join().unwrap().is_ok() && second.join().unwrap().is_ok());
-    assert_eq!(stage.counters.counts(), FlushCounts { flushes: 2, tickets: 2, largest: 1 });
+    assert_eq!(stage.counters.counts(), FlushCounts { calls: 2, flushes: 2, ..FlushCounts::default() });
 }
 
 #[test]
