@@ -34,7 +34,7 @@ pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode, event: &str) {
 
 /// Logs the flushes to stable storage, and how calls shared them.
 pub fn log_flushes(counts: FlushCounts) {
-    tracing::debug!(
+    tracing::info!(
         calls = counts.calls,
         flushes = counts.flushes,
         groups = counts.groups,

@@ -83,6 +83,7 @@ fn counters_are_logged_on_demand_while_the_server_goes_on() {
     server.signal(Signal::USR1);
     server.wait_for_log("write log used_bytes=");
     let log = server.log();
+    assert!(log.contains("group commit calls="), "{log}");
     let line = log.lines().find(|line| line.contains("write log used_bytes=")).unwrap();
     assert!(!line.contains("used_bytes=0 ") && line.contains("stalls=0 failed=false"), "{line}");
     wharf_ok(&["cp", source.to_str().unwrap(), &format!("{}/again", server.url(&site.export))]);
