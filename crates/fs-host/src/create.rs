@@ -11,7 +11,7 @@ use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttribu
 
 use crate::attributes::{stat_fd, stat_name};
 use crate::failure::failed;
-use crate::flush::{Depth, Flush};
+use crate::flush::Flush;
 use crate::handles::NameAt;
 use crate::host::HostFs;
 use crate::link::link_fd;
@@ -135,7 +135,7 @@ impl HostFs {
         }
         if self.syncs() {
             let file = self.with_room(cx, || node.reopen(OFlags::RDONLY))?;
-            self.settle_with_dir(Flush { fd: file.as_fd(), depth: Depth::All }, site.node)?;
+            self.settle_with_dir(Flush::all(file.as_fd()), site.node)?;
         }
         Ok(found)
     }

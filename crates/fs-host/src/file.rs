@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fs::OFlags;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags};
@@ -16,7 +16,7 @@ use vfs::{
 use crate::attributes::{from_statx, stat_fd};
 use crate::extents;
 use crate::failure::failed;
-use crate::flush::{Depth, Flush, FlushGroup};
+use crate::flush::{Depth, FileId, Flush, FlushGroup, OpenFileId, Reach};
 use crate::host::HostFs;
 use crate::identity::Impersonation;
 use crate::node::HostNode;
@@ -33,7 +33,9 @@ const OWNER_READS_AND_WRITES: u32 = 0o600;
 
 impl HostFs {
     pub(crate) fn open_regular(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
-        let fd = match mode {
+        // Before the file is opened: the kernel does not report errors to it that others got before.
+        let known_failures = AtomicU64::new(self.flushes.failures());
+        let OpenedFile { fd, file } = match mode {
             OpenMode::Read => self.open_anew(cx, handle, mode)?,
             OpenMode::Write => self.take_made(handle).map_or_else(|| self.open_anew(cx, handle, mode), Ok)?,
         };
@@ -46,25 +48,28 @@ impl HostFs {
             is_memory: self.volume.is_memory,
             reads_without_waiting: AtomicBool::new(!self.volume.is_memory),
             identity: self.identity,
+            id: self.flushes.opened(file),
+            known_failures,
             flushes: Arc::clone(&self.flushes),
         }))
     }
 
     /// A file that was made just now, and has a name still.
-    fn take_made(&self, handle: &Handle) -> Option<OwnedFd> {
-        let is_living = self.made.stat(handle)?.is_ok();
-        self.made.take(handle).filter(|_| is_living)
+    fn take_made(&self, handle: &Handle) -> Option<OpenedFile> {
+        let living = self.made.stat(handle)?;
+        let fd = self.made.take(handle)?;
+        Some(OpenedFile { fd, file: FileId::of(&living.ok()?) })
     }
 
-    fn open_anew(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<OwnedFd> {
-        let (node, _) = self.living(cx, handle)?;
+    fn open_anew(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<OpenedFile> {
+        let (node, stat) = self.living(cx, handle)?;
         check_regular(node.kind())?;
         self.identity.own()?;
         let fd = self.with_room(cx, || self.open_bytes(&node, mode))?;
         if mode == OpenMode::Write {
             self.reaffirm(handle, &node)?;
         }
-        Ok(fd)
+        Ok(OpenedFile { fd, file: FileId::of(&stat) })
     }
 
     fn open_bytes(&self, node: &HostNode, mode: OpenMode) -> Result<OwnedFd> {
@@ -82,6 +87,12 @@ impl HostFs {
             done => done,
         }
     }
+}
+
+/// A file that was just opened, and which one it is.
+struct OpenedFile {
+    fd: OwnedFd,
+    file: FileId,
 }
 
 /// The part of `into` whose bytes have offsets: the kernel refuses a read that reaches beyond the largest one.
@@ -120,6 +131,9 @@ struct OpenHostFile {
     /// Cleared when the file system turns out not to know `RWF_NOWAIT`.
     reads_without_waiting: AtomicBool,
     identity: Impersonation,
+    id: OpenFileId,
+    /// How many flushes had failed when [`OpenFile::sync`] last failed, or else when the file was opened.
+    known_failures: AtomicU64,
     /// The callers of the export that wait for storage.
     flushes: Arc<FlushGroup>,
 }
@@ -160,11 +174,13 @@ impl OpenFile for OpenHostFile {
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.check_may_wait(cx)?;
-        if self.flushes.is_shared() {
-            // Before the flush that is shared, so that others do not wait for all these bytes.
-            sys::write_out(self.fd.as_fd()).map_err(failed)?;
+        let since = self.known_failures.load(Ordering::Relaxed);
+        let synced = self.write_out().and_then(|()| self.flush(Depth::All));
+        let synced = synced.and_then(|()| self.check(Reach::File, since));
+        if synced.is_err() {
+            self.known_failures.store(self.flushes.failures(), Ordering::Relaxed);
         }
-        self.flush(Depth::All)
+        synced
     }
 
     fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
@@ -292,21 +308,47 @@ impl OpenHostFile {
         if self.is_memory {
             return self.write_all(offset_bytes, slices, flags);
         }
-        if let Some(_leave) = self.flushes.try_leave() {
-            return self.write_all(offset_bytes, slices, flags);
-        }
-        let count = self.write_all(offset_bytes, slices, ReadWriteFlags::empty())?;
-        self.flush(depth)?;
+        let since = self.flushes.failures();
+        let count = match self.flushes.try_leave() {
+            Some(_leave) => self.write_through(offset_bytes, slices, flags)?,
+            None => {
+                let count = self.write_all(offset_bytes, slices, ReadWriteFlags::empty())?;
+                self.flush(depth)?;
+                count
+            }
+        };
+        self.check(Reach::OpenFile, since)?;
         Ok(count)
+    }
+
+    /// Writes and flushes by one system call. It does not say which of both has failed: a lack of space is taken for a
+    /// refused write.
+    fn write_through(&self, offset_bytes: u64, slices: &mut [IoSlice<'_>], flags: ReadWriteFlags) -> Result<usize> {
+        let write = || self.write_all(offset_bytes, slices, flags);
+        self.flushes.watched(self.id, write, |error| !is_refusal(error))
+    }
+
+    /// Writes the bytes to the disk before a flush that is shared, so that others do not wait for all of them.
+    fn write_out(&self) -> Result<()> {
+        if !self.flushes.is_shared() {
+            return Ok(());
+        }
+        self.flushes.watched(self.id, || sys::write_out(self.fd.as_fd()), |_| true).map_err(failed)
     }
 
     /// Brings the file to storage together with those of other callers.
     fn flush(&self, depth: Depth) -> Result<()> {
-        self.flushes.flush(&[Flush { fd: self.fd.as_fd(), depth }]).map_err(failed)
+        let flush = Flush { fd: self.fd.as_fd(), depth, of: Some(self.id) };
+        self.flushes.flush(&[flush]).map_err(failed)
+    }
+
+    /// Fails when another flush may have got the error of bytes that were written when so many had failed.
+    fn check(&self, reach: Reach, since: u64) -> Result<()> {
+        self.flushes.check(self.id, reach, since).map_err(failed)
     }
 
     /// Writes until everything is written; what was written before an error counts, and the error comes again next
-    /// time.
+    /// time. An error of a flush does not come again, so it counts at once.
     fn write_all(&self, offset_bytes: u64, mut slices: &mut [IoSlice<'_>], flags: ReadWriteFlags) -> Result<usize> {
         let mut done = 0;
         while !slices.is_empty() {
@@ -318,10 +360,21 @@ impl OpenHostFile {
                     IoSlice::advance_slices(&mut slices, count);
                 }
                 Err(Errno::INTR) => {}
-                Err(errno) if done == 0 => return Err(failed(errno)),
-                Err(_) => break,
+                Err(errno) => {
+                    let error = failed(errno);
+                    let is_loss = !flags.is_empty() && !is_refusal(&error);
+                    if done == 0 || is_loss {
+                        return Err(error);
+                    }
+                    break;
+                }
             }
         }
         Ok(done)
     }
+}
+
+/// Whether a write found no room.
+fn is_refusal(error: &Error) -> bool {
+    matches!(error, Error::NoSpace | Error::Quota | Error::FileTooBig)
 }

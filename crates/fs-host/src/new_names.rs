@@ -6,7 +6,7 @@ use std::path::Path;
 
 use vfs::Result;
 
-use crate::flush::{Depth, Flush};
+use crate::flush::Flush;
 use crate::host::HostFs;
 use crate::node::HostNode;
 
@@ -45,7 +45,7 @@ impl HostFs {
     /// Brings a new file or directory to storage, and its name in `dir`. It `is_untouched` while nothing was set since
     /// it was made.
     pub(crate) fn settle_new(&self, file: BorrowedFd<'_>, dir: &HostNode, is_untouched: bool) -> Result<()> {
-        let file = Flush { fd: file, depth: Depth::All };
+        let file = Flush::all(file);
         match self.volume.new_names {
             NewNames::Either if is_untouched && dir.listing().is_ok() => self.settle_dir(dir),
             NewNames::Either | NewNames::File => self.flush(&[file]),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vfs::{Context, Error, Handle, Result};
 
 use crate::failure::failed;
-use crate::flush::{Depth, Flush};
+use crate::flush::Flush;
 use crate::host::HostFs;
 use crate::node::HostNode;
 
@@ -51,7 +51,7 @@ impl HostFs {
             return Ok(());
         }
         match dir.listing() {
-            Ok(fd) => self.flush(&[Flush { fd, depth: Depth::All }]),
+            Ok(fd) => self.flush(&[Flush::all(fd)]),
             Err(_) => self.settle_beyond_files(),
         }
     }
@@ -63,7 +63,7 @@ impl HostFs {
             return Ok(());
         }
         match first.listing() {
-            Ok(fd) => self.settle_with_dir(Flush { fd, depth: Depth::All }, second),
+            Ok(fd) => self.settle_with_dir(Flush::all(fd), second),
             Err(_) => self.settle_beyond_files(),
         }
     }
@@ -71,7 +71,7 @@ impl HostFs {
     /// Brings a file and the names of its directory to storage.
     pub(crate) fn settle_with_dir(&self, file: Flush<'_>, dir: &HostNode) -> Result<()> {
         match dir.listing() {
-            Ok(fd) => self.flush(&[file, Flush { fd, depth: Depth::All }]),
+            Ok(fd) => self.flush(&[file, Flush::all(fd)]),
             Err(_) => self.flush(&[file]).and_then(|()| self.settle_dir(dir)),
         }
     }
@@ -100,6 +100,6 @@ impl HostFs {
 
     /// Brings a file and its attributes to storage.
     pub(crate) fn settle(&self, file: impl AsFd) -> Result<()> {
-        self.flush(&[Flush { fd: file.as_fd(), depth: Depth::All }])
+        self.flush(&[Flush::all(file.as_fd())])
     }
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::costs::Way;
 use super::request::{FlushRequest, OwnedFlush};
-use super::{Depth, FlushGroup};
+use super::{Depth, Flush, FlushGroup};
 
 /// The leader's request is the first one of its batch.
 pub(super) const LEADER: usize = 0;
@@ -94,7 +94,7 @@ impl FlushBatch {
 
     fn flush_file(&self, place: usize, owned: &OwnedFlush, group: &FlushGroup) {
         let file = &self.files[place];
-        let result = group.flush_file(owned.fd.as_fd(), file.depth);
+        let result = group.flush_file(Flush { fd: owned.fd.as_fd(), depth: file.depth, of: owned.of });
         owned.is_asked.store(true, Ordering::Relaxed);
         file.members.iter().for_each(|member| self.requests[member.request].end_file(result));
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {

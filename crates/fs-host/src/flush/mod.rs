@@ -19,6 +19,7 @@ mod choice;
 mod costs;
 mod counters;
 mod disk;
+mod failures;
 mod load;
 mod request;
 
@@ -33,6 +34,8 @@ use costs::{Costs, Way};
 pub use counters::{FlushCounters, FlushCounts};
 pub(crate) use disk::Disk;
 use disk::Storage;
+use failures::Failures;
+pub(crate) use failures::{FileId, OpenFileId, Reach};
 use load::{FlushCall, FlushLoad, Manner};
 use request::{FlushRequest, RequestState};
 
@@ -54,6 +57,17 @@ pub(crate) enum Depth {
 pub(crate) struct Flush<'f> {
     pub(crate) fd: BorrowedFd<'f>,
     pub(crate) depth: Depth,
+    /// The open file, where others may use it too.
+    pub(crate) of: Option<OpenFileId>,
+}
+
+impl<'f> Flush<'f> {
+    /// A flush of everything of a file that the caller alone has open, or of a directory.
+    ///
+    /// A failure of a directory is not remembered: a file system with a journal fails every flush after it.
+    pub(crate) fn all(fd: BorrowedFd<'f>) -> Flush<'f> {
+        Flush { fd, depth: Depth::All, of: None }
+    }
 }
 
 /// The callers of an export that wait for storage.
@@ -65,6 +79,7 @@ pub(crate) struct FlushGroup {
     load: FlushLoad,
     queue: Mutex<FlushQueue>,
     costs: Mutex<Costs>,
+    failures: Failures,
     counters: Arc<FlushCounters>,
 }
 
@@ -113,6 +128,7 @@ impl FlushGroup {
             load: FlushLoad::default(),
             queue: Mutex::default(),
             costs: Mutex::default(),
+            failures: Failures::default(),
             counters,
         }
     }
@@ -163,16 +179,49 @@ impl FlushGroup {
     }
 
     fn ask_for_errors(&self, request: &FlushRequest) -> Result<()> {
-        request.unreported(|file| self.storage.pending_error(file.fd.as_fd()))
+        request.unreported(|file| self.watch(file.of, || self.storage.pending_error(file.fd.as_fd())))
     }
 
     fn flush_own(&self, files: &[Flush<'_>]) -> Result<()> {
-        files.iter().try_for_each(|file| self.flush_file(file.fd, file.depth))
+        files.iter().try_for_each(|&file| self.flush_file(file))
     }
 
-    fn flush_file(&self, fd: BorrowedFd<'_>, depth: Depth) -> Result<()> {
+    fn flush_file(&self, Flush { fd, depth, of }: Flush<'_>) -> Result<()> {
         self.counters.note_flush();
-        self.storage.flush(fd, depth)
+        self.watch(of, || self.storage.flush(fd, depth))
+    }
+
+    fn watch(&self, of: Option<OpenFileId>, flush: impl FnOnce() -> Result<()>) -> Result<()> {
+        match of {
+            Some(of) => self.failures.watch(of, flush, |_| true),
+            None => flush(),
+        }
+    }
+
+    /// A new open file.
+    pub(crate) fn opened(&self, file: FileId) -> OpenFileId {
+        self.failures.opened(file)
+    }
+
+    /// How many flushes of open files have failed so far.
+    pub(crate) fn failures(&self) -> u64 {
+        self.failures.count()
+    }
+
+    /// Runs something that flushes an open file besides. An error counts as a failed flush if `is_loss` says so.
+    pub(crate) fn watched<T, E>(
+        &self,
+        of: OpenFileId,
+        flush: impl FnOnce() -> std::result::Result<T, E>,
+        is_loss: impl FnOnce(&E) -> bool,
+    ) -> std::result::Result<T, E> {
+        self.failures.watch(of, flush, is_loss)
+    }
+
+    /// Fails when bytes of an open file may be lost that were written when so many flushes had failed. It is called
+    /// after a flush, and waits for the others within `reach`.
+    pub(crate) fn check(&self, of: OpenFileId, reach: Reach, since: u64) -> Result<()> {
+        self.failures.check(of, reach, since)
     }
 
     /// The right to flush at once, if the caller need not queue: then `flush` need not be called.

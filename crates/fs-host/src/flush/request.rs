@@ -8,7 +8,7 @@ use std::time::Instant;
 use rustix::io::{Errno, Result};
 
 use super::batch::BatchShare;
-use super::{Depth, Flush};
+use super::{Depth, Flush, OpenFileId};
 
 /// The files that one caller wants flushed, and how that stands.
 pub(super) struct FlushRequest {
@@ -21,6 +21,7 @@ pub(super) struct FlushRequest {
 pub(super) struct OwnedFlush {
     pub(super) fd: OwnedFd,
     pub(super) depth: Depth,
+    pub(super) of: Option<OpenFileId>,
     /// The file's device and number.
     pub(super) identity: (u64, u64),
     /// Whether this very descriptor was flushed, so that the kernel has reported errors to it.
@@ -124,6 +125,12 @@ impl OwnedFlush {
     fn of(file: &Flush<'_>) -> Result<OwnedFlush> {
         let stat = rustix::fs::fstat(file.fd)?;
         let fd = file.fd.try_clone_to_owned().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE))?;
-        Ok(OwnedFlush { fd, depth: file.depth, identity: (stat.st_dev, stat.st_ino), is_asked: AtomicBool::new(false) })
+        Ok(OwnedFlush {
+            fd,
+            depth: file.depth,
+            of: file.of,
+            identity: (stat.st_dev, stat.st_ino),
+            is_asked: AtomicBool::new(false),
+        })
     }
 }

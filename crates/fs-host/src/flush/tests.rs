@@ -1,12 +1,15 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Condvar;
 use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
+use vfs::{Context, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Stability};
 
 use super::*;
+use crate::{HostFs, HostOptions};
 
 /// No caller waits for so long here.
 const LONG: Duration = Duration::from_secs(3600);
@@ -28,7 +31,9 @@ struct Script {
     broken: Vec<&'static str>,
     all: VecDeque<Result<()>>,
     pending: Vec<&'static str>,
-    /// Files whose flush does not end, by their names, before all are released.
+    /// Files whose next flush gets an error when it begins, by their names.
+    fails_once: Vec<&'static str>,
+    /// Flushes that do not end before all are released.
     held: Vec<&'static str>,
 }
 
@@ -41,8 +46,7 @@ impl Scripted {
         let mut script = self.lock();
         script.begun.push(what.clone());
         self.changed.notify_all();
-        let is_held = |held: &[&str]| held.iter().any(|name| what.split(' ').next() == Some(name));
-        let waits = |script: &mut Script| script.tickets == 0 || is_held(&script.held);
+        let waits = |script: &mut Script| script.tickets == 0 || script.held.contains(&what.as_str());
         let mut script = self.changed.wait_while(script, waits).unwrap();
         script.tickets -= 1;
     }
@@ -50,6 +54,14 @@ impl Scripted {
     fn let_end(&self, count: usize) {
         self.lock().tickets += count;
         self.changed.notify_all();
+    }
+
+    /// Whether the flush of a file that begins now fails: as in the kernel, it gets the error and may still take long.
+    fn fail(&self, name: &str) -> bool {
+        let mut script = self.lock();
+        let once = script.fails_once.iter().position(|failing| *failing == name);
+        let fails_once = once.map(|place| script.fails_once.remove(place)).is_some();
+        fails_once || script.broken.contains(&name)
     }
 
     fn release(&self) {
@@ -67,14 +79,16 @@ impl Scripted {
 fn name(fd: BorrowedFd<'_>) -> String {
     let path = rustix::fs::readlink(crate::node::proc_path(fd).as_c_str(), Vec::new()).unwrap();
     let path = path.into_string().unwrap();
-    path.trim_start_matches("/memfd:").trim_end_matches(" (deleted)").to_owned()
+    let path = path.trim_start_matches("/memfd:").trim_end_matches(" (deleted)");
+    path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 impl Storage for Arc<Scripted> {
     fn flush(&self, file: BorrowedFd<'_>, depth: Depth) -> Result<()> {
         let name = name(file);
+        let fails = self.fail(&name);
         self.begin(format!("{name} {depth:?}"));
-        if self.lock().broken.contains(&name.as_str()) { Err(Errno::IO) } else { Ok(()) }
+        if fails { Err(Errno::IO) } else { Ok(()) }
     }
 
     fn flush_all(&self) -> Result<()> {
@@ -124,7 +138,7 @@ impl Stage {
         let group = Arc::clone(&self.group);
         let files: Vec<OwnedFd> = files.iter().map(|file| file.try_clone().unwrap()).collect();
         thread::spawn(move || {
-            group.flush(&files.iter().map(|file| Flush { fd: file.as_fd(), depth }).collect::<Vec<_>>())
+            group.flush(&files.iter().map(|file| Flush { fd: file.as_fd(), depth, of: None }).collect::<Vec<_>>())
         })
     }
 
@@ -211,7 +225,7 @@ fn caller_returns_when_its_own_files_are_flushed_however_long_others_of_its_grou
                 caller
             })
             .collect();
-        stage.storage.lock().held.push(["a", "b"][slow]);
+        stage.storage.lock().held.push(["a All", "b All"][slow]);
         stage.storage.let_end(3);
         assert!(first.join().unwrap().is_ok());
         let late = callers.remove(slow);
@@ -240,7 +254,7 @@ fn caller_that_has_left_its_group_is_not_asked_for_anything() {
     let stage = Stage::new(false, true);
     let requests = ["a", "b"].map(|name| {
         let file = memory(name);
-        let flush = Flush { fd: file.as_fd(), depth: Depth::All };
+        let flush = Flush::all(file.as_fd());
         Arc::new(FlushRequest::new(&[flush]).unwrap())
     });
     let batch = FlushBatch::of(requests.to_vec());
@@ -256,7 +270,7 @@ fn caller_that_has_left_its_group_is_not_asked_for_anything() {
 #[test]
 fn caller_whose_files_are_flushed_is_not_asked_for_help() {
     let file = memory("a");
-    let flush = Flush { fd: file.as_fd(), depth: Depth::All };
+    let flush = Flush::all(file.as_fd());
     let request = Arc::new(FlushRequest::new(&[flush]).unwrap());
     request.end_file(Ok(()));
     request.lead();
@@ -365,4 +379,98 @@ fn directory_and_file_of_this_machine_have_no_error_waiting() {
     let file = rustix::fs::open("/tmp", rustix::fs::OFlags::TMPFILE | rustix::fs::OFlags::RDWR, 0o600.into()).unwrap();
     assert_eq!(crate::sys::pending_error(file.as_fd()), Ok(()));
     assert_eq!(crate::sys::write_out(file.as_fd()), Ok(()));
+}
+
+/// An export with one file, flushed by a storage of the test.
+struct LostWrites {
+    stage: Stage,
+    fs: HostFs,
+    folder: PathBuf,
+    file: Handle,
+}
+
+const CX: Context<'static> = Context { may_block: true, ..Context::ROOT };
+
+impl LostWrites {
+    /// Callers wait for others for `max_wait`. The file's next flush gets an error.
+    fn new(test: &str, max_wait: Duration) -> LostWrites {
+        let folder = std::env::temp_dir().join(format!("wharf-flush-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("export")).unwrap();
+        std::fs::write(folder.join("export/f"), "data").unwrap();
+        let options = HostOptions { state_dir: Some(folder.join("state")), ..HostOptions::default() };
+        let mut fs = HostFs::open(&folder.join("export"), options).unwrap();
+        let stage = Stage::with_wait(max_wait);
+        fs.flushes = Arc::clone(&stage.group);
+        fs.volume.is_memory = false;
+        let place = Place { dir: fs.root(), name: Name::new(b"f").unwrap() };
+        let file = fs.lookup(&CX, place).unwrap().handle;
+        stage.storage.lock().fails_once.push("f");
+        LostWrites { stage, fs, folder, file }
+    }
+
+    fn open(&self) -> Arc<dyn OpenFile> {
+        self.fs.open(&CX, &self.file, OpenMode::Write).unwrap()
+    }
+
+    /// Begins to flush, gets the error, and does not end before [`Scripted::release`].
+    fn begin_failing_flush(&self, file: &Arc<dyn OpenFile>) -> JoinHandle<vfs::Result<()>> {
+        self.stage.storage.lock().held.push("f All");
+        self.stage.storage.let_end(1000);
+        let caller = spawn(file, |file| file.sync(&CX));
+        self.stage.storage.wait_for(1);
+        caller
+    }
+}
+
+impl Drop for LostWrites {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    file: &Arc<dyn OpenFile>,
+    call: impl FnOnce(&dyn OpenFile) -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let file = Arc::clone(file);
+    thread::spawn(move || call(&*file))
+}
+
+#[test]
+fn error_that_another_flush_of_the_open_file_got_is_not_hidden_from_a_stable_write() {
+    let export = LostWrites::new("write", LONG);
+    let file = export.open();
+    let first = export.begin_failing_flush(&file);
+    let second = spawn(&file, |file| file.write_at(&CX, 0, b"more", Stability::File).map(drop));
+    export.stage.wait_for_line(1);
+    export.stage.storage.release();
+    assert!(first.join().unwrap().is_err());
+    assert!(second.join().unwrap().is_err(), "its bytes were there when the flush failed");
+    assert!(file.write_at(&CX, 0, b"again", Stability::File).is_ok(), "written after the failure");
+}
+
+#[test]
+fn error_that_a_flush_got_which_still_runs_is_not_hidden_from_one_that_ends_before() {
+    let export = LostWrites::new("overtaken", Duration::ZERO);
+    let file = export.open();
+    let first = export.begin_failing_flush(&file);
+    let second = spawn(&file, |file| file.write_at(&CX, 0, b"more", Stability::Data).map(drop));
+    assert_eq!(export.stage.storage.wait_for(2)[1], "f Data");
+    export.stage.storage.release();
+    assert!(first.join().unwrap().is_err());
+    assert!(second.join().unwrap().is_err());
+    assert!(file.write_at(&CX, 0, b"again", Stability::Data).is_ok(), "written after the failure");
+}
+
+#[test]
+fn error_is_not_hidden_from_a_file_that_was_opened_after_another_flush_got_it() {
+    let export = LostWrites::new("opened", LONG);
+    let first = export.begin_failing_flush(&export.open());
+    let file = export.open();
+    let second = spawn(&file, |file| file.sync(&CX));
+    export.stage.wait_for_line(1);
+    export.stage.storage.release();
+    assert!(first.join().unwrap().is_err());
+    assert!(second.join().unwrap().is_err());
+    assert!(export.open().sync(&CX).is_ok());
 }

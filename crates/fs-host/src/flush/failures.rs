@@ -1,0 +1,181 @@
+//! Which flushes of open files run, and which have failed.
+//!
+//! The kernel reports an error of writing a file back once to each open file, and not to one that is opened after the
+//! error was reported to another. So a flush that succeeds does not prove that the caller's bytes are on storage:
+//! another flush may have got the error, and may still run. Each caller therefore also waits for the flushes that may
+//! have got its error, and asks whether one failed since its bytes were written.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::Statx;
+use rustix::io::{Errno, Result};
+
+use crate::attributes::device;
+
+/// How many failures are remembered with their files. Whoever missed more takes one of them for its own.
+const MAX_FAILURES: usize = 64;
+
+/// An open file that may be flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpenFileId {
+    file: FileId,
+    /// The number of the open file, which differs for each open of a file.
+    open: u64,
+}
+
+/// The device and number of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub(crate) fn of(stat: &Statx) -> FileId {
+        FileId { device: device(stat), inode: stat.stx_ino }
+    }
+}
+
+/// Which flushes may have got an error that concerns a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Those of its open file: its bytes were written while it was open.
+    OpenFile,
+    /// Those of the file: its bytes may have been written before it was opened.
+    File,
+}
+
+/// The flushes of an export's files.
+#[derive(Default)]
+pub(super) struct Failures {
+    opens: AtomicU64,
+    /// How many flushes have failed.
+    count: AtomicU64,
+    state: Mutex<FailureState>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct FailureState {
+    begun: u64,
+    running: Vec<RunningFlush>,
+    /// The files of the last failures, oldest first.
+    failed: VecDeque<FileId>,
+}
+
+#[derive(Clone, Copy)]
+struct RunningFlush {
+    number: u64,
+    of: OpenFileId,
+}
+
+impl Failures {
+    pub(super) fn opened(&self, file: FileId) -> OpenFileId {
+        OpenFileId { file, open: self.opens.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Runs a flush, and remembers its failure, unless `is_loss` says that no bytes can be lost by it.
+    pub(super) fn watch<T, E>(
+        &self,
+        of: OpenFileId,
+        flush: impl FnOnce() -> std::result::Result<T, E>,
+        is_loss: impl FnOnce(&E) -> bool,
+    ) -> std::result::Result<T, E> {
+        let number = self.begin(of);
+        let result = flush();
+        self.end(number, result.as_ref().err().is_some_and(is_loss));
+        result
+    }
+
+    /// Fails when a flush of the file has failed since there were `since` failures. Waits for those that run now and
+    /// are within reach.
+    pub(super) fn check(&self, of: OpenFileId, reach: Reach, since: u64) -> Result<()> {
+        let state = self.lock();
+        let last = state.begun;
+        let is_near = |flush: &RunningFlush| match reach {
+            Reach::OpenFile => flush.of == of,
+            Reach::File => flush.of.file == of.file,
+        };
+        let waits = |state: &mut FailureState| state.running.iter().any(|flush| flush.number <= last && is_near(flush));
+        let state = self.ended.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
+        let missed = usize::try_from(self.count() - since).unwrap_or(usize::MAX);
+        let is_lost =
+            missed > state.failed.len() || state.failed.iter().rev().take(missed).any(|file| *file == of.file);
+        if is_lost { Err(Errno::IO) } else { Ok(()) }
+    }
+
+    fn begin(&self, of: OpenFileId) -> u64 {
+        let mut state = self.lock();
+        state.begun += 1;
+        let number = state.begun;
+        state.running.push(RunningFlush { number, of });
+        number
+    }
+
+    fn end(&self, number: u64, has_failed: bool) {
+        let mut state = self.lock();
+        let place = state.running.iter().position(|flush| flush.number == number);
+        let ended = place.map(|place| state.running.swap_remove(place));
+        if let Some(flush) = ended.filter(|_| has_failed) {
+            if state.failed.len() == MAX_FAILURES {
+                state.failed.pop_front();
+            }
+            state.failed.push_back(flush.of.file);
+            self.count.fetch_add(1, Ordering::Release);
+        }
+        drop(state);
+        self.ended.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FailureState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(inode: u64) -> FileId {
+        FileId { device: 1, inode }
+    }
+
+    fn fail(failures: &Failures, of: OpenFileId) {
+        assert_eq!(failures.watch(of, || Err::<(), _>(Errno::IO), |_| true), Err(Errno::IO));
+    }
+
+    #[test]
+    fn failure_concerns_those_who_wrote_to_the_file_before_it_and_nobody_else() {
+        let failures = Failures::default();
+        let (own, other) = (failures.opened(file(1)), failures.opened(file(2)));
+        fail(&failures, failures.opened(file(1)));
+        assert_eq!(failures.check(own, Reach::OpenFile, 0), Err(Errno::IO));
+        assert_eq!(failures.check(own, Reach::OpenFile, failures.count()), Ok(()));
+        assert_eq!(failures.check(other, Reach::File, 0), Ok(()));
+    }
+
+    #[test]
+    fn refused_write_is_no_loss() {
+        let failures = Failures::default();
+        let own = failures.opened(file(1));
+        let refused = failures.watch(own, || Err::<(), _>(Errno::NOSPC), |&error| error != Errno::NOSPC);
+        assert_eq!((refused, failures.check(own, Reach::File, 0)), (Err(Errno::NOSPC), Ok(())));
+    }
+
+    #[test]
+    fn failure_that_is_not_remembered_any_more_counts_for_every_file() {
+        let failures = Failures::default();
+        let (own, other) = (failures.opened(file(1)), failures.opened(file(2)));
+        (0..MAX_FAILURES).for_each(|_| fail(&failures, other));
+        assert_eq!(failures.check(own, Reach::File, 0), Ok(()));
+        fail(&failures, other);
+        assert_eq!(failures.check(own, Reach::File, 0), Err(Errno::IO));
+        assert_eq!(failures.check(own, Reach::File, 1), Ok(()));
+    }
+}
