@@ -12,6 +12,7 @@ use crate::flush::FlushGroup;
 use crate::form::root_handle;
 use crate::handles::Handles;
 use crate::identity::Impersonation;
+use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
@@ -23,6 +24,7 @@ pub struct HostFs {
     pub(crate) volume: HostVolume,
     pub(crate) handles: Handles,
     pub(crate) searches: Searches,
+    pub(crate) lookup_pace: LookupPace,
     pub(crate) nodes: NodeCache,
     pub(crate) made: MadeFiles,
     pub(crate) identity: Impersonation,

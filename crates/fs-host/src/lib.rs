@@ -44,6 +44,7 @@ mod lock_file;
 mod lock_holder;
 mod lock_ranges;
 mod lookup;
+mod lookup_pace;
 mod made;
 mod make_node;
 mod new_names;

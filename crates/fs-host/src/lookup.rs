@@ -29,11 +29,11 @@ impl HostFs {
 
     /// What a name stands for now.
     pub(crate) fn find(&self, cx: &Context<'_>, site: NameAt<'_>) -> Result<Entry> {
-        if !cx.may_block && !self.volume.is_memory {
+        if !cx.may_block && !self.lookup_pace.is_quick() {
             let fd = self.with_room(cx, || open_cached_path(site.node.fd(), site.name))?;
             return self.identify(site, &fd);
         }
-        let stat = stat_name(site.node.fd(), site.name)?;
+        let stat = self.lookup_pace.time(|| stat_name(site.node.fd(), site.name))?;
         self.volume.check(&stat)?;
         if let Some(handle) = self.handles.make_by_name(site, &stat)? {
             return Ok(self.entry(handle, &stat));

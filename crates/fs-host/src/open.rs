@@ -16,6 +16,7 @@ use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
 use crate::identity::Impersonation;
 use crate::kernel_handles::KernelHandles;
+use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
@@ -190,7 +191,19 @@ impl HostFs {
         let made = MadeFiles::new(limits.per_worker.min(limits.total));
         let streams = StreamTable::new(options.read_ahead.clone());
         let flushes = Arc::new(flush_group(dir, &volume, &options)?);
-        Ok(HostFs { volume, handles, searches: Searches::default(), nodes, made, identity, streams, flushes, options })
+        let lookup_pace = LookupPace::new(volume.cache_kind());
+        Ok(HostFs {
+            volume,
+            handles,
+            searches: Searches::default(),
+            lookup_pace,
+            nodes,
+            made,
+            identity,
+            streams,
+            flushes,
+            options,
+        })
     }
 }
 
