@@ -63,6 +63,8 @@ struct FailureState {
     running: Vec<RunningFlush>,
     /// The files of the last failures, oldest first.
     failed: VecDeque<FileId>,
+    /// How many callers wait for flushes to end: without any, nobody has to be woken, which is a system call.
+    waiters: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -96,14 +98,16 @@ impl Failures {
     /// Fails when a flush of the file has failed since there were `since` failures. Waits for those that run now and
     /// are within reach.
     pub(super) fn check(&self, of: OpenFileId, reach: Reach, since: u64) -> Result<()> {
-        let state = self.lock();
+        let mut state = self.lock();
         let last = state.begun;
+        state.waiters += 1;
         let is_near = |flush: &RunningFlush| match reach {
             Reach::OpenFile => flush.of == of,
             Reach::File => flush.of.file == of.file,
         };
         let waits = |state: &mut FailureState| state.running.iter().any(|flush| flush.number <= last && is_near(flush));
-        let state = self.ended.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.ended.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
+        state.waiters -= 1;
         let missed = usize::try_from(self.count() - since).unwrap_or(usize::MAX);
         let is_lost =
             missed > state.failed.len() || state.failed.iter().rev().take(missed).any(|file| *file == of.file);
@@ -129,8 +133,9 @@ impl Failures {
             state.failed.push_back(flush.of.file);
             self.count.fetch_add(1, Ordering::Release);
         }
-        drop(state);
-        self.ended.notify_all();
+        if state.waiters > 0 {
+            self.ended.notify_all();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, FailureState> {
