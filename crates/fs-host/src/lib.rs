@@ -69,7 +69,7 @@ mod walk;
 mod whereabouts;
 mod xattr;
 
-pub use flush::{FlushCounters, FlushCounts};
+pub use flush::{FlushCounters, FlushCounts, whole_flushes_report_failures};
 pub use host::HostFs;
 pub use identity::act_as_server;
 pub use open::{Examined, OpenError};

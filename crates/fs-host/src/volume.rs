@@ -10,6 +10,7 @@ use crate::acl;
 use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
+use crate::flush::whole_flushes_report_failures;
 use crate::new_names::NewNames;
 use crate::store::fnv;
 use crate::sys;
@@ -47,6 +48,8 @@ pub(crate) struct HostVolume {
     /// The directory opened once more: the kernel tells errors of earlier writes once to each, and this one is for
     /// [`HostVolume::sync`] alone.
     for_sync: OwnedFd,
+    /// Whether [`HostVolume::sync`] gets to know all failures.
+    pub(crate) reports_failures: bool,
     /// What brings new files and their names to storage.
     pub(crate) new_names: NewNames,
     /// Whether one flush of the whole file system does what those of all its files do, each of which may be shared.
@@ -86,6 +89,7 @@ impl HostVolume {
             new_names: NewNames::of(&file_system, (stat.stx_dev_major, stat.stx_dev_minor)),
             shares_flushes: matches!(file_system.as_str(), "ext4" | "xfs" | "btrfs"),
             for_sync: rustix::fs::openat(&root, c".", flags, Mode::empty())?,
+            reports_failures: whole_flushes_report_failures(),
             memory: if is_memory { None } else { page_cache(device) },
             device,
             mount_id: stat.stx_mnt_id,
@@ -106,7 +110,13 @@ impl HostVolume {
     }
 
     /// Brings all changes of the file system, by whomever, to storage. An error of an earlier write is reported once.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] on a kernel that hides failures: changes would be taken for stored that are not.
     pub(crate) fn sync(&self) -> Result<()> {
+        if !self.reports_failures {
+            return Err(Error::NotSupported);
+        }
         rustix::fs::syncfs(&self.for_sync).map_err(failed)
     }
 

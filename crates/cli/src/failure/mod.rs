@@ -59,6 +59,12 @@ pub enum Failure {
         "a write log in memory loses acknowledged changes when the server is killed; add --lose-my-data to accept that"
     )]
     WriteLogInMemory,
+    /// The kernel hides failures of the flush before the log is trimmed.
+    #[error(
+        "a write log needs Linux 5.17 or later: older kernels do not report every write that storage has lost, and the \
+         log would drop its records; run the server without --write-log, or with a newer kernel"
+    )]
+    WriteLogKernel,
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] daemon::StartError),

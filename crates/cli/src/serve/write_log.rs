@@ -35,6 +35,9 @@ impl ServedLog {
         if let WriteLogPlace::Path(path) = place {
             exports.iter().try_for_each(|spec| check_outside(path, spec))?;
         }
+        if !fs_host::whole_flushes_report_failures() {
+            return Err(Failure::WriteLogKernel);
+        }
         let state_dir = state_dir.ok_or(Failure::WriteLogWithoutState)?;
         let size_bytes = settings.size.unwrap_or(DEFAULT_SIZE_BYTES);
         let (device, path): (Arc<dyn Device>, _) = match place {

@@ -22,7 +22,8 @@ const MEMORY_BYTES: usize = 4096;
 /// writes it within some ten milliseconds.
 const MAX_UNWRITTEN_KIB: u64 = 8 << 10;
 
-/// The first kernel whose `syncfs(2)` tells that the file system failed to commit.
+/// The first kernel whose `syncfs(2)` reports when the file system failed to commit. Before Linux 5.8 it did not even
+/// report when bytes could not be written.
 const HONEST_KERNEL: (u32, u32) = (5, 17);
 
 /// What flushes; tests have one of their own.
@@ -51,8 +52,7 @@ pub(crate) struct Disk {
 impl Disk {
     /// Takes a descriptor of the file system that nobody else uses.
     pub(crate) fn new(root: OwnedFd) -> Disk {
-        let is_honest = std::fs::read_to_string(RELEASE).is_ok_and(|release| version(&release) >= Some(HONEST_KERNEL));
-        Disk { root, memory: File::open(MEMORY).ok().filter(|_| is_honest) }
+        Disk { root, memory: File::open(MEMORY).ok().filter(|_| whole_flushes_report_failures()) }
     }
 }
 
@@ -77,6 +77,12 @@ impl Storage for Disk {
         let Some(Ok(count)) = self.memory.as_ref().map(|memory| memory.read_at(&mut text, 0)) else { return false };
         unwritten_kib(&text[..count]).is_some_and(|kib| kib <= MAX_UNWRITTEN_KIB)
     }
+}
+
+/// Whether the kernel reports all failures when a whole file system is flushed (Linux 5.17 or later). Without that,
+/// [`FileSystem::sync_all`](vfs::FileSystem::sync_all) of a directory on a disk is not supported.
+pub fn whole_flushes_report_failures() -> bool {
+    std::fs::read_to_string(RELEASE).is_ok_and(|release| version(&release) >= Some(HONEST_KERNEL))
 }
 
 /// The two numbers that a release begins with.

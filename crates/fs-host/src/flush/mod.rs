@@ -34,6 +34,7 @@ use costs::{Costs, Way};
 pub use counters::{FlushCounters, FlushCounts};
 pub(crate) use disk::Disk;
 use disk::Storage;
+pub use disk::whole_flushes_report_failures;
 use failures::Failures;
 pub(crate) use failures::{FileId, OpenFileId, Reach};
 use load::{FlushCall, FlushLoad, Manner};

@@ -474,3 +474,10 @@ fn error_is_not_hidden_from_a_file_that_was_opened_after_another_flush_got_it() 
     assert!(second.join().unwrap().is_err());
     assert!(export.open().sync(&CX).is_ok());
 }
+
+#[test]
+fn whole_file_system_is_not_said_to_be_on_storage_by_a_kernel_that_hides_failures() {
+    let mut export = LostWrites::new("hidden", LONG);
+    export.fs.volume.reports_failures = false;
+    assert!(matches!(export.fs.sync_all(&CX), Err(vfs::Error::NotSupported)));
+}
