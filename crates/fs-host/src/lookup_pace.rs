@@ -69,7 +69,10 @@ fn nanoseconds(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use vfs::{Context, Error, FileSystem, Name, Place};
+
     use super::*;
+    use crate::{HostFs, HostOptions};
 
     const WARM: Duration = Duration::from_micros(3);
 
@@ -90,6 +93,25 @@ mod tests {
         assert!(after(&pace, 10_000));
         pace.note(Duration::from_millis(5));
         assert!(!pace.is_quick() && !after(&pace, 20) && after(&pace, 20));
+    }
+
+    #[test]
+    fn loop_looks_a_new_name_up_itself_while_lookups_are_quick() {
+        let folder = std::env::temp_dir().join(format!("wharf-pace-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("export")).unwrap();
+        let options = HostOptions { state_dir: Some(folder.join("state")), ..HostOptions::default() };
+        let mut fs = HostFs::open(&folder.join("export"), options).unwrap();
+        fs.lookup_pace = LookupPace::new(CacheKind::Pages);
+        let look_up = |name: &[u8]| {
+            let place = Place { dir: fs.root(), name: Name::new(name).unwrap() };
+            fs.lookup(&Context { may_block: false, ..Context::ROOT }, place)
+        };
+        assert!(matches!(look_up(b"first"), Err(Error::WouldBlock)));
+        assert!(after(&fs.lookup_pace, 100));
+        assert!(matches!(look_up(b"second"), Err(Error::NoEntry)));
+        fs.lookup_pace.note(Duration::from_millis(5));
+        assert!(matches!(look_up(b"third"), Err(Error::WouldBlock)));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
