@@ -13,6 +13,9 @@
 //! flushed, the calls that asked for it fail, and no others.
 //!
 //! Where callers are quicker apart, they do not queue: `load` finds out.
+//!
+//! The kernel reports an error of writing a file back once. `failures` makes sure that every caller gets it whose bytes
+//! it concerns.
 
 mod batch;
 mod choice;
