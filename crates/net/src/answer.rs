@@ -83,6 +83,8 @@ pub(crate) struct TurnProgress {
 struct Answered {
     consumed: usize,
     messages: u64,
+    /// Whether the channel is to be upgraded behind the answer.
+    is_upgrade: bool,
 }
 
 /// Why a turn ended.
@@ -92,6 +94,8 @@ pub(crate) enum TurnEnd {
     Needs(usize),
     /// A limit was reached; whole messages may be left.
     Limit,
+    /// What follows the last message comes through a layer.
+    Upgrade,
     /// The connection cannot go on.
     Close(CloseReason),
 }
@@ -113,6 +117,9 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
                     Ok(done) => {
                         progress.consumed += done.consumed;
                         progress.messages += done.messages;
+                        if done.is_upgrade {
+                            return TurnEnd::Upgrade;
+                        }
                     }
                     Err(stop) => return stop,
                 }
@@ -151,11 +158,11 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
         if room > 1 && consumed < unread.len() && self.service.begins_run(&unread[body.clone()]) {
             let (run, consumed) = self.find_run(unread, (body, consumed), room);
             let messages: Vec<&[u8]> = run.into_iter().map(|body| &unread[body]).collect();
-            self.answer_all(&messages, output, calls)?;
-            return Ok(Answered { consumed, messages: messages.len() as u64 });
+            let is_upgrade = self.answer_all(&messages, output, calls)?;
+            return Ok(Answered { consumed, messages: messages.len() as u64, is_upgrade });
         }
-        self.answer_all(&[&unread[body]], output, calls)?;
-        Ok(Answered { consumed, messages: 1 })
+        let is_upgrade = self.answer_all(&[&unread[body]], output, calls)?;
+        Ok(Answered { consumed, messages: 1, is_upgrade })
     }
 
     /// Finds the whole messages behind the first one that continue it; says how many bytes they take together.
@@ -183,17 +190,19 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
         (run, consumed)
     }
 
-    fn answer_all(&self, run: &[&[u8]], output: &mut Output, calls: &mut Deferring<'_>) -> Result<(), TurnEnd> {
+    /// Answers the messages of `run`; says whether the channel is to be upgraded behind the answer.
+    fn answer_all(&self, run: &[&[u8]], output: &mut Output, calls: &mut Deferring<'_>) -> Result<bool, TurnEnd> {
         let StreamTurn { peer, worker, now, batch, is_scarce, .. } = *self;
         let call = Call { message: run[0], peer, worker, may_block: false, now, batch, is_scarce };
         match call_all(self.service, &call, &run[1..], output) {
             Verdict::Answered | Verdict::Silent => {}
+            Verdict::Upgrade => return Ok(true),
             Verdict::WouldBlock(lane) => {
                 run.iter().for_each(|message| calls.calls.add((message, lane), now, calls.spare));
             }
             Verdict::Close(why) => return Err(TurnEnd::Close(CloseReason::Service(why))),
         }
-        Ok(())
+        Ok(false)
     }
 
     fn needs(&self, needed: usize, have: usize) -> TurnEnd {

@@ -8,13 +8,13 @@ use std::fmt;
 use std::io;
 use std::mem;
 use std::ops::BitOrAssign;
-use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use buffer::Buffer;
 
 use crate::answer::MAX_RUN;
 use crate::budget::ConnectionAccount;
+use crate::channel::Channel;
 use crate::mailbox::Accepted;
 use crate::order::{ClientKey, Load};
 use crate::outbox::Outbox;
@@ -79,8 +79,10 @@ const GIVEN_BYTES: usize = 16 << 10;
 /// One connection.
 pub(crate) struct Connection {
     pub(crate) peer: Peer,
-    /// The socket; gone when the connection was closed while calls of it were still being answered.
-    pub(crate) socket: Option<OwnedFd>,
+    /// Its channel; gone when the connection was closed while calls of it were still being answered.
+    pub(crate) channel: Option<Channel>,
+    /// Whether the channel gets a layer as soon as everything is answered and sent. Nothing is received meanwhile.
+    pub(crate) is_upgrading: bool,
     pub(crate) unread: Unread,
     pub(crate) outbox: Outbox,
     pub(crate) calls: CallsInFlight,
@@ -170,7 +172,8 @@ impl Connection {
         let Accepted { socket, peer, account } = accepted;
         Connection {
             peer,
-            socket: Some(socket),
+            channel: Some(Channel::new(socket)),
+            is_upgrading: false,
             may_be_large: !account.client().is_stranger,
             account,
             has_room: true,
@@ -212,7 +215,8 @@ impl Connection {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.unread.memory_bytes() + self.outbox.memory_bytes() + self.calls.memory_bytes()
+        let channel = self.channel.as_ref().map_or(0, Channel::memory_bytes);
+        channel + self.unread.memory_bytes() + self.outbox.memory_bytes() + self.calls.memory_bytes()
     }
 
     fn note_unfinished(&mut self, is_another: bool, now: Instant) {
@@ -223,9 +227,23 @@ impl Connection {
         }
     }
 
+    /// Whether the socket has taken everything.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.outbox.is_empty() && !self.holds_output()
+    }
+
+    fn holds_output(&self) -> bool {
+        self.channel.as_ref().is_some_and(Channel::holds_output)
+    }
+
+    /// Whether a receive brings bytes though the socket may have none.
+    pub(crate) fn holds_input(&self) -> bool {
+        self.channel.as_ref().is_some_and(Channel::holds_input)
+    }
+
     /// Takes note of what the peer took in a send.
     pub(crate) fn note_sent(&mut self, bytes: usize, now: Instant) {
-        if self.outbox.is_empty() {
+        if self.is_sent() {
             self.untaken_since = None;
         } else if bytes > 0 || self.untaken_since.is_none() {
             self.untaken_since = Some(now);
@@ -252,6 +270,7 @@ impl Connection {
     /// Whether the socket may be read now.
     pub(crate) fn may_receive(&self, limits: &Limits) -> bool {
         !self.ended_by_peer
+            && !self.is_upgrading
             && !self.unread.whole_left
             && self.may_answer(limits)
             && (self.has_room || self.unread.may_grow())
@@ -270,16 +289,17 @@ impl Connection {
 
     /// What has to happen next; `draining` when no new message is to be read.
     pub(crate) fn course(&self, limits: &Limits, draining: bool) -> Course {
-        let is_sent = self.outbox.is_empty();
-        let writable = !is_sent && !self.outbox.is_waiting();
-        if self.unread.whole_left && self.may_answer(limits) {
+        let is_sent = self.is_sent();
+        let writable = self.holds_output() || !is_sent && !self.outbox.is_waiting();
+        let may_receive = !draining && self.may_receive(limits);
+        if self.unread.whole_left && self.may_answer(limits) || may_receive && self.holds_input() {
             return Course::TurnAgain(Interest { readable: self.interest.readable, writable });
         }
         let last_message_read = draining || self.ended_by_peer;
         if last_message_read && !self.unread.whole_left && self.calls.is_empty() && is_sent {
             return Course::Over;
         }
-        Course::Wait(Interest { readable: !draining && self.may_receive(limits), writable })
+        Course::Wait(Interest { readable: may_receive, writable })
     }
 }
 

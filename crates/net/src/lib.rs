@@ -12,6 +12,7 @@ mod answer;
 mod bind;
 mod blocking;
 mod budget;
+mod channel;
 mod complaints;
 mod connection;
 mod counters;
@@ -33,6 +34,7 @@ mod spare;
 mod sys;
 
 pub use activation::{inherited_sockets, keep_descriptors_from_programs};
+pub use channel::Layer;
 pub use connection::CloseReason;
 pub use counters::Counters;
 pub use error::NetError;

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use buffer::Output;
 
+use crate::Layer;
+
 /// How a message came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transport {
@@ -78,6 +80,9 @@ pub struct Lane(pub u64);
 pub enum Verdict {
     /// The answer is in the output.
     Answered,
+    /// The answer is in the output. Behind it, everything in both directions goes through the [`Service::layer`]
+    /// (RFC 9289 §4.1). A message that came before the answer went out closes the connection. Not for datagrams.
+    Upgrade,
     /// There is no answer (a datagram that makes no sense, a call that is being worked on already).
     Silent,
     /// The answer has to wait: ask again from a thread that may. The output is as it was before.
@@ -143,6 +148,12 @@ pub trait Service: Send + Sync + 'static {
             }
         }
         Verdict::Answered
+    }
+
+    /// Makes the layer for the channel of `peer`, after a [`Verdict::Upgrade`]. Without one the connection is closed.
+    fn layer(&self, peer: &Peer) -> Option<Box<dyn Layer>> {
+        let _ = peer;
+        None
     }
 
     /// Whether the client at `address` may use the server: others are bound to small messages and little memory.

@@ -129,7 +129,8 @@ impl Datagrams {
                 }
             }
             ServiceAnswer::Verdict(Verdict::Silent) => {}
-            ServiceAnswer::Verdict(Verdict::WouldBlock(_) | Verdict::Close(_)) | ServiceAnswer::Panicked => {
+            ServiceAnswer::Verdict(Verdict::Upgrade | Verdict::WouldBlock(_) | Verdict::Close(_))
+            | ServiceAnswer::Panicked => {
                 shared.counters.datagrams_dropped.add(1);
             }
         }
@@ -286,7 +287,10 @@ impl<S: Service + ?Sized> DatagramTurn<'_, S> {
                 tracing::debug!(peer = %peer.address, why, "datagram dropped");
                 self.shared.counters.datagrams_dropped.add(1);
             }
-            ServiceAnswer::Panicked => self.shared.counters.datagrams_dropped.add(1),
+            ServiceAnswer::Verdict(Verdict::Upgrade) | ServiceAnswer::Panicked => {
+                batch.output.rewind(&mark);
+                self.shared.counters.datagrams_dropped.add(1);
+            }
         }
         false
     }

@@ -1,15 +1,11 @@
 //! Whether a peer has what was sent to it.
 
-use std::os::fd::AsFd;
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use super::Loop;
+use crate::channel::PeerState;
 use crate::connection::{CloseReason, Connection};
-use crate::{Delivery, Service, sys};
-
-const NO_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+use crate::{Delivery, Service};
 
 impl<S: Service + ?Sized> Loop<S> {
     /// What became of what was sent over a connection of this loop; a peer that sends something after `since` is there.
@@ -22,29 +18,22 @@ impl<S: Service + ?Sized> Loop<S> {
 
 impl Connection {
     fn delivery(&self, since: Instant) -> Delivery {
-        let Some(socket) = &self.socket else { return Delivery::Lost };
-        let mut polled = [PollFd::new(socket, PollFlags::RDHUP)];
-        if poll(&mut polled, Some(&NO_WAIT)).is_err() {
-            return Delivery::Pending;
-        }
-        let state = polled[0].revents();
-        if state.intersects(PollFlags::ERR | PollFlags::HUP) {
-            return Delivery::Lost;
-        }
-        match (self.has_acknowledged_all(), state.contains(PollFlags::RDHUP)) {
-            (true, _) => Delivery::Delivered,
+        let Some(channel) = &self.channel else { return Delivery::Lost };
+        match channel.peer_state() {
+            PeerState::Unknown => Delivery::Pending,
+            PeerState::Gone => Delivery::Lost,
+            PeerState::Open | PeerState::Ended if self.has_acknowledged_all() => Delivery::Delivered,
             // Who has closed the connection takes nothing more.
-            (false, true) => Delivery::Lost,
-            (false, false) if self.last_received > since => Delivery::Delivered,
-            (false, false) => Delivery::Pending,
+            PeerState::Ended => Delivery::Lost,
+            PeerState::Open if self.last_received > since => Delivery::Delivered,
+            PeerState::Open => Delivery::Pending,
         }
     }
 
     /// Whether every message is answered, and the peer has acknowledged every answer.
     fn has_acknowledged_all(&self) -> bool {
         let is_sent = self.calls.is_empty() && self.outbox.is_empty();
-        let unacknowledged = |socket| sys::unacknowledged_bytes(socket).unwrap_or(usize::MAX);
-        is_sent && self.socket.as_ref().is_some_and(|socket| unacknowledged(socket.as_fd()) == 0)
+        is_sent && self.channel.as_ref().is_some_and(|channel| matches!(channel.unacknowledged_bytes(), Ok(0)))
     }
 
     /// Whether a connection that is closed for this reason leaves a peer that has all answers.

@@ -1,13 +1,12 @@
 //! Timers, silent connections, and the end of the server.
 
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Loop;
+use crate::channel::Channel;
 use crate::connection::{CloseReason, Connection, Interest};
 use crate::slab::SlabKey;
-use crate::sys;
 use crate::{Limits, Service};
 
 /// While the server ends, how often it is looked whether peers have acknowledged their last answers.
@@ -102,8 +101,8 @@ impl<S: Service + ?Sized> Loop<S> {
     /// Closes a connection of which everything was sent as soon as the peer has acknowledged it: closing a socket with
     /// unread input resets the connection, and a reset destroys what is still on its way.
     pub(super) fn close_acknowledged(&mut self, key: SlabKey) {
-        let socket = self.connections.get_mut(key).and_then(|connection| connection.socket.as_ref());
-        match socket.map(|socket| sys::unacknowledged_bytes(socket.as_fd())) {
+        let channel = self.connections.get_mut(key).and_then(|connection| connection.channel.as_ref());
+        match channel.map(Channel::unacknowledged_bytes) {
             Some(Ok(1..)) => self.watch(key, Interest { readable: false, writable: false }),
             _ => self.close(key, CloseReason::Shutdown),
         }

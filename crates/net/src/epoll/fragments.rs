@@ -5,9 +5,11 @@ use std::io::IoSlice;
 
 use buffer::Buffer;
 
-use super::stream::{LoopContext, Sent, send, send_all};
+use super::stream::LoopContext;
 use crate::Service;
-use crate::connection::{CloseReason, Connection};
+use crate::channel::{Channel, Sent};
+use crate::connection::CloseReason;
+use crate::outbox::Outbox;
 
 /// How many segments the kernel takes in one send (`IOV_MAX`, sendmsg(2)).
 const KERNEL_MAX_SEGMENTS: usize = 1024;
@@ -18,21 +20,22 @@ const FLAT_BYTES: usize = 256 << 10;
 
 impl<S: Service + ?Sized> LoopContext<S> {
     /// Sends bytes of the outbox up to its next part of a file, in segments.
-    pub(super) fn send_fragments(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
+    pub(super) fn send_fragments(&mut self, channel: &mut Channel, outbox: &mut Outbox) -> Result<Sent, CloseReason> {
         let path = self.engine.hub.policy.send_path;
         let mut segments = Vec::new();
-        let more = connection.outbox.gather_segments(path.segment_bytes(), KERNEL_MAX_SEGMENTS, &mut segments);
+        let more = outbox.gather_segments(path.segment_bytes(), KERNEL_MAX_SEGMENTS, &mut segments);
         let limit = path.max_segments.map_or(KERNEL_MAX_SEGMENTS, |max| max.get());
         let sent = if segments.len() > limit {
             let is_all = flatten(&segments, &mut self.receive);
             self.shared().counters.count_send(1);
             self.shared().counters.sends_flattened.add(1);
-            send(connection, self.receive.as_slice(), more || !is_all)?
+            channel.send(self.receive.as_slice(), more || !is_all)
         } else {
             self.shared().counters.count_send(segments.len());
-            send_all(connection, &segments, more)?
+            channel.send_vectored(&segments, more)
         };
-        connection.outbox.sent_bytes(sent.bytes(), &mut self.outputs);
+        let sent = sent.map_err(CloseReason::Broken)?;
+        outbox.sent_bytes(sent.bytes(), &mut self.outputs);
         Ok(sent)
     }
 }

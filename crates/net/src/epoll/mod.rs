@@ -131,7 +131,8 @@ impl<S: Service + ?Sized> Loop<S> {
         if connection.interest == interest && connection.watched_as_busy == is_busy {
             return;
         }
-        let Some(socket) = &connection.socket else { return };
+        let Some(channel) = &connection.channel else { return };
+        let socket = channel.socket();
         let token = Token::Connection(key);
         let pollers = [&self.poller, &self.order.busy_poller];
         let (old, new) = (pollers[usize::from(connection.watched_as_busy)], pollers[usize::from(is_busy)]);
@@ -156,10 +157,10 @@ impl<S: Service + ?Sized> Loop<S> {
         let key = self.connections.insert(connection);
         self.by_number.insert(number, key);
         self.context.shared().counters.accepted.add(1);
-        let Some(socket) = self.connections.get_mut(key).and_then(|connection| connection.socket.as_ref()) else {
+        let Some(channel) = self.connections.get_mut(key).and_then(|connection| connection.channel.as_ref()) else {
             return;
         };
-        match self.poller.add(socket, Token::Connection(key), interest) {
+        match self.poller.add(channel.socket(), Token::Connection(key), interest) {
             Ok(()) => self.settle(key),
             Err(error) => self.close(key, CloseReason::Broken(error)),
         }
@@ -169,7 +170,7 @@ impl<S: Service + ?Sized> Loop<S> {
     fn close(&mut self, key: SlabKey, reason: CloseReason) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.is_delivered |= connection.is_delivered_at(&reason);
-        if connection.socket.take().is_none() {
+        if connection.channel.take().is_none() {
             return;
         }
         log_close(connection, &reason, &self.context.engine.hub.complaints, self.context.now);
@@ -185,7 +186,7 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     fn forget_if_done(&mut self, key: SlabKey) {
-        let done = |connection: &mut Connection| connection.socket.is_none() && connection.calls.given() == 0;
+        let done = |connection: &mut Connection| connection.channel.is_none() && connection.calls.given() == 0;
         if self.connections.get_mut(key).is_some_and(done)
             && let Some(connection) = self.connections.remove(key)
         {
@@ -245,7 +246,7 @@ impl<S: Service + ?Sized> Loop<S> {
     fn take_fetched(&mut self, fetched: Fetched) {
         let Fetched { key, bytes } = fetched;
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if connection.socket.is_none() {
+        if connection.channel.is_none() {
             return;
         }
         match bytes {
@@ -266,7 +267,7 @@ impl<S: Service + ?Sized> Loop<S> {
         self.context.spare.give_all(done.messages);
         // Until here the answer was charged by itself; from here on it is among what the connection has to send.
         drop(done.charge);
-        if connection.socket.is_none() {
+        if connection.channel.is_none() {
             self.context.outputs.give(done.output);
             return self.forget_if_done(key);
         }
@@ -275,6 +276,10 @@ impl<S: Service + ?Sized> Loop<S> {
         connection.end_turn(self.context.now);
         match done.asked {
             ServiceAnswer::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key, Ready::default()),
+            ServiceAnswer::Verdict(Verdict::Upgrade) => {
+                connection.is_upgrading = true;
+                self.enqueue(key, Ready::default());
+            }
             ServiceAnswer::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),
             ServiceAnswer::Verdict(Verdict::WouldBlock(_)) => {
                 let why = "the service would not wait where it may".to_owned();

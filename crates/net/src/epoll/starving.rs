@@ -67,7 +67,7 @@ impl<S: Service + ?Sized> Loop<S> {
 
     fn is_still_starving(&mut self, key: SlabKey) -> bool {
         let Some(connection) = self.connections.get_mut(key) else { return false };
-        if connection.socket.is_some() && !connection.account.has_room() {
+        if connection.channel.is_some() && !connection.account.has_room() {
             return true;
         }
         connection.is_starving = false;
@@ -120,7 +120,7 @@ impl<S: Service + ?Sized> Loop<S> {
 }
 
 fn is_silent(connection: &Connection, now: Instant) -> bool {
-    connection.socket.is_some()
+    connection.channel.is_some()
         && connection.calls.is_empty()
         && now.saturating_duration_since(connection.last_active) >= EVICTION_SILENCE
 }

@@ -1,6 +1,6 @@
 //! One turn of one connection: one receive, all its messages answered, one send.
 
-use std::io::{IoSlice, IoSliceMut};
+use std::io::{self, IoSlice};
 use std::num::NonZero;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use std::time::Instant;
 
 use buffer::{Buffer, Output, Pool};
 use rustix::io::Errno;
-use rustix::net::{self, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
 
 use crate::Service;
 use crate::answer::{Deferring, StreamTurn, TurnEnd, TurnProgress};
 use crate::blocking::{self, BlockingJob, CallJob, FetchJob, MAX_FETCH_BYTES, ReplyRoute};
+use crate::channel::{Channel, FileSent, Sent};
 use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
 use crate::hub::{Engine, LoopShared};
 use crate::order::Quantum;
-use crate::outbox::{self, FileWay, MAX_SLICES, Next};
+use crate::outbox::{self, FileWay, MAX_SLICES, Next, Outbox};
 use crate::slab::SlabKey;
 use crate::spare::SpareBuffers;
 
@@ -62,14 +62,6 @@ struct MessageBatch {
     number: Option<NonZero<u64>>,
 }
 
-/// How far a send has come.
-pub(super) enum Sent {
-    /// So many bytes went out, and more may.
-    Bytes(usize),
-    /// So many went out, and the socket takes no more now.
-    Blocked(usize),
-}
-
 impl<S: Service + ?Sized> LoopContext<S> {
     pub(super) fn new(engine: Arc<Engine<S>>, loop_index: usize) -> LoopContext<S> {
         LoopContext {
@@ -101,6 +93,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
             connection.outbox.slim(&mut self.outputs);
         }
         result?;
+        self.upgrade(connection)?;
         self.fetch_evicted(connection, key);
         self.give_calls(connection, key);
         Ok(())
@@ -111,7 +104,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
         let may_receive = !self.draining && connection.may_receive(limits);
         if connection.unread.whole_left && connection.may_answer(limits) {
             self.answer_left(connection)
-        } else if may_receive && (ready.readable || ready.hangup) {
+        } else if may_receive && (ready.readable || ready.hangup || connection.holds_input()) {
             self.receive(connection)
         } else if ready.hangup {
             // It can neither be read, which would show the error, nor be answered any more.
@@ -155,7 +148,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
         }
         let room = self.receive.capacity() - self.receive.len();
         let room = if expects_large { room.min(HEAD_BYTES) } else { room };
-        let count = receive_once(connection, self.receive.space(room.min(most).max(1)));
+        let count = receive(connection, self.receive.space(room.min(most).max(1)));
         self.receive.advance(*count.as_ref().unwrap_or(&0));
         if !self.note_received(connection, count)? || self.receive.len() < needed {
             if !self.receive.is_empty() {
@@ -169,12 +162,12 @@ impl<S: Service + ?Sized> LoopContext<S> {
     /// Receives more of a large message into the connection's own buffer, and the head of the next one behind it into
     /// the loop's. Says how much came, or 0 when the socket holds no more.
     fn receive_rest(&mut self, connection: &mut Connection) -> Result<usize, CloseReason> {
-        let Connection { unread, socket, .. } = connection;
-        let Some(socket) = socket else { return Ok(0) };
+        let Connection { unread, channel, .. } = connection;
+        let Some(channel) = channel else { return Ok(0) };
         self.receive.clear();
         let place = unread.space(&mut self.spare);
         let room = place.len();
-        let result = receive_both(socket, place, self.receive.space(HEAD_BYTES));
+        let result = channel.receive_both(place, self.receive.space(HEAD_BYTES));
         let count = *result.as_ref().unwrap_or(&0);
         unread.received(count.min(room));
         self.receive.advance(count.saturating_sub(room));
@@ -191,6 +184,9 @@ impl<S: Service + ?Sized> LoopContext<S> {
         if self.receive.is_empty() {
             return Ok(());
         }
+        if connection.is_upgrading {
+            return Err(early_bytes());
+        }
         if connection.unread.is_empty() && connection.may_answer(&self.engine.hub.limits) {
             return self.answer_received(connection);
         }
@@ -201,7 +197,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
     }
 
     /// Takes note of a receive; says whether it brought anything.
-    fn note_received(&mut self, connection: &mut Connection, count: Result<usize, Errno>) -> Result<bool, CloseReason> {
+    fn note_received(&mut self, connection: &mut Connection, count: io::Result<usize>) -> Result<bool, CloseReason> {
         match count {
             Ok(0) => {
                 connection.ended_by_peer = true;
@@ -215,8 +211,8 @@ impl<S: Service + ?Sized> LoopContext<S> {
                 self.shared().counters.bytes_in.add(count as u64);
                 Ok(true)
             }
-            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
-            Err(error) => Err(CloseReason::Broken(error.into())),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
+            Err(error) => Err(CloseReason::Broken(error)),
         }
     }
 
@@ -275,6 +271,32 @@ impl<S: Service + ?Sized> LoopContext<S> {
             TurnEnd::Close(reason) => Err(reason),
             TurnEnd::Needs(needed) => self.check_size(connection, needed),
             TurnEnd::Limit => Ok(()),
+            TurnEnd::Upgrade if connection.unread.is_empty() => {
+                connection.is_upgrading = true;
+                Ok(())
+            }
+            TurnEnd::Upgrade => Err(early_bytes()),
+        }
+    }
+
+    /// Puts a layer into the channel when everything before it is answered and sent.
+    fn upgrade(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+        if !connection.is_upgrading || !connection.is_sent() || !connection.calls.is_empty() {
+            return Ok(());
+        }
+        let Some(layer) = self.engine.service.layer(&connection.peer) else {
+            return Err(CloseReason::Service("there is no layer for an upgrade".to_owned()));
+        };
+        connection.is_upgrading = false;
+        match &mut connection.channel {
+            Some(channel) if channel.has_layer() => {
+                Err(CloseReason::Service("the channel has a layer already".to_owned()))
+            }
+            Some(channel) => {
+                channel.upgrade(layer);
+                Ok(())
+            }
+            None => Ok(()),
         }
     }
 
@@ -341,6 +363,9 @@ impl<S: Service + ?Sized> LoopContext<S> {
 
     /// Sends what the socket takes.
     fn flush(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+        if let Some(channel) = &mut connection.channel {
+            channel.flush().map_err(CloseReason::Broken)?;
+        }
         let mut total = 0;
         while total < self.quantum.send_bytes && !connection.outbox.is_empty() {
             match self.send_next(connection)? {
@@ -361,80 +386,80 @@ impl<S: Service + ?Sized> LoopContext<S> {
     }
 
     fn send_next(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
-        match connection.outbox.next() {
+        let Connection { channel: Some(channel), outbox, .. } = connection else { return Ok(Sent::Blocked(0)) };
+        match outbox.next() {
             None => Ok(Sent::Bytes(0)),
-            Some(Next::Bytes) if self.engine.hub.policy.send_path.is_plain() => self.send_bytes(connection),
-            Some(Next::Bytes) => self.send_fragments(connection),
+            Some(Next::Bytes) if self.engine.hub.policy.send_path.is_plain() => self.send_bytes(channel, outbox),
+            Some(Next::Bytes) => self.send_fragments(channel, outbox),
             Some(Next::Fetched { bytes, more }) => {
                 self.shared().counters.count_send(1);
-                let sent = send(connection, bytes, more)?;
-                Ok(self.note_file_sent(connection, sent))
+                let sent = channel.send(bytes, more).map_err(CloseReason::Broken)?;
+                Ok(self.note_file_sent(outbox, sent))
             }
-            Some(Next::File { way: FileWay::Sendfile, .. }) => self.send_file(connection),
-            Some(Next::File { way: FileWay::Read, .. }) => self.send_read_file(connection),
+            Some(Next::File { way: FileWay::Sendfile, .. }) => self.send_file(channel, outbox),
+            Some(Next::File { way: FileWay::Read, .. }) => self.send_read_file(channel, outbox),
             Some(Next::File { way: FileWay::Fetch | FileWay::Fetching, .. }) => Ok(Sent::Blocked(0)),
             Some(Next::File { way: FileWay::Zeros, length, more, .. }) => {
                 let zeros = &ZEROS[..length.min(FILE_READ_BYTES)];
                 self.shared().counters.count_send(1);
-                let sent = send(connection, zeros, more)?;
+                let sent = channel.send(zeros, more).map_err(CloseReason::Broken)?;
                 self.shared().counters.zero_bytes.add(sent.bytes() as u64);
-                Ok(self.note_file_sent(connection, sent))
+                Ok(self.note_file_sent(outbox, sent))
             }
         }
     }
 
-    fn send_bytes(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
+    fn send_bytes(&mut self, channel: &mut Channel, outbox: &mut Outbox) -> Result<Sent, CloseReason> {
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
-        let (filled, more) = connection.outbox.gather(&mut slices);
+        let (filled, more) = outbox.gather(&mut slices);
         let slices = &slices[..filled];
         self.shared().counters.count_send(filled);
-        let sent =
-            if let [only] = slices { send(connection, only, more)? } else { send_all(connection, slices, more)? };
-        connection.outbox.sent_bytes(sent.bytes(), &mut self.outputs);
+        let sent = if let [only] = slices { channel.send(only, more) } else { channel.send_vectored(slices, more) };
+        let sent = sent.map_err(CloseReason::Broken)?;
+        outbox.sent_bytes(sent.bytes(), &mut self.outputs);
         Ok(sent)
     }
 
-    fn send_file(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
-        let (Some(socket), Some(Next::File { file, offset_bytes, length, .. })) =
-            (&connection.socket, connection.outbox.next())
-        else {
+    fn send_file(&mut self, channel: &mut Channel, outbox: &mut Outbox) -> Result<Sent, CloseReason> {
+        let Some(Next::File { file, offset_bytes, length, .. }) = outbox.next() else { return Ok(Sent::Bytes(0)) };
+        if channel.has_layer() {
+            outbox.set_file_way(FileWay::Read);
             return Ok(Sent::Bytes(0));
-        };
+        }
         if !file.is_resident(offset_bytes, length) {
-            connection.outbox.set_file_way(FileWay::Fetch);
+            outbox.set_file_way(FileWay::Fetch);
             return Ok(Sent::Blocked(0));
         }
         self.shared().counters.sendfiles.add(1);
-        let mut offset = offset_bytes;
-        match rustix::fs::sendfile(socket, file.as_fd(), Some(&mut offset), length) {
-            Ok(0) => connection.outbox.set_file_way(FileWay::Zeros),
-            Ok(count) => {
-                self.shared().counters.sendfile_bytes.add(count as u64);
-                return Ok(self.note_file_sent(connection, Sent::Bytes(count)));
+        match channel.send_file(file, offset_bytes, length).map_err(CloseReason::Broken)? {
+            FileSent::Sent(sent) => {
+                self.shared().counters.sendfile_bytes.add(sent.bytes() as u64);
+                return Ok(self.note_file_sent(outbox, sent));
             }
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Ok(Sent::Blocked(0)),
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => connection.outbox.set_file_way(FileWay::Read),
-            Err(error @ (Errno::PIPE | Errno::CONNRESET | Errno::TIMEDOUT | Errno::HOSTUNREACH | Errno::NOTCONN)) => {
-                return Err(CloseReason::Broken(error.into()));
-            }
-            Err(error) => return Err(CloseReason::File(error.into())),
+            FileSent::Ended => outbox.set_file_way(FileWay::Zeros),
+            FileSent::Unsupported => outbox.set_file_way(FileWay::Read),
+            FileSent::Failed(error) => return Err(CloseReason::File(error)),
         }
         Ok(Sent::Bytes(0))
     }
 
-    fn send_read_file(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
-        let Some(Next::File { file, offset_bytes, length, more, .. }) = connection.outbox.next() else {
+    fn send_read_file(&mut self, channel: &mut Channel, outbox: &mut Outbox) -> Result<Sent, CloseReason> {
+        let Some(Next::File { file, offset_bytes, length, more, .. }) = outbox.next() else {
             return Ok(Sent::Bytes(0));
         };
+        let wanted = length.min(FILE_READ_BYTES);
+        if !file.is_resident(offset_bytes, wanted) {
+            outbox.set_file_way(FileWay::Fetch);
+            return Ok(Sent::Blocked(0));
+        }
         self.receive.clear();
-        let place = self.receive.space(length.min(FILE_READ_BYTES));
+        let place = self.receive.space(wanted);
         match rustix::io::pread(file.as_fd(), &mut *place, offset_bytes) {
-            Ok(0) => connection.outbox.set_file_way(FileWay::Zeros),
+            Ok(0) => outbox.set_file_way(FileWay::Zeros),
             Ok(count) => {
                 self.engine.hub.loops[self.loop_index].counters.count_send(1);
-                let sent = send(connection, &place[..count], more || count < length)?;
-                return Ok(self.note_file_sent(connection, sent));
+                let sent = channel.send(&place[..count], more || count < length).map_err(CloseReason::Broken)?;
+                return Ok(self.note_file_sent(outbox, sent));
             }
             Err(Errno::INTR) => {}
             Err(error) => return Err(CloseReason::File(error.into())),
@@ -442,8 +467,8 @@ impl<S: Service + ?Sized> LoopContext<S> {
         Ok(Sent::Bytes(0))
     }
 
-    fn note_file_sent(&mut self, connection: &mut Connection, sent: Sent) -> Sent {
-        connection.outbox.sent_file(sent.bytes(), &mut self.outputs);
+    fn note_file_sent(&mut self, outbox: &mut Outbox, sent: Sent) -> Sent {
+        outbox.sent_file(sent.bytes(), &mut self.outputs);
         sent
     }
 }
@@ -466,58 +491,16 @@ impl<S: Service + ?Sized> Engine<S> {
     }
 }
 
-impl Sent {
-    /// How many bytes went out.
-    pub(super) fn bytes(&self) -> usize {
-        let (Sent::Bytes(count) | Sent::Blocked(count)) = self;
-        *count
-    }
-}
-
 impl TurnProgress {
     fn needed(&self) -> usize {
         if let TurnEnd::Needs(needed) = self.end { needed } else { 0 }
     }
 }
 
-fn receive(socket: impl AsFd, place: &mut [u8]) -> Result<usize, Errno> {
-    net::recv(socket, place, RecvFlags::DONTWAIT).map(|(count, _)| count)
+fn receive(connection: &mut Connection, place: &mut [u8]) -> io::Result<usize> {
+    connection.channel.as_mut().map_or(Err(io::ErrorKind::WouldBlock.into()), |channel| channel.receive(place))
 }
 
-/// Receives into one place and, when that is full, into another one.
-fn receive_both(socket: impl AsFd, place: &mut [u8], next: &mut [u8]) -> Result<usize, Errno> {
-    let mut places = [IoSliceMut::new(place), IoSliceMut::new(next)];
-    let received = net::recvmsg(socket, &mut places, &mut RecvAncillaryBuffer::default(), RecvFlags::DONTWAIT)?;
-    Ok(received.bytes)
-}
-
-fn receive_once(connection: &Connection, place: &mut [u8]) -> Result<usize, Errno> {
-    connection.socket.as_ref().map_or(Err(Errno::AGAIN), |socket| receive(socket, place))
-}
-
-pub(super) fn send(connection: &Connection, bytes: &[u8], more: bool) -> Result<Sent, CloseReason> {
-    let Some(socket) = &connection.socket else { return Ok(Sent::Blocked(0)) };
-    outcome(net::send(socket, bytes, flags(more)), bytes.len())
-}
-
-pub(super) fn send_all(connection: &Connection, slices: &[IoSlice<'_>], more: bool) -> Result<Sent, CloseReason> {
-    let Some(socket) = &connection.socket else { return Ok(Sent::Blocked(0)) };
-    let wanted = slices.iter().map(|slice| slice.len()).sum();
-    outcome(net::sendmsg(socket, slices, &mut SendAncillaryBuffer::default(), flags(more)), wanted)
-}
-
-/// A closed peer is an error here, never a signal.
-fn flags(more: bool) -> SendFlags {
-    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    if more { flags | SendFlags::MORE } else { flags }
-}
-
-fn outcome(result: Result<usize, Errno>, wanted: usize) -> Result<Sent, CloseReason> {
-    match result {
-        Ok(count) if count < wanted => Ok(Sent::Blocked(count)),
-        Ok(count) => Ok(Sent::Bytes(count)),
-        Err(Errno::AGAIN) => Ok(Sent::Blocked(0)),
-        Err(Errno::INTR) => Ok(Sent::Bytes(0)),
-        Err(error) => Err(CloseReason::Broken(error.into())),
-    }
+fn early_bytes() -> CloseReason {
+    CloseReason::BadFrame("bytes came behind a request for an upgrade before its answer went out".to_owned())
 }

@@ -191,7 +191,7 @@ impl<S: Service + ?Sized> Loop<S> {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.queued = false;
         let ready = std::mem::take(&mut connection.ready);
-        if connection.socket.is_none() {
+        if connection.channel.is_none() {
             return;
         }
         connection.begin_turn();

@@ -10,7 +10,7 @@ use net::Limits;
 use crate::echo::{self, PATIENCE, TestServer, framed, framed_with, pattern, read_answer};
 
 /// A file without a name that holds `bytes`.
-fn file_of(bytes: &[u8]) -> File {
+pub fn file_of(bytes: &[u8]) -> File {
     let path = std::env::temp_dir().join(format!("wharf-net-{}-{:p}", std::process::id(), bytes));
     let mut file = File::options().create_new(true).read(true).write(true).open(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
@@ -18,7 +18,7 @@ fn file_of(bytes: &[u8]) -> File {
     file
 }
 
-fn around(file: &[u8]) -> Vec<u8> {
+pub fn around(file: &[u8]) -> Vec<u8> {
     [b"<", file, b">"].concat()
 }
 

@@ -5,6 +5,7 @@
 
 mod budget;
 mod busy_poll;
+mod channel;
 mod datagrams;
 mod deferred;
 mod delivery;

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use buffer::{Output, SendableFile, SharedFile};
 use net::{
-    Call, Counters, Frame, FrameError, Lane, Limits, Peer, SendPath, Server, ServerHandle, Service, Transport, Verdict,
+    Call, Counters, Frame, FrameError, Lane, Layer, Limits, Peer, SendPath, Server, ServerHandle, Service, Transport,
+    Verdict,
 };
 
 /// The largest message that the service takes.
@@ -30,7 +31,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// file, of the length that the u32 after it says; `l` tells the local and the peer's address; `w` tells the worker;
 /// `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a blocking thread; `r`
 /// echoes, together with those `r` that follow it; `b` does so from a blocking thread; `o` echoes and is remembered in
-/// [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::holds`] is false.
+/// [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::holds`] is false; `u` echoes and upgrades the
+/// channel to what [`Echo::make_layer`] makes; `U` does so from a blocking thread.
 #[derive(Default)]
 pub struct Echo {
     pub gate: AtomicBool,
@@ -48,6 +50,7 @@ pub struct Echo {
     pub misalignments: Mutex<Vec<usize>>,
     pub seen: Mutex<Vec<Vec<u8>>>,
     pub holds: AtomicBool,
+    pub make_layer: Option<fn() -> Box<dyn Layer>>,
     /// Clients that may not use the service.
     pub strangers: Mutex<Vec<IpAddr>>,
 }
@@ -102,6 +105,11 @@ impl Service for Echo {
             Some(b'l') => put(output, format!("{} {}", call.peer.local, call.peer.address).as_bytes(), mark),
             Some(b'n') => put(output, call.peer.connection.to_string().as_bytes(), mark),
             Some(b'w') => put(output, &[call.worker as u8], mark),
+            Some(b'U') if !call.may_block => return Verdict::WouldBlock(Lane(0)),
+            Some(b'u' | b'U') => {
+                put(output, call.message, mark);
+                return Verdict::Upgrade;
+            }
             Some(b's') => return Verdict::Silent,
             Some(b'c') => return Verdict::Close("it was asked for".to_owned()),
             Some(b'q') if !call.may_block => return Verdict::WouldBlock(Lane(0)),
@@ -132,6 +140,10 @@ impl Service for Echo {
             put(output, message, true);
         }
         Verdict::Answered
+    }
+
+    fn layer(&self, _: &Peer) -> Option<Box<dyn Layer>> {
+        self.make_layer.map(|make| make())
     }
 
     fn trusts(&self, address: IpAddr) -> bool {
@@ -175,7 +187,7 @@ pub fn framed_with(kind: u8, argument: usize) -> Vec<u8> {
 }
 
 /// Reads one answer.
-pub fn read_answer(stream: &mut TcpStream) -> Vec<u8> {
+pub fn read_answer(stream: &mut impl Read) -> Vec<u8> {
     let mut length = [0; 4];
     stream.read_exact(&mut length).expect("an answer's length");
     let mut body = vec![0; u32::from_be_bytes(length) as usize];
@@ -184,7 +196,7 @@ pub fn read_answer(stream: &mut TcpStream) -> Vec<u8> {
 }
 
 /// Sends one message and reads one answer.
-pub fn exchange(stream: &mut TcpStream, body: &[u8]) -> Vec<u8> {
+pub fn exchange(stream: &mut (impl Read + Write), body: &[u8]) -> Vec<u8> {
     stream.write_all(&framed(body)).unwrap();
     read_answer(stream)
 }
