@@ -31,7 +31,7 @@ impl Dial {
     pub(super) async fn stream(&self, last_port: Option<u16>) -> io::Result<Stream> {
         let attempt = async {
             if let Some(tunnel) = &self.tunnel {
-                return tunnel.open(self.address).await;
+                return tunnel.open(self.address, self.tcp(last_port)).await;
             }
             self.tcp(last_port).await.map(Stream::Tcp)
         };
