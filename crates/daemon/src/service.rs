@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use buffer::Output;
-use net::{Call, Frame, FrameError, Lane, Service, Verdict};
+use net::{Call, Frame, FrameError, Lane, Service, ServiceError, Verdict};
 use rpc::record;
 use server::{Answer, Peer, Request, RunAnswer, Server, Transport};
 
@@ -59,7 +59,9 @@ impl Programs {
             Answer::Reply => Verdict::Answered,
             Answer::Silent => Verdict::Silent,
             Answer::WouldBlock(waits_for) => Verdict::WouldBlock(Lane(waits_for)),
-            Answer::NotACall(error) if request.peer.transport == Transport::Tcp => Verdict::Close(error.to_string()),
+            Answer::NotACall(error) if request.peer.transport == Transport::Tcp => {
+                Verdict::Close(ServiceError::NotACall(Arc::new(error)))
+            }
             Answer::NotACall(_) => Verdict::Silent,
         }
     }
@@ -124,7 +126,7 @@ impl Programs {
                 client = %call.peer.address,
                 "a request failed because of a bug in the server; its connection is closed"
             );
-            Verdict::Close("a bug in the server".to_owned())
+            Verdict::Close(ServiceError::Bug)
         });
         if matches!(verdict, Verdict::WouldBlock(_) | Verdict::Close(_)) {
             output.rewind(&mark);
@@ -139,7 +141,7 @@ fn put_record(output: &mut Output, answer: impl FnOnce(&mut Output) -> Verdict) 
     let mark_at = output.bytes.len();
     output.bytes.put(&[0; MARK_BYTES]);
     let verdict = answer(output);
-    if verdict == Verdict::Answered {
+    if matches!(verdict, Verdict::Answered) {
         let length = output.len_since(&mark) - MARK_BYTES;
         let bytes = &mut output.bytes.as_mut_slice()[mark_at..mark_at + MARK_BYTES];
         bytes.copy_from_slice(&record::last_mark(length).to_be_bytes());
@@ -162,7 +164,8 @@ impl Service for Programs {
         match record::scan(unread, &self.record_limits) {
             Ok(record::Scan::Partial(needed)) => Ok(Frame::Partial(needed)),
             Ok(record::Scan::Whole { message, consumed }) => Ok(Frame::Message { body: message, consumed }),
-            Err(error) => Err(FrameError(error.to_string())),
+            Err(record::Error::TooLarge { bytes, max }) => Err(FrameError::TooLarge { bytes, max }),
+            Err(record::Error::TooManyFragments { max }) => Err(FrameError::TooManyFragments { max }),
         }
     }
 

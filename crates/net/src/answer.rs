@@ -10,7 +10,7 @@ use buffer::Output;
 use crate::connection::{CallsInFlight, CloseReason};
 use crate::order::Quantum;
 use crate::spare::SpareBuffers;
-use crate::{Call, Frame, Limits, Peer, Service, Verdict};
+use crate::{Call, Frame, FrameError, Limits, Peer, Service, Verdict};
 
 /// How many messages are answered together at most.
 pub(crate) const MAX_RUN: usize = 64;
@@ -152,7 +152,7 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
         let (body, consumed) = match self.service.frame(unread) {
             Ok(Frame::Message { body, consumed }) => (body, consumed),
             Ok(Frame::Partial(needed)) => return Err(self.needs(needed, unread.len())),
-            Err(error) => return Err(TurnEnd::Close(CloseReason::BadFrame(error.0))),
+            Err(error) => return Err(TurnEnd::Close(CloseReason::BadFrame(error))),
         };
         assert!(consumed > 0 && consumed <= unread.len(), "the service framed a message outside the unread bytes");
         if room > 1 && consumed < unread.len() && self.service.begins_run(&unread[body.clone()]) {
@@ -208,9 +208,8 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
     fn needs(&self, needed: usize, have: usize) -> TurnEnd {
         let needed = needed.max(have + 1);
         if needed > self.limits.max_message_bytes {
-            let limit = self.limits.max_message_bytes;
-            let why = format!("a message of at least {needed} bytes is larger than the limit of {limit}");
-            return TurnEnd::Close(CloseReason::BadFrame(why));
+            let too_large = FrameError::TooLarge { bytes: needed, max: self.limits.max_message_bytes };
+            return TurnEnd::Close(CloseReason::BadFrame(too_large));
         }
         TurnEnd::Needs(needed)
     }

@@ -19,7 +19,7 @@ use crate::mailbox::Accepted;
 use crate::order::{ClientKey, Load};
 use crate::outbox::Outbox;
 use crate::spare::SpareBuffers;
-use crate::{Lane, Limits, Peer};
+use crate::{FrameError, Lane, Limits, Peer, ServiceError};
 
 /// Why a connection was closed.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ pub enum CloseReason {
     /// It broke.
     Broken(io::Error),
     /// The peer's bytes make no sense as messages.
-    BadFrame(String),
+    BadFrame(FrameError),
     /// The service asked for it.
-    Service(String),
+    Service(ServiceError),
     /// It was silent for too long.
     Idle,
     /// It left a message unfinished or its replies untaken for too long.
@@ -52,8 +52,8 @@ impl fmt::Display for CloseReason {
         match self {
             CloseReason::Peer => f.write_str("the peer closed it"),
             CloseReason::Broken(error) => write!(f, "it broke: {error}"),
-            CloseReason::BadFrame(why) => write!(f, "no message can begin like this: {why}"),
-            CloseReason::Service(why) => f.write_str(why),
+            CloseReason::BadFrame(why) => why.fmt(f),
+            CloseReason::Service(why) => why.fmt(f),
             CloseReason::Idle => f.write_str("it was silent for too long"),
             CloseReason::Stalled => f.write_str("it left a message unfinished or its replies untaken for too long"),
             CloseReason::Evicted => {

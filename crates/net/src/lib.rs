@@ -42,5 +42,5 @@ pub use handle::ServerHandle;
 pub use limits::Limits;
 pub use send_path::SendPath;
 pub use server::{Bound, Server};
-pub use service::{Call, Delivery, Frame, FrameError, Lane, Peer, Service, Transport, Verdict};
+pub use service::{Call, Delivery, Frame, FrameError, Lane, Peer, Service, ServiceError, Transport, Verdict};
 pub use sys::retransmissions;

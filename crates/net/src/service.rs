@@ -1,6 +1,8 @@
+use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use buffer::Output;
@@ -44,10 +46,55 @@ pub enum Frame {
     },
 }
 
-/// Why a stream makes no sense any more: the connection is closed.
+/// Why the bytes of a stream make no message. The connection is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// A message is too large.
+    #[error("message of {bytes} bytes or more is over the limit of {max}")]
+    TooLarge {
+        /// Its smallest possible size.
+        bytes: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// A message has too many fragments.
+    #[error("message has more than {max} fragments")]
+    TooManyFragments {
+        /// The limit.
+        max: usize,
+    },
+    /// A message is too large for a client without exports.
+    #[error("message of {bytes} bytes from a client without exports is over its limit of {max}")]
+    TooLargeForStranger {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// Bytes came behind a request for an upgrade before its answer went out.
+    #[error("bytes came behind a request for an upgrade, before its answer went out")]
+    BeforeUpgrade,
+}
+
+/// Why a service gives up a connection.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("{0}")]
-pub struct FrameError(pub String);
+pub enum ServiceError {
+    /// A message is none that can be answered.
+    #[error("{0}")]
+    NotACall(#[source] Arc<dyn Error + Send + Sync>),
+    /// The service has a bug.
+    #[error("a bug in the server")]
+    Bug,
+    /// The service would not wait where it may.
+    #[error("the service would not wait where it may")]
+    WouldNotWait,
+    /// The service has no layer for an upgrade.
+    #[error("there is no layer for an upgrade")]
+    NoLayer,
+    /// The channel has a layer already.
+    #[error("the channel has a layer already")]
+    SecondLayer,
+}
 
 /// One message to answer.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +123,7 @@ pub struct Call<'a> {
 pub struct Lane(pub u64);
 
 /// What became of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Verdict {
     /// The answer is in the output.
     Answered,
@@ -87,8 +134,8 @@ pub enum Verdict {
     Silent,
     /// The answer has to wait: ask again from a thread that may. The output is as it was before.
     WouldBlock(Lane),
-    /// The sender cannot be understood or is hostile: close its connection. The text says why.
-    Close(String),
+    /// The sender cannot be understood or is hostile: close its connection.
+    Close(ServiceError),
 }
 
 /// What became of what was sent over a connection.

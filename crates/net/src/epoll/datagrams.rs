@@ -284,7 +284,7 @@ impl<S: Service + ?Sized> DatagramTurn<'_, S> {
                 return true;
             }
             ServiceAnswer::Verdict(Verdict::Close(why)) => {
-                tracing::debug!(peer = %peer.address, why, "datagram dropped");
+                tracing::debug!(peer = %peer.address, %why, "datagram dropped");
                 self.shared.counters.datagrams_dropped.add(1);
             }
             ServiceAnswer::Verdict(Verdict::Upgrade) | ServiceAnswer::Panicked => {

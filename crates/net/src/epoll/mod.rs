@@ -33,7 +33,7 @@ use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
 use crate::mailbox::{Accepted, LoopMessage};
 use crate::slab::{Slab, SlabKey};
-use crate::{Service, Verdict};
+use crate::{Service, ServiceError, Verdict};
 
 /// The sockets that all loops serve.
 #[derive(Clone)]
@@ -282,8 +282,7 @@ impl<S: Service + ?Sized> Loop<S> {
             }
             ServiceAnswer::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),
             ServiceAnswer::Verdict(Verdict::WouldBlock(_)) => {
-                let why = "the service would not wait where it may".to_owned();
-                self.close(key, CloseReason::Service(why));
+                self.close(key, CloseReason::Service(ServiceError::WouldNotWait));
             }
             ServiceAnswer::Panicked => self.close(key, CloseReason::Panic),
         }

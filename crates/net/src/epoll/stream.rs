@@ -9,7 +9,6 @@ use std::time::Instant;
 use buffer::{Buffer, Output, Pool};
 use rustix::io::Errno;
 
-use crate::Service;
 use crate::answer::{Deferring, StreamTurn, TurnEnd, TurnProgress};
 use crate::blocking::{self, BlockingJob, CallJob, FetchJob, MAX_FETCH_BYTES, ReplyRoute};
 use crate::channel::{Channel, FileSent, Sent};
@@ -19,6 +18,7 @@ use crate::order::Quantum;
 use crate::outbox::{self, FileWay, MAX_SLICES, Next, Outbox};
 use crate::slab::SlabKey;
 use crate::spare::SpareBuffers;
+use crate::{FrameError, Service, ServiceError};
 
 /// How many bytes one receive brings at most.
 const RECEIVE_BYTES: usize = 256 << 10;
@@ -185,7 +185,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
             return Ok(());
         }
         if connection.is_upgrading {
-            return Err(early_bytes());
+            return Err(CloseReason::BadFrame(FrameError::BeforeUpgrade));
         }
         if connection.unread.is_empty() && connection.may_answer(&self.engine.hub.limits) {
             return self.answer_received(connection);
@@ -275,7 +275,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
                 connection.is_upgrading = true;
                 Ok(())
             }
-            TurnEnd::Upgrade => Err(early_bytes()),
+            TurnEnd::Upgrade => Err(CloseReason::BadFrame(FrameError::BeforeUpgrade)),
         }
     }
 
@@ -285,13 +285,11 @@ impl<S: Service + ?Sized> LoopContext<S> {
             return Ok(());
         }
         let Some(layer) = self.engine.service.layer(&connection.peer) else {
-            return Err(CloseReason::Service("there is no layer for an upgrade".to_owned()));
+            return Err(CloseReason::Service(ServiceError::NoLayer));
         };
         connection.is_upgrading = false;
         match &mut connection.channel {
-            Some(channel) if channel.has_layer() => {
-                Err(CloseReason::Service("the channel has a layer already".to_owned()))
-            }
+            Some(channel) if channel.has_layer() => Err(CloseReason::Service(ServiceError::SecondLayer)),
             Some(channel) => {
                 channel.upgrade(layer);
                 Ok(())
@@ -311,9 +309,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
         if connection.may_be_large {
             return Ok(());
         }
-        let why =
-            format!("a message of {needed} bytes from a client without exports is larger than the limit of {limit}");
-        Err(CloseReason::BadFrame(why))
+        Err(CloseReason::BadFrame(FrameError::TooLargeForStranger { bytes: needed, max: limit }))
     }
 
     /// Puts an output behind what the connection has to send.
@@ -499,8 +495,4 @@ impl TurnProgress {
 
 fn receive(connection: &mut Connection, place: &mut [u8]) -> io::Result<usize> {
     connection.channel.as_mut().map_or(Err(io::ErrorKind::WouldBlock.into()), |channel| channel.receive(place))
-}
-
-fn early_bytes() -> CloseReason {
-    CloseReason::BadFrame("bytes came behind a request for an upgrade before its answer went out".to_owned())
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use buffer::{Output, SendableFile, SharedFile};
 use net::{
-    Call, Counters, Frame, FrameError, Lane, Layer, Limits, Peer, SendPath, Server, ServerHandle, Service, Transport,
-    Verdict,
+    Call, Counters, Frame, FrameError, Lane, Layer, Limits, Peer, SendPath, Server, ServerHandle, Service,
+    ServiceError, Transport, Verdict,
 };
 
 /// The largest message that the service takes.
@@ -60,7 +60,7 @@ impl Service for Echo {
         let Some((length, _)) = unread.split_first_chunk::<4>() else { return Ok(Frame::Partial(4)) };
         let end = 4 + u32::from_be_bytes(*length) as usize;
         if end > MAX_BYTES {
-            return Err(FrameError(format!("{end} bytes")));
+            return Err(FrameError::TooLarge { bytes: end, max: MAX_BYTES });
         }
         Ok(if unread.len() < end { Frame::Partial(end) } else { Frame::Message { body: 4..end, consumed: end } })
     }
@@ -111,7 +111,7 @@ impl Service for Echo {
                 return Verdict::Upgrade;
             }
             Some(b's') => return Verdict::Silent,
-            Some(b'c') => return Verdict::Close("it was asked for".to_owned()),
+            Some(b'c') => return Verdict::Close(ServiceError::Bug),
             Some(b'q') if !call.may_block => return Verdict::WouldBlock(Lane(0)),
             Some(b'p' | b'q') => panic!("it was asked for"),
             _ => put(output, call.message, mark),
