@@ -134,6 +134,13 @@ impl Outbox {
         })
     }
 
+    /// All that is left to send, if it is bytes of one output.
+    pub(crate) fn only_bytes(&self) -> Option<&[u8]> {
+        let first = self.queue.front()?;
+        let is_only = self.queue.len() == 1 && first.files_sent == first.output.files().len();
+        is_only.then(|| &first.output.bytes.as_slice()[first.bytes_sent..])
+    }
+
     /// Collects bytes that can go out in one send, up to the next part of a file. Returns how many slices it filled and
     /// whether something follows them.
     pub(crate) fn gather<'a>(&'a self, slices: &mut [IoSlice<'a>; MAX_SLICES]) -> (usize, bool) {
@@ -371,8 +378,11 @@ mod tests {
             match next {
                 Next::Bytes => {
                     let mut slices = [IoSlice::new(&[]); MAX_SLICES];
-                    let (count, _) = outbox.gather(&mut slices);
+                    let (count, more) = outbox.gather(&mut slices);
                     let gathered: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.to_vec()).collect();
+                    if let Some(only) = outbox.only_bytes() {
+                        assert_eq!((only, count, more), (&gathered[..], 1, false));
+                    }
                     let part = &gathered[..step.min(gathered.len())];
                     sent += std::str::from_utf8(part).unwrap();
                     outbox.sent_bytes(part.len(), pool);

@@ -197,6 +197,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
     }
 
     /// Takes note of a receive; says whether it brought anything.
+    #[inline]
     fn note_received(&mut self, connection: &mut Connection, count: io::Result<usize>) -> Result<bool, CloseReason> {
         match count {
             Ok(0) => {
@@ -406,6 +407,17 @@ impl<S: Service + ?Sized> LoopContext<S> {
     }
 
     fn send_bytes(&mut self, channel: &mut Channel, outbox: &mut Outbox) -> Result<Sent, CloseReason> {
+        if let Some(only) = outbox.only_bytes() {
+            self.shared().counters.count_send(1);
+            let sent = channel.send(only, false).map_err(CloseReason::Broken)?;
+            outbox.sent_bytes(sent.bytes(), &mut self.outputs);
+            return Ok(sent);
+        }
+        self.send_gathered(channel, outbox)
+    }
+
+    /// Sends what several outputs have up to the next part of a file.
+    fn send_gathered(&mut self, channel: &mut Channel, outbox: &mut Outbox) -> Result<Sent, CloseReason> {
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let (filled, more) = outbox.gather(&mut slices);
         let slices = &slices[..filled];

@@ -39,8 +39,12 @@ pub(super) struct TurnOrder {
     busy_events: Events,
     /// Whether busy connections are ready that are not in `busy` yet.
     more_are_busy: bool,
-    last_look: Instant,
-    last_look_at_busy: Instant,
+    /// When it looks for calm ones again, between turns of busy ones.
+    next_look: Instant,
+    /// When it looks for calm ones again, between turns of calm ones of several clients.
+    next_look_among_clients: Instant,
+    /// When it looks for busy ones again, if there are several clients.
+    next_look_at_busy: Instant,
     /// How many turns of busy connections there were since the last one of a calm connection.
     busy_turns: u32,
 }
@@ -57,8 +61,9 @@ impl TurnOrder {
             busy_poller,
             busy_events: Events::new(),
             more_are_busy: false,
-            last_look: now,
-            last_look_at_busy: now,
+            next_look: now,
+            next_look_among_clients: now,
+            next_look_at_busy: now,
             busy_turns: CALM_ABOUT_TURNS,
         }
     }
@@ -106,6 +111,7 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     /// Lets a connection wait for a turn, for what it is ready for.
+    #[inline]
     pub(super) fn enqueue(&mut self, key: SlabKey, ready: Ready) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.ready |= ready;
@@ -122,7 +128,8 @@ impl<S: Service + ?Sized> Loop<S> {
         let sleeps = &self.context.engine.hub.loops[self.context.loop_index].counters.sleeps;
         let count = self.busy_poll.wait(&self.poller, &mut self.events, timeout, sleeps)?;
         self.context.now = Instant::now();
-        self.order.last_look = self.context.now;
+        self.order.next_look = self.context.now + LOOK_INTERVAL;
+        self.order.next_look_among_clients = self.context.now + LOOK_AMONG_CLIENTS_INTERVAL;
         for index in 0..count {
             let (token, ready) = self.events.get(index);
             match token {
@@ -140,7 +147,7 @@ impl<S: Service + ?Sized> Loop<S> {
     fn look_at_busy(&mut self) -> io::Result<()> {
         let count = self.order.busy_poller.wait(&mut self.order.busy_events, Some(Duration::ZERO))?;
         self.order.more_are_busy = false;
-        self.order.last_look_at_busy = self.context.now;
+        self.order.next_look_at_busy = self.context.now + LOOK_AMONG_CLIENTS_INTERVAL;
         for index in 0..count {
             if let (Token::Connection(key), ready) = self.order.busy_events.get(index) {
                 self.enqueue(key, ready);
@@ -155,8 +162,7 @@ impl<S: Service + ?Sized> Loop<S> {
         for _ in 0..self.order.calm.len() {
             let Some(key) = self.order.calm.pop() else { break };
             self.connection_turn(key);
-            let waited = self.context.now.saturating_duration_since(self.order.last_look);
-            if waited >= LOOK_AMONG_CLIENTS_INTERVAL && self.order.clients.are_several() {
+            if self.order.clients.are_several() && self.order.next_look_among_clients <= self.context.now {
                 self.look(Some(Duration::ZERO))?;
             }
         }
@@ -170,7 +176,7 @@ impl<S: Service + ?Sized> Loop<S> {
             self.context.quantum = self.order.next_busy_quantum();
             self.connection_turn(key);
             self.context.now = Instant::now();
-            if self.context.now.saturating_duration_since(self.order.last_look) >= LOOK_INTERVAL {
+            if self.order.next_look <= self.context.now {
                 self.look_between_busy()?;
             }
         }
@@ -180,8 +186,7 @@ impl<S: Service + ?Sized> Loop<S> {
     fn look_between_busy(&mut self) -> io::Result<()> {
         self.look(Some(Duration::ZERO))?;
         self.serve_calm()?;
-        let waited = self.context.now.saturating_duration_since(self.order.last_look_at_busy);
-        if waited >= LOOK_AMONG_CLIENTS_INTERVAL && self.order.clients.are_several() {
+        if self.order.clients.are_several() && self.order.next_look_at_busy <= self.context.now {
             self.look_at_busy()?;
         }
         Ok(())
