@@ -32,8 +32,8 @@ pub trait Layer: Send {
     /// hold a part of what stands for them. `has_more` says whether more is known to follow.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when it holds bytes and takes no more before the socket becomes writable; any other
-    /// error ends the connection.
+    /// [`io::ErrorKind::WouldBlock`] when it holds bytes and takes no more before the socket becomes writable; any
+    /// other error ends the connection.
     fn send(&mut self, socket: BorrowedFd<'_>, slices: &[IoSlice<'_>], has_more: bool) -> io::Result<usize>;
 
     /// Sends what it holds. The answer to a handshake goes out this way too.

@@ -5,7 +5,8 @@
 //! neither RPC nor NFS: the service says where a message ends and what to answer.
 //!
 //! What a loop decides (when to read, what to answer, what to send next, when to close) is in modules that make no
-//! system call; `epoll` drives them, and another way to wait for sockets would be a second driver beside it.
+//! system call; `epoll` drives them, and another way to wait for sockets would be a second driver beside it. The bytes
+//! of a connection go through its `channel`.
 
 mod activation;
 mod answer;

@@ -49,8 +49,8 @@ impl Tunnel {
     }
 
     /// A tunnel whose streams `upgrade` makes of connected sockets, as TLS does: it sends the probe (RFC 9289 §4.1),
-    /// receives the answer, and returns what carries all further bytes. The client chooses the sockets' ports as it does
-    /// without a tunnel.
+    /// receives the answer, and returns what carries all further bytes. The client chooses the sockets' ports as it
+    /// does without a tunnel.
     pub fn upgrade<F, S>(upgrade: impl Fn(TcpStream) -> F + Send + Sync + 'static) -> Tunnel
     where
         F: Future<Output = io::Result<S>> + Send + 'static,
