@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -45,10 +46,19 @@ impl Disk {
 
     /// Mounts the disk as another device: nothing tells the server that the memory has kept what it had.
     fn change_device(&mut self, scratch: &Scratch) {
+        let device = |disk: &Disk| fs::metadata(&disk.dir).unwrap().dev();
+        let before = device(self);
         run(&["umount", self.dir.to_str().unwrap()]).unwrap();
-        let other = scratch.file(&format!("other-{}", self.used.len()), &"x".repeat(1 << 16));
-        self.used.push(run(&["losetup", "-f", "--show", other.to_str().unwrap()]).unwrap());
-        self.mount().unwrap();
+        loop {
+            let other = scratch.file(&format!("other-{}", self.used.len()), &"x".repeat(1 << 16));
+            self.used.push(run(&["losetup", "-f", "--show", other.to_str().unwrap()]).unwrap());
+            self.mount().unwrap();
+            if device(self) != before {
+                return;
+            }
+            // Another process freed a loop device, which was taken in the place of the disk's.
+            run(&["umount", self.dir.to_str().unwrap()]).unwrap();
+        }
     }
 }
 
