@@ -15,8 +15,7 @@ pub(crate) struct Versions(AtomicU64);
 /// Spreads the number of replays over a change attribute.
 const CHANGE_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Clients of versions 2 and 3 compare ctimes (RFC 1813 §4.11), in version 2 with microseconds. No file system has ticks
-/// of this length.
+/// Clients of versions 2 and 3 compare ctimes, in version 2 with microseconds. No file system has ticks of this length.
 const TIME_STEP_NS: u64 = 1_000_003;
 
 const NS_PER_S: u64 = 1_000_000_000;

@@ -47,8 +47,8 @@ const SET_GID: u32 = 0o2000;
 const GROUP_EXECUTES: u32 = 0o010;
 
 impl Planned {
-    /// The attributes that storage may lack. A flush of the file stores its attributes too, with changes that are not in
-    /// the log, such as the time of an unstable write.
+    /// The attributes that storage may lack. A flush of the file stores its attributes too, with changes that are not
+    /// in the log, such as the time of an unstable write.
     pub(super) fn missing_attributes(&self, was_made_again: bool) -> Option<&KeptAttributes> {
         self.kept.as_ref().filter(|_| was_made_again || self.kept_end > self.synced_before)
     }

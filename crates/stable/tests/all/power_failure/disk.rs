@@ -1,6 +1,6 @@
 //! A file system that loses what was not synced when the machine stops: names from some moment on, as a journal does,
-//! and any sectors of data. Times may be kept without the data that they belong to, and the clock may be set back before
-//! the next start. The file system gives numbers and generations of lost files to others again, as XFS does.
+//! and any sectors of data. Times may be kept without the data that they belong to, and the clock may be set back
+//! before the next start. The file system gives numbers and generations of lost files to others again, as XFS does.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
