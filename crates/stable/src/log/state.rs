@@ -58,6 +58,8 @@ pub(crate) struct LogState {
     /// Whether trims have ended, so that nobody may wait for one.
     is_never_trimmed: bool,
     queue: Queue,
+    /// Threads that wait for the batch being written and for the next one, by the lowest bit of its number.
+    waiters: [u32; 2],
     counts: LogCounts,
     clock: LogClock,
 }
@@ -92,6 +94,7 @@ impl LogState {
             failure: None,
             is_never_trimmed: false,
             queue: Queue::default(),
+            waiters: [0; 2],
             counts: LogCounts::default(),
             clock: LogClock::new(),
         }
@@ -107,6 +110,11 @@ impl LogState {
 
     pub(crate) fn counts(&self) -> LogCounts {
         self.counts
+    }
+
+    /// How many threads wait for this batch, which is being written or is the next one.
+    pub(crate) fn waiters(&mut self, batch: u64) -> &mut u32 {
+        &mut self.waiters[(batch % 2) as usize]
     }
 
     pub(crate) fn count_stall(&mut self) {

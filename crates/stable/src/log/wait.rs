@@ -7,6 +7,13 @@ use std::time::Instant;
 use super::state::LogState;
 use super::{Log, LogError, Position};
 
+/// Who waits when a write ends. Waking nobody would be a system call too.
+struct Wakes {
+    next_writer: bool,
+    waiters: bool,
+    queue: bool,
+}
+
 impl Log {
     /// Waits until all records in front of `position` are durable. That takes at most two writes: the current one and
     /// the next.
@@ -30,7 +37,9 @@ impl Log {
                 return self.write_batch(state);
             }
             let batch = state.batch_of(position.bytes());
+            *state.waiters(batch) += 1;
             state = self.written(batch).wait(state).unwrap_or_else(PoisonError::into_inner);
+            *state.waiters(batch) -= 1;
         }
     }
 
@@ -47,21 +56,29 @@ impl Log {
         self.pace.note(began.elapsed());
         let mut state = self.state();
         state.finish(batch, written.clone());
-        let has_queue = state.has_queue();
+        let wakes = Wakes {
+            next_writer: *state.waiters(number + 1) > 0,
+            waiters: *state.waiters(number) > 0,
+            queue: state.has_queue(),
+        };
         // Woken threads require the state at once.
         drop(state);
-        self.wake(number, has_queue, written.is_err());
+        match written {
+            Ok(()) => self.wake(number, &wakes),
+            Err(_) => self.wake_all(),
+        }
         written
     }
 
     /// Wakes one thread to write the next batch, and all that wait for the completed one.
-    fn wake(&self, number: u64, has_queue: bool, has_failed: bool) {
-        if has_failed {
-            return self.wake_all();
+    fn wake(&self, number: u64, wakes: &Wakes) {
+        if wakes.next_writer {
+            self.written(number + 1).notify_one();
         }
-        self.written(number + 1).notify_one();
-        self.written(number).notify_all();
-        if has_queue {
+        if wakes.waiters {
+            self.written(number).notify_all();
+        }
+        if wakes.queue {
             self.room.notify_all();
         }
     }
