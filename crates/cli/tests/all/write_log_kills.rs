@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -19,9 +19,29 @@ const KILLS: usize = 4;
 /// How many programs copy at a time.
 const WRITERS: usize = 3;
 const LONGEST_FILE: usize = 100_000;
+/// How long a round waits for its first file on a very busy machine.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 fn rounds() -> usize {
     std::env::var("WHARF_KILLS").map_or(KILLS, |text| text.parse().unwrap())
+}
+
+/// What the writers of one round share.
+struct Round {
+    number: usize,
+    stops: AtomicBool,
+    copied: AtomicUsize,
+}
+
+impl Round {
+    /// Waits until a file is copied, and then for another moment, so that the kill comes at any point of a copy.
+    fn wait(&self) {
+        let waits = Instant::now();
+        while self.copied.load(Ordering::Relaxed) == 0 && waits.elapsed() < LONGEST_WAIT {
+            thread::sleep(Duration::from_millis(2));
+        }
+        thread::sleep(Duration::from_millis(37 * (self.number as u64 % 13)));
+    }
 }
 
 struct Site {
@@ -59,15 +79,15 @@ impl Site {
     }
 
     /// Copies one file after the other until it is told to stop; the names of those that were copied whole.
-    fn write(&self, port: u16, (round, writer): (usize, usize), stops: &AtomicBool) -> Vec<String> {
+    fn write(&self, port: u16, round: &Round, writer: usize) -> Vec<String> {
         let mut copied = Vec::new();
         for number in 0.. {
-            let name = format!("{round}-{writer}-{number}");
+            let name = format!("{}-{writer}-{number}", round.number);
             let source = self.scratch.path(&format!("source-{writer}"));
             fs::write(&source, content(&name)).unwrap();
             let mut child = self.copy(port, (&source, &name), if writer == 0 { 4 } else { 3 });
             while child.try_wait().unwrap().is_none() {
-                if stops.load(Ordering::Relaxed) {
+                if round.stops.load(Ordering::Relaxed) {
                     child.kill().unwrap();
                     child.wait().unwrap();
                     return copied;
@@ -78,6 +98,7 @@ impl Site {
                 return copied;
             }
             copied.push(name);
+            round.copied.fetch_add(1, Ordering::Relaxed);
         }
         copied
     }
@@ -110,19 +131,20 @@ fn what_libnfs_was_told_is_there_after_every_kill() {
     let port = server.port();
     let mut copied: Vec<String> = Vec::new();
     for round in 0..rounds() {
-        let (before, stops) = (copied.len(), AtomicBool::new(false));
+        let before = copied.len();
+        let round = Round { number: round, stops: AtomicBool::new(false), copied: AtomicUsize::new(0) };
         thread::scope(|scope| {
             let start = |writer| {
                 scope.spawn({
-                    let (site, stops) = (&site, &stops);
-                    move || site.write(port, (round, writer), stops)
+                    let (site, round) = (&site, &round);
+                    move || site.write(port, round, writer)
                 })
             };
             let writers: Vec<_> = (0..WRITERS).map(start).collect();
-            thread::sleep(Duration::from_millis(100 + 37 * (round as u64 % 13)));
+            round.wait();
             server.signal(Signal::KILL);
             server.wait();
-            stops.store(true, Ordering::Relaxed);
+            round.stops.store(true, Ordering::Relaxed);
             copied.extend(writers.into_iter().flat_map(|writer| writer.join().unwrap()));
         });
         server = site.serve(port);
