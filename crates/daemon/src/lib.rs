@@ -23,7 +23,6 @@ mod error;
 mod grace_log;
 mod key_file;
 mod make_server;
-mod names;
 mod options;
 mod portmap;
 mod records;

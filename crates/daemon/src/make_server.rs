@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use names::MachineNames;
 use server::{Export, MadeBefore, Server, Settings};
 
 use crate::error::StartError;
-use crate::names::MachineNames;
 use crate::options::Options;
 use crate::records::{StoredRecords, is_full};
 use crate::reply_log::{self, FileReplyLog};

@@ -3,50 +3,20 @@
 //! The machine's name service may be slow, so answers are cached for a while, and threads that must not block never
 //! query it.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use names::{AnswerCache, IdKind, NameService};
+
 use crate::fault::Fault;
-
-/// The lifetime of an answer, negative ones included.
-const LIFETIME: Duration = Duration::from_secs(60);
-
-/// The most answers of each kind to cache. When it is exceeded, all are dropped.
-const MAX_ANSWERS: usize = 16_384;
-
-/// The kind of a number or a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IdKind {
-    /// A user.
-    User,
-    /// A group.
-    Group,
-}
-
-/// Resolves names of users and groups. Calls may block.
-pub trait NameService: Send + Sync {
-    /// The name of a number, if it has one.
-    ///
-    /// # Errors
-    /// When it cannot be resolved now.
-    fn name(&self, kind: IdKind, id: u32) -> io::Result<Option<String>>;
-
-    /// The number of a name, if it has one.
-    ///
-    /// # Errors
-    /// When it cannot be resolved now.
-    fn id(&self, kind: IdKind, name: &str) -> io::Result<Option<u32>>;
-}
 
 /// A domain of names, with cached answers.
 pub(crate) struct IdMap {
     domain: String,
     service: Box<dyn NameService>,
-    names: Answers<u32, String>,
-    ids: Answers<String, u32>,
+    names: AnswerCache<(IdKind, u32), String>,
+    ids: AnswerCache<(IdKind, String), u32>,
 }
 
 /// The time of a query, and whether it may block.
@@ -58,12 +28,12 @@ pub(crate) struct Asking {
 
 impl IdMap {
     pub(crate) fn new(domain: String, service: Box<dyn NameService>) -> IdMap {
-        IdMap { domain, service, names: Answers::default(), ids: Answers::default() }
+        IdMap { domain, service, names: AnswerCache::default(), ids: AnswerCache::default() }
     }
 
     /// `name@domain` for a number, if it has a name.
     pub(crate) fn name(&self, kind: IdKind, id: u32, asking: Asking) -> Result<Option<String>, Fault> {
-        let name = self.names.get((kind, id), asking, || self.service.name(kind, id))?;
+        let name = answer(&self.names, (kind, id), asking, || self.service.name(kind, id))?;
         Ok(name.map(|name| format!("{name}@{}", self.domain)))
     }
 
@@ -71,53 +41,29 @@ impl IdMap {
     pub(crate) fn id(&self, kind: IdKind, text: &str, asking: Asking) -> Result<Option<u32>, Fault> {
         match text.rsplit_once('@') {
             Some((name, domain)) if domain.eq_ignore_ascii_case(&self.domain) => {
-                self.ids.get((kind, name.to_owned()), asking, || self.service.id(kind, name))
+                answer(&self.ids, (kind, name.to_owned()), asking, || self.service.id(kind, name))
             }
             _ => Ok(None),
         }
     }
 }
 
-/// The cached answers to one kind of query.
-struct Answers<Q, A>(Mutex<HashMap<(IdKind, Q), CachedAnswer<A>>>);
-
-/// An answer, after the time when it was fetched.
-type CachedAnswer<A> = (Duration, Option<A>);
-
-impl<Q, A> Default for Answers<Q, A> {
-    fn default() -> Self {
-        Answers(Mutex::default())
+/// The cached answer, or that of the name service, which is then cached.
+fn answer<Q: Eq + Hash, A: Clone>(
+    cache: &AnswerCache<Q, A>,
+    query: Q,
+    asking: Asking,
+    resolve: impl FnOnce() -> io::Result<Option<A>>,
+) -> Result<Option<A>, Fault> {
+    if let Some(answer) = cache.current(&query, asking.now) {
+        return Ok(answer);
     }
-}
-
-impl<Q: Eq + Hash, A: Clone> Answers<Q, A> {
-    fn get(
-        &self,
-        question: (IdKind, Q),
-        asking: Asking,
-        ask: impl FnOnce() -> io::Result<Option<A>>,
-    ) -> Result<Option<A>, Fault> {
-        if let Some(answer) = self.kept(&question, asking.now) {
-            return Ok(answer);
-        }
-        if !asking.may_block {
-            return Err(Fault::Defer);
-        }
-        // The lock is not held, so other queries do not wait.
-        let answer = ask().map_err(|error| Fault::File(vfs::Error::TryLater(error)))?;
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MAX_ANSWERS {
-            kept.clear();
-        }
-        kept.insert(question, (asking.now, answer.clone()));
-        Ok(answer)
+    if !asking.may_block {
+        return Err(Fault::Defer);
     }
-
-    fn kept(&self, question: &(IdKind, Q), now: Duration) -> Option<Option<A>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, answer) = kept.get(question)?;
-        (now.saturating_sub(*since) < LIFETIME).then(|| answer.clone())
-    }
+    let answer = resolve().map_err(|error| Fault::File(vfs::Error::TryLater(error)))?;
+    cache.insert(query, answer.clone(), asking.now);
+    Ok(answer)
 }
 
 #[cfg(test)]
@@ -181,14 +127,5 @@ mod tests {
             assert_eq!(owners.id(IdKind::User, text, at(0)).unwrap(), None, "{text}");
         }
         assert_eq!(asked.load(Ordering::Relaxed), 0);
-    }
-
-    #[test]
-    fn answers_are_bounded() {
-        let (owners, _) = owners();
-        for id in 0..MAX_ANSWERS as u32 * 2 {
-            owners.name(IdKind::Group, id, at(0)).unwrap();
-            assert!(owners.names.0.lock().unwrap().len() <= MAX_ANSWERS);
-        }
     }
 }

@@ -56,7 +56,7 @@ pub use exports::{
     Squash,
 };
 pub use handle::HandleKey;
-pub use id_map::{IdKind, NameService};
+pub use names::{IdKind, NameService};
 pub use nlm::lock_host;
 pub use open_files::OpenFileCounts;
 pub use remote_files::{RemoteError, RemoteFile, RemoteFiles, RemoteName};

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use buffer::Output;
+use names::NameService;
 use state::{ClientRecords, GraceReport, Limits, NoRecords, RecordsError, State};
 
 use crate::callout::{Callouts, Destination};
@@ -13,7 +14,7 @@ use crate::counters::Counters;
 use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
 use crate::host_locks::ExportedLocks;
-use crate::id_map::{IdMap, NameService};
+use crate::id_map::IdMap;
 use crate::in_steps::BETWEEN_STEPS;
 use crate::mount::MountList;
 use crate::nlm::{self, Waits};

@@ -16,6 +16,7 @@ pub const TABLE: &[Row] = &[
     Row { name: "xdr-derive", needs: &[], tests: &[] },
     Row { name: "vfs", needs: &["buffer"], tests: &[] },
     Row { name: "measure", needs: &[], tests: &[] },
+    Row { name: "names", needs: &[], tests: &[] },
     Row { name: "segments", needs: &["measure", "net"], tests: &[] },
     Row { name: "stable", needs: &["buffer", "vfs", "xdr"], tests: &["fs-host", "mount"] },
     Row { name: "xdr", needs: &["buffer", "xdr-derive"], tests: &[] },
@@ -30,11 +31,11 @@ pub const TABLE: &[Row] = &[
     Row { name: "state", needs: &["vfs"], tests: &[] },
     Row {
         name: "server",
-        needs: &["buffer", "proto", "rpc", "state", "vfs", "xdr"],
+        needs: &["buffer", "names", "proto", "rpc", "state", "vfs", "xdr"],
         tests: &["fs-fault", "fs-host", "fs-mem"],
     },
     Row { name: "config", needs: &["server"], tests: &[] },
-    Row { name: "client-calls", needs: &["buffer", "proto", "rpc", "vfs", "xdr"], tests: &["client"] },
+    Row { name: "client-calls", needs: &["buffer", "names", "proto", "rpc", "vfs", "xdr"], tests: &["client"] },
     Row {
         name: "client-files",
         needs: &["buffer", "client-calls", "proto", "rpc", "vfs", "xdr"],
@@ -49,7 +50,7 @@ pub const TABLE: &[Row] = &[
     },
     Row {
         name: "daemon",
-        needs: &["buffer", "net", "proto", "rpc", "server", "state", "vfs", "xdr"],
+        needs: &["buffer", "names", "net", "proto", "rpc", "server", "state", "vfs", "xdr"],
         tests: &["fs-host", "fs-mem"],
     },
     Row {

@@ -7,7 +7,7 @@ use proto::nfs4::{
 };
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
-use super::principal;
+use super::owners;
 use crate::FileVersion;
 use crate::{Handle, Lie, Reason};
 
@@ -107,8 +107,8 @@ impl Listed {
             AttributeValue::FileId(number) => to.fileid = number,
             AttributeValue::Mode(mode) => to.mode = mode & MODE_BITS,
             AttributeValue::NumLinks(links) => to.links = links,
-            AttributeValue::Owner(name) => to.uid = principal::uid(name.0),
-            AttributeValue::OwnerGroup(name) => to.gid = principal::gid(name.0),
+            AttributeValue::Owner(name) => to.uid = owners::uid(name.0),
+            AttributeValue::OwnerGroup(name) => to.gid = owners::gid(name.0),
             AttributeValue::RawDev(device) => to.device = Device { major: device.major, minor: device.minor },
             AttributeValue::SpaceUsed(bytes) => to.used_bytes = bytes,
             AttributeValue::TimeAccess(at) => to.accessed = time(at),

@@ -2,6 +2,7 @@ use std::future::Future;
 
 use super::reply::Reply;
 use super::request::Request;
+use super::resolve_owners;
 use super::wire::Wire;
 use crate::Result;
 
@@ -15,8 +16,10 @@ pub trait Caller: Sync {
 }
 
 impl Caller for Wire<'_> {
-    fn call(&self, request: &Request<'_>) -> impl Future<Output = Result<Reply>> + Send {
-        self.send(request, None, None)
+    async fn call(&self, request: &Request<'_>) -> Result<Reply> {
+        let reply = self.send(request, None, None).await?;
+        resolve_owners(request, &reply).await;
+        Ok(reply)
     }
 
     fn most_data(&self) -> (u32, u32) {

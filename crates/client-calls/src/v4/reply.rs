@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::{Compound, CompoundOperation, CompoundReplyHead, Res, Sequence, SequenceOk, Status};
+use proto::nfs4::{Compound, CompoundOperation, CompoundReplyHead, Res, ResOp, Sequence, SequenceOk, Status};
 use xdr::{Decode, Decoder};
 
 use crate::Response;
@@ -79,7 +79,18 @@ impl Reply {
 
     /// The results of the operations, to be read one by one.
     pub fn results(&self) -> Results<'_> {
-        Results { reply: self, left: self.left, from: Decoder::new(&self.response.results()[self.at..]) }
+        Results { reply: self, left: self.left, from: Decoder::new(self.unread()) }
+    }
+
+    /// The results that are not read yet, not decoded.
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.response.results()[self.at..]
+    }
+
+    /// The results that are not read yet, whatever their operations, up to the first that cannot be decoded.
+    pub(super) fn all_results(&self) -> impl Iterator<Item = ResOp<'_>> {
+        let mut from = Decoder::new(self.unread());
+        (0..self.left).map_while(move |_| ResOp::decode(&mut from).ok())
     }
 
     /// A part of the results, kept alive without a copy.

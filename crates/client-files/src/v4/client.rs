@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use client_calls::core::Failure;
-use client_calls::v4::{Caller, Reply, Request, Wire};
+use client_calls::v4::{Caller, Reply, Request, Wire, resolve_owners};
 use client_calls::{Connection, Principal};
 use proto::nfs4::{MinorVersion, SequenceOk, Status};
 use tokio::sync::Mutex;
@@ -254,7 +254,12 @@ impl Client {
     ) -> Result<std::result::Result<Reply, Trouble>> {
         match self.attempt_once(session, request).await? {
             Ok(reply) if reply.status() == Status::Moved => Err(self.moved(session, request, &reply).await),
-            other => Ok(other),
+            Ok(reply) => {
+                // The request's slot is free by now.
+                resolve_owners(request, &reply).await;
+                Ok(Ok(reply))
+            }
+            trouble => Ok(trouble),
         }
     }
 
@@ -266,7 +271,7 @@ impl Client {
         let connection = self.connection();
         let Some(channel) = &session.channel else {
             // In 4.0 most requests do not renew the lease (RFC 7530 §9.5).
-            let reply = self.wire(connection).call(request).await?;
+            let reply = self.wire(connection).send(request, None, None).await?;
             return Ok(match reply.status() {
                 status @ Status::StaleClientid => Err(Trouble::SessionLost(status)),
                 _ => Ok(reply),

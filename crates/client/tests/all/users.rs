@@ -251,3 +251,30 @@ fn name_of_a_file_that_is_open_and_removed_goes_as_who_removed_it() {
         files.remove_dir(&alice, place(root, "dir")).unwrap();
     }
 }
+
+/// The second user and group of every Unix, which have names everywhere: `daemon` or `bin`.
+const NAMED: u32 = 1;
+
+#[tokio::test]
+async fn owners_with_names_have_their_numbers_in_every_reply_and_unknown_ones_are_nobody() {
+    for version in [Version::V4_0, Version::V4_1, Version::V4_2] {
+        let export = Export::naming_owners("example.org");
+        let mount = export.mount(version).await;
+        let root = mount.root_dir();
+        for (name, owner) in [("named", NAMED), ("unnamed", 3_999_999_999)] {
+            root.create_dir(name, 0o755).await.unwrap();
+            let set = SetAttributes { uid: Some(owner), gid: Some(owner), ..SetAttributes::default() };
+            let set = root.set_attributes(name, &set).await.unwrap();
+            assert_eq!((set.uid, set.gid), (owner, owner), "{version}");
+        }
+        // Another mount has cached nothing.
+        let mount = export.mount(version).await;
+        let mut entries = mount.root_dir().read_dir(Detail::Entries);
+        let mut owners = Vec::new();
+        while let Some(entry) = entries.next().await.unwrap() {
+            owners.extend(entry.entry.map(|entry| (entry.attributes.uid, entry.attributes.gid)));
+        }
+        owners.sort_unstable();
+        assert_eq!(owners, [(NAMED, NAMED), (3_999_999_999, 3_999_999_999)], "{version}");
+    }
+}

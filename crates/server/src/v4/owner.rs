@@ -1,12 +1,13 @@
 //! The names of users and groups (RFC 7530 §5.9, RFC 8881 §5.9): `name@domain` if the server has a domain and knows the
 //! name, else a number in digits. A name without a domain is never translated, as §5.9 requires.
 
+use names::IdKind;
 use proto::nfs4::{self, Status};
 
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
 use crate::fault::Fault;
-use crate::id_map::{Asking, IdKind};
+use crate::id_map::Asking;
 
 /// The name of a user.
 pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> OpResult<Vec<u8>> {

@@ -27,6 +27,8 @@ pub struct Export {
     address: SocketAddr,
     files: Arc<dyn vfs::FileSystem>,
     squash: Squash,
+    /// The domain of owners' names.
+    domain: Option<&'static str>,
     state: Option<State>,
 }
 
@@ -65,14 +67,28 @@ impl Export {
         Export::start_with(files, Some(State { dir, lease }), Squash::None)
     }
 
-    fn start_with(files: Arc<dyn vfs::FileSystem>, state: Option<State>, squash: Squash) -> Export {
-        let mut export = Export { daemon: None, address: "127.0.0.1:0".parse().unwrap(), files, squash, state };
+    /// That names owners in this domain.
+    pub fn naming_owners(domain: &'static str) -> Export {
+        let mut export = Export::stopped(memory(0o755), None, Squash::None);
+        export.domain = Some(domain);
         export.run();
         export
     }
 
+    fn start_with(files: Arc<dyn vfs::FileSystem>, state: Option<State>, squash: Squash) -> Export {
+        let mut export = Export::stopped(files, state, squash);
+        export.run();
+        export
+    }
+
+    fn stopped(files: Arc<dyn vfs::FileSystem>, state: Option<State>, squash: Squash) -> Export {
+        let address = "127.0.0.1:0".parse().unwrap();
+        Export { daemon: None, address, files, squash, domain: None, state }
+    }
+
     fn run(&mut self) {
         let mut options = daemon::Options { listen: vec![self.address], loops: 1, ..daemon::Options::default() };
+        options.domain = self.domain.map(str::to_owned);
         if let Some(State { dir, lease }) = &self.state {
             (options.state_dir, options.lease, options.grace) = (Some(dir.clone()), *lease, *lease);
         }

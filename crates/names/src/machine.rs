@@ -3,10 +3,12 @@
 use std::io;
 
 use nix::unistd::{Gid, Group, Uid, User};
-use server::{IdKind, NameService};
+
+use crate::{IdKind, NameService};
 
 /// The machine's name service.
-pub(crate) struct MachineNames;
+#[derive(Debug, Clone, Copy)]
+pub struct MachineNames;
 
 impl NameService for MachineNames {
     fn name(&self, kind: IdKind, id: u32) -> io::Result<Option<String>> {
