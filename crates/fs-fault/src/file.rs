@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use vfs::{Attributes, Context, CopyRange, Handle, HostFile, LentBytes, OpenFile, Result, Seek, Stability, Written};
+use vfs::{Attributes, Context, CopyRange, Handle, HostFile, OpenFile, ReadBytes, Result, Seek, Stability, Written};
 
 use crate::rule::Site;
 use crate::unsynced::{Undo, Unsynced};
@@ -64,12 +64,8 @@ impl OpenFile for FaultFile {
         self.plan.run(cx, Site::new(Operation::Read), |_| self.inner.read_at(cx, offset_bytes, into))
     }
 
-    /// The rules apply if there are bytes. Otherwise they apply to the `read_at` that follows.
-    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
-        match self.inner.read_lent(cx, offset_bytes, count_bytes) {
-            Ok(None) => Ok(None),
-            read => self.plan.run(cx, Site::new(Operation::Read), |_| read),
-        }
+    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<ReadBytes> {
+        self.plan.run(cx, Site::new(Operation::Read), |_| self.inner.read_lent(cx, offset_bytes, into))
     }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {

@@ -34,7 +34,7 @@ pub enum Operation {
     Rename,
     /// `space`
     Space,
-    /// `read`: `read_at` of an open file, and `read_lent` if it returns bytes.
+    /// `read`: `read_at` and `read_lent` of an open file.
     Read,
     /// `write`: `write_at` of an open file, or `write_parts_at`.
     Write,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use client_files::{File, Mount, Principal};
 use vfs::{
-    Attributes, Context, CopyRange, Error, FileLock, LentBytes, LockOutcome, LockOwner, OpenFile, OpenMode, Result,
+    Attributes, Context, CopyRange, Error, FileLock, LockOutcome, LockOwner, OpenFile, OpenMode, ReadBytes, Result,
     Seek, SetAttributes, Stability, Written,
 };
 
@@ -102,10 +102,9 @@ impl OpenFile for RemoteFile {
         self.shared.wait(cx, self.file()?.read_at(offset_bytes, into))
     }
 
-    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
+    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<ReadBytes> {
         self.shared.locks.check(self.number)?;
-        let bytes = self.shared.wait(cx, self.file()?.read_brought(offset_bytes, count_bytes))?;
-        Ok(bytes.map(|bytes| Box::new(bytes) as LentBytes))
+        self.shared.wait(cx, self.file()?.read_lent(offset_bytes, into))
     }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {

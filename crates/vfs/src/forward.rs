@@ -229,8 +229,8 @@ macro_rules! forward_open_file {
     };
     ($self:ident.$inner:ident read_lent) => {
         $crate::forward_method!($self.$inner read_lent(
-            cx: &$crate::Context<'_>, offset_bytes: u64, count_bytes: usize
-        ) -> $crate::Result<Option<$crate::LentBytes>>);
+            cx: &$crate::Context<'_>, offset_bytes: u64, into: &mut [u8]
+        ) -> $crate::Result<$crate::ReadBytes>);
     };
     ($self:ident.$inner:ident write_at) => {
         $crate::forward_method!($self.$inner write_at(

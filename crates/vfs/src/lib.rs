@@ -46,7 +46,7 @@ pub use handle::Handle;
 pub use lock_file::{FileLock, LockFile, LockOutcome, LockOwner};
 pub use name::{Name, NameError};
 pub use new_node::{CreateMode, NewNode};
-pub use open_file::{CopyRange, HostFile, LentBytes, OpenFile, OpenMode, Seek, Stability, Written};
+pub use open_file::{CopyRange, HostFile, LentBytes, OpenFile, OpenMode, ReadBytes, Seek, Stability, Written};
 pub use origin::Origin;
 pub use properties::{Blocking, Properties};
 pub use space::Space;

@@ -57,6 +57,14 @@ pub type HostFile = buffer::SharedFile;
 /// Memory of a file system that stays valid until this is dropped.
 pub type LentBytes = Box<dyn AsRef<[u8]> + Send + Sync>;
 
+/// Where the bytes of a read are.
+pub enum ReadBytes {
+    /// In the caller's buffer: this many, at its start.
+    Copied(usize),
+    /// In memory of the file system, at most as many as the caller's buffer holds. The buffer's bytes are undefined.
+    Lent(LentBytes),
+}
+
 /// An open regular file. It stays usable after its last name is removed, and several threads may use it at once.
 pub trait OpenFile: Send + Sync {
     /// Reads from `offset_bytes` on into `into`, and returns the number of bytes. No file has bytes from offset 2⁶³ - 1
@@ -69,16 +77,12 @@ pub trait OpenFile: Send + Sync {
     /// the storage.
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize>;
 
-    /// Reads at most `count_bytes` from `offset_bytes` on like [`OpenFile::read_at`], but returns the file system's own
-    /// memory where that saves a copy.
-    ///
-    /// `None`, the default, means that nothing was read: use [`OpenFile::read_at`].
+    /// Reads like [`OpenFile::read_at`], but returns the file system's own memory where that saves the copy into `into`.
     ///
     /// # Errors
     /// Those of [`OpenFile::read_at`].
-    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
-        let _ = (cx, offset_bytes, count_bytes);
-        Ok(None)
+    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<ReadBytes> {
+        self.read_at(cx, offset_bytes, into).map(ReadBytes::Copied)
     }
 
     /// Writes `data` from `offset_bytes` on, extends the file if necessary, and makes it at least as durable as

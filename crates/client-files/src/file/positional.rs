@@ -2,8 +2,7 @@
 
 use std::io::{IoSlice, IoSliceMut};
 
-use bytes::Bytes;
-use vfs::SetAttributes;
+use vfs::{ReadBytes, SetAttributes};
 
 use super::{File, direct};
 use crate::{Reason, Result, Status};
@@ -19,25 +18,28 @@ impl File {
     /// The error of the server; [`Reason::Lie`] for an impossible reply; [`Status::Invalid`] for an `offset` over
     /// 2⁶³ − 1, where no file has bytes.
     pub async fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        self.io.check_kept("READ")?;
-        self.check_place(offset)?;
+        self.check_read(offset)?;
         match &self.data {
             Some(data) => data.read(offset, buffer).await,
             None => direct::read(&self.io, offset, buffer).await,
         }
     }
 
-    /// Reads up to `count` bytes into the memory of their reply, if one READ suffices and the read bypasses the cache.
-    /// `None` has read nothing and leaves the read to [`File::read_at`].
+    /// Reads like [`File::read_at`], but leaves the bytes in the memory of their reply if one READ suffices and the read
+    /// bypasses the cache.
     #[doc(hidden)]
-    pub async fn read_brought(&self, offset: u64, count: usize) -> Result<Option<Bytes>> {
-        self.io.check_kept("READ")?;
-        self.check_place(offset)?;
-        let passes = self.data.as_ref().is_none_or(|data| data.passes(offset, count as u64));
-        if !passes || count > self.io.mount.sizes().read as usize {
-            return Ok(None);
+    pub async fn read_lent(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadBytes> {
+        self.check_read(offset)?;
+        let (count, max_count) = (buffer.len(), self.io.mount.sizes().read as usize);
+        match &self.data {
+            Some(data) if !data.passes(offset, count as u64) => data.read(offset, buffer).await.map(ReadBytes::Copied),
+            _ if count <= max_count => {
+                let bytes = direct::read_piece(&self.io, offset, count).await?;
+                Ok(ReadBytes::Lent(Box::new(bytes)))
+            }
+            Some(data) => data.read(offset, buffer).await.map(ReadBytes::Copied),
+            None => direct::read(&self.io, offset, buffer).await.map(ReadBytes::Copied),
         }
-        direct::read_piece(&self.io, offset, count).await.map(Some)
     }
 
     /// Fills several buffers one after another, like [`File::read_at`].
@@ -45,8 +47,7 @@ impl File {
     /// # Errors
     /// As for [`File::read_at`].
     pub async fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
-        self.io.check_kept("READ")?;
-        self.check_place(offset)?;
+        self.check_read(offset)?;
         match &self.data {
             Some(data) => data.read_vectored(offset, buffers).await,
             None => direct::read_vectored(&self.io, offset, buffers).await,
@@ -162,8 +163,9 @@ impl File {
         }
     }
 
-    /// Refuses an offset where no file has bytes.
-    fn check_place(&self, offset: u64) -> Result<()> {
+    /// Refuses a read after a lock was lost, and one of an offset where no file has bytes.
+    fn check_read(&self, offset: u64) -> Result<()> {
+        self.io.check_kept("READ")?;
         let refusal = || self.mount.error("READ", Reason::Status(Status::Invalid));
         if offset > MAX_FILE_BYTES { Err(refusal()) } else { Ok(()) }
     }

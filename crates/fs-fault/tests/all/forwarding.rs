@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use fs_fault::{FaultFs, FaultPlan, Operation, Rules};
 use fs_mem::{MemFs, MemOptions};
 use vfs::{
-    Attributes, Context, CreateMode, Entry, Error, FileSystem, Found, Handle, HostFile, LentBytes, Name, OpenFile,
-    OpenMode, Place, Result, SendableFile, SetAttributes, Stability, Written,
+    Attributes, Context, CreateMode, Entry, Error, FileSystem, Found, Handle, HostFile, Name, OpenFile, OpenMode,
+    Place, ReadBytes, Result, SendableFile, SetAttributes, Stability, Written,
 };
 
 const CX: Context<'static> = Context::ROOT;
@@ -79,15 +79,15 @@ impl OpenFile for RichFile {
     vfs::forward!(OpenFile for self.inner:
         read_at, write_at, sync, seek, allocate, deallocate, copy_range, clone_range, lock, test_lock, unlock);
 
-    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
+    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<ReadBytes> {
         if offset_bytes > 0 {
-            return Ok(None);
+            return self.read_at(cx, offset_bytes, into).map(ReadBytes::Copied);
         }
         self.fast.note("read_lent");
-        let mut bytes = vec![0; count_bytes];
+        let mut bytes = vec![0; into.len()];
         let count = self.inner.read_at(cx, 0, &mut bytes)?;
         bytes.truncate(count);
-        Ok(Some(Box::new(bytes)))
+        Ok(ReadBytes::Lent(Box::new(bytes)))
     }
 
     fn write_parts_at(
@@ -194,8 +194,9 @@ fn removal_of_a_seen_name_stays_one() {
 fn lent_bytes_meet_the_rules_of_reads_and_count_as_one() {
     let stage = Stage::new(FaultFs::new);
     stage.write_parts(&[b"bytes"]).unwrap();
-    let lend = |cx, offset| stage.file.read_lent(cx, offset, 100);
-    assert_eq!((*lend(&LOOP, 0).unwrap().unwrap()).as_ref(), b"bytes");
+    let lend = |cx, offset| stage.file.read_lent(cx, offset, &mut [0; 100]);
+    let ReadBytes::Lent(bytes) = lend(&LOOP, 0).unwrap() else { panic!("the bytes were copied") };
+    assert_eq!((*bytes).as_ref(), b"bytes");
     assert_eq!(stage.plan.calls(Operation::Read), 1);
     stage.rules("read:delay=1ms,read:error=io@3");
     assert!(matches!(lend(&LOOP, 0), Err(Error::WouldBlock)), "the delay does not hold up a thread that may not wait");
@@ -206,12 +207,15 @@ fn lent_bytes_meet_the_rules_of_reads_and_count_as_one() {
 }
 
 #[test]
-fn bytes_that_are_not_lent_meet_each_rule_once_when_they_are_read() {
+fn bytes_that_are_not_lent_are_copied_by_one_read_that_meets_each_rule_once() {
     let stage = Stage::new(FaultFs::new);
+    stage.write_parts(&[b"bytes"]).unwrap();
     stage.rules("read:error=io@2");
     for is_read in [true, false, true] {
-        assert!(stage.file.read_lent(&CX, 1, 100).unwrap().is_none());
-        assert_eq!(stage.file.read_at(&CX, 1, &mut [0; 100]).is_ok(), is_read);
+        let mut into = [0; 100];
+        let read = stage.file.read_lent(&CX, 1, &mut into);
+        assert_eq!(matches!(read, Ok(ReadBytes::Copied(4))), is_read);
+        assert_eq!(&into[..4] == b"ytes", is_read);
     }
     assert_eq!(stage.plan.calls(Operation::Read), 3);
 }

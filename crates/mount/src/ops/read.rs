@@ -1,6 +1,7 @@
 //! READ: bytes of a file, lent by the file system or read into the reply.
 
 use rustix::io::Errno;
+use vfs::ReadBytes;
 
 use crate::abi::MAX_DATA_BYTES;
 use crate::dispatch::{Call, Outcome};
@@ -15,12 +16,9 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
         return Err(Errno::INVAL);
     }
     let cx = opened.context(call.worker);
-    if let Some(bytes) = opened.file.read_lent(&cx, offset_bytes, size).map_err(errno)? {
-        call.output.lend(bytes, size);
-        return Ok(());
+    match opened.file.read_lent(&cx, offset_bytes, call.output.room(size)).map_err(errno)? {
+        ReadBytes::Copied(count) => call.output.advance(count.min(size)),
+        ReadBytes::Lent(bytes) => call.output.lend(bytes, size),
     }
-    let into = call.output.room(size);
-    let count = opened.file.read_at(&cx, offset_bytes, into).map_err(errno)?;
-    call.output.advance(count.min(size));
     Ok(())
 }
