@@ -11,24 +11,9 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
     if name.len() > MAX_NAME_BYTES {
         return None;
     }
-    let near = known.into_iter().map(|candidate| (edits(name, candidate), candidate));
+    let near = known.into_iter().map(|candidate| (strsim::levenshtein(name, candidate), candidate));
     let (distance, candidate) = near.min_by_key(|(distance, _)| *distance)?;
     (distance <= MAX_EDITS && distance < candidate.len()).then(|| candidate.to_owned())
-}
-
-/// The number of bytes to insert, remove or replace to turn `a` into `b` (Levenshtein distance).
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
