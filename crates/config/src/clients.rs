@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use server::{ClientPattern, ClientPatternError};
+use access_rules::{ClientPattern, ClientPatternError};
 
 /// Why a text does not name clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

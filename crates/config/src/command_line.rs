@@ -2,7 +2,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use server::{ClientPattern, ExportOptions};
+use access_rules::{ClientPattern, ExportOptions};
 
 use crate::clients::parse_clients;
 use crate::defaults::IdentityWords;
@@ -147,7 +147,7 @@ pub(crate) fn path_of_url(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server::Squash;
+    use access_rules::Squash;
 
     fn flags(exports: &[&str]) -> ExportFlags {
         ExportFlags { exports: exports.iter().map(OsString::from).collect(), ..ExportFlags::default() }

@@ -1,7 +1,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use server::ClientPattern;
+use access_rules::ClientPattern;
 
 /// A network of servers that files may be copied from, on every port. Addresses only: clients name the server
 /// themselves, so a host name would prove nothing.

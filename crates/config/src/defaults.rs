@@ -1,4 +1,4 @@
-use server::{ExportOptions, Squash};
+use access_rules::{ExportOptions, Squash};
 
 /// The defaults of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -43,8 +43,8 @@
 use std::ops::Range;
 use std::path::Path;
 
+use access_rules::{AccessRule, ClientPattern, ExportOptions};
 use serde::Deserialize;
-use server::{AccessRule, ClientPattern, ExportOptions};
 use toml::Spanned;
 
 use crate::clients::parse_clients;

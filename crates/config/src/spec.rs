@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use server::{AccessRule, ClientPattern, ExportOptions};
+use access_rules::{AccessRule, ClientPattern, ExportOptions};
 
 use crate::{Origin, clients};
 

@@ -1,10 +1,9 @@
 //! The identity of a caller, after squashing.
 
+use access_rules::{ExportOptions, Squash};
 use rpc::{AuthStat, AuthSys, Call, Credential};
 use state::Principal;
 use vfs::Caller;
-
-use crate::exports::{ExportOptions, Squash};
 
 /// The user and groups of a credential, or nobody for AUTH_NONE.
 #[derive(Debug, Clone, Copy)]

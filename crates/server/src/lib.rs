@@ -48,13 +48,11 @@ mod v3;
 mod v4;
 mod write_run;
 
+pub use access_rules::{AccessRule, ClientPattern, ClientPatternError, ExportOptions, Squash};
 pub use callout::{Destination, Transmit};
 pub use connections::{Connections, Delivery};
 pub use counters::{Counters, ProcedureCount};
-pub use exports::{
-    AccessRule, ClientPattern, ClientPatternError, Export, ExportOptions, ExportRules, ExportTable, ExportTableError,
-    Squash,
-};
+pub use exports::{Export, ExportRules, ExportTable, ExportTableError};
 pub use handle::HandleKey;
 pub use names::{IdKind, NameService};
 pub use nlm::lock_host;

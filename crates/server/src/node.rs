@@ -6,12 +6,13 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
+use access_rules::ExportOptions;
 use state::{FileKey, Requester};
 use vfs::{
     Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Origin, Place, permission,
 };
 
-use crate::exports::{ExportOptions, ExportTable, Exported};
+use crate::exports::{ExportTable, Exported};
 use crate::fault::Fault;
 use crate::handle::WireHandle;
 use crate::identity::Identity;

@@ -1,6 +1,6 @@
 //! One client with its options, and lists of options.
 
-use server::ClientPattern;
+use access_rules::ClientPattern;
 
 use super::offer::Offer;
 use super::reader::{Located, Reader};

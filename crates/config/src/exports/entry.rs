@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use server::{AccessRule, ClientPattern};
+use access_rules::{AccessRule, ClientPattern};
 
 use super::clause::{Clause, read_options, read_parenthesis};
 use super::lexer::Line;

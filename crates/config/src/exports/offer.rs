@@ -1,4 +1,4 @@
-use server::ExportOptions;
+use access_rules::ExportOptions;
 
 use super::reader::Located;
 use crate::defaults::IdentityWords;

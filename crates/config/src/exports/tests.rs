@@ -1,6 +1,6 @@
 use super::*;
 use crate::{RemarkKind, Source};
-use server::{ExportOptions, Squash};
+use access_rules::{ExportOptions, Squash};
 use std::path::PathBuf;
 
 fn parse(text: &str) -> Result<(Vec<ExportSpec>, Vec<Remark>), ConfigError> {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{LogFormat, LogLevel, ReadAhead, ReadPlus, ReplyMethod, Rpcbind};
-use server::Squash;
+use access_rules::Squash;
 use std::time::Duration;
 
 fn parse(text: &str) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {

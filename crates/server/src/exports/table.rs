@@ -2,11 +2,12 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use access_rules::{AccessRule, ClientPattern, ExportOptions, Squash};
 use state::FileKey;
 use vfs::{FileSystem, Handle, Origin};
 
 use super::pseudo::PseudoTree;
-use super::{AccessRule, ClientPattern, Export, ExportOptions, ExportRules, Squash};
+use super::{Export, ExportRules};
 use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 
 /// All exports at one time. A reload builds a new table; requests under way keep the one they began with.

@@ -1,10 +1,11 @@
 //! EXPORT (RFC 1094 §A.5.6, RFC 1813 §5.2.5) and EXPORTALL, which has the same reply.
 
+use access_rules::{AccessRule, ClientPattern};
 use proto::mount::{ExportNode, ExportReply, Group, MAX_GROUPS, MAX_PATH_BYTES};
 use xdr::{Encode, Encoder};
 
 use super::{ReplyRoom, string_bytes};
-use crate::exports::{AccessRule, ClientPattern, Export};
+use crate::exports::Export;
 use crate::node::CallContext;
 
 pub(super) fn export(cx: &CallContext<'_>, to: &mut Encoder<'_>) {

@@ -1,11 +1,11 @@
 //! MNT (RFC 1094 §A.5.2, RFC 1813 §5.2.1).
 
+use access_rules::{ExportOptions, Squash};
 use proto::mount::{DirPath, Errno, Mnt3Ok, Mnt3Reply, MntReply, Status};
 use proto::{nfs2, nfs3};
 use rpc::Flavor;
 
 use super::{answerable, directory, status};
-use crate::exports::{ExportOptions, Squash};
 use crate::fault::NoResults;
 use crate::handle::WireHandle;
 use crate::node::{CallContext, Node};
