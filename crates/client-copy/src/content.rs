@@ -83,7 +83,7 @@ pub(super) async fn first_difference(
         while let Some(done) = pieces.try_join_next() {
             first = earlier(first, done??);
         }
-        // All pieces before one that differs are under way already.
+        // All pieces before one that differs are in flight already.
         if first.is_some() {
             break;
         }

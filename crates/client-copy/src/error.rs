@@ -64,7 +64,7 @@ pub enum CopyError {
         source: io::Error,
     },
     /// The original became shorter while it was copied.
-    #[error("{}: the file was cut short while it was copied", path.escape_ascii())]
+    #[error("{}: the file was truncated while it was copied", path.escape_ascii())]
     Shrank {
         /// The file.
         path: Vec<u8>,

@@ -102,7 +102,7 @@ impl Job {
         self.copied(bytes, 0);
     }
 
-    /// Waits until one more transfer may be under way.
+    /// Waits until one more transfer may be in flight.
     pub(super) async fn transfer(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.transfers).acquire_owned().await.ok()
     }

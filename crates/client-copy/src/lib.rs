@@ -1,7 +1,7 @@
 //! Copies whole trees between this machine and a mounted export, and between exports.
 //!
 //! A copy keeps bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices;
-//! owners and extended attributes on request. Several files are copied at once, with many transfers under way for each,
+//! owners and extended attributes on request. Several files are copied at once, with many transfers in flight for each,
 //! within limits for both. An existing target is an error, or is overwritten on request; it is never taken for an
 //! unfinished copy. A resumed copy keeps whole files (a file's times are set last) and compares all others with their
 //! originals.
@@ -90,7 +90,7 @@ pub async fn download(mount: &Mount, from: &[u8], to: &Path, options: &CopyOptio
 ///
 /// If both are the same mount of NFSv4.2, the server copies by itself: it shares the data where it can (CLONE), and
 /// copies it otherwise (COPY). In all other cases the data goes through this machine. Dropping this future cancels a
-/// server's copy under way; [`Mount::copies_ended`] waits for that.
+/// server's copy in flight; [`Mount::copies_ended`] waits for that.
 ///
 /// # Errors
 /// As for [`upload()`].

@@ -30,7 +30,7 @@ pub struct CopyOptions {
     pub keep_times: bool,
     /// How many files are copied at once, 1 to [`CopyOptions::MAX_FILES`].
     pub files: usize,
-    /// How many reads and writes of data are under way at once, 1 to [`CopyOptions::MAX_TRANSFERS`]. Each takes the
+    /// How many reads and writes of data are in flight at once, 1 to [`CopyOptions::MAX_TRANSFERS`]. Each takes the
     /// memory of one transfer.
     pub transfers: usize,
     /// Called for every step.

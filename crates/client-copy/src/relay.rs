@@ -137,7 +137,7 @@ struct Pass<'p> {
     /// The end of the bytes already reported as progress. A server's copy that fails may have reported bytes that are
     /// copied again, and a repeated pass copies only such bytes.
     told_to: u64,
-    /// Everything before this is copied, or under way.
+    /// Everything before this is copied, or in flight.
     copied_to: u64,
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Ends copies early and in order. No further file is begun, files under way are left for
+/// Ends copies early and in order. No further file is begun, files in progress are left for
 /// [`CopyOptions::resume`](super::CopyOptions::resume), and directories get their modes and times. Clones end the same
 /// copies.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ impl Default for Stop {
 
 impl Stop {
     /// Ends the copies that have this in their options. They return [`CopyError::Stopped`](super::CopyError::Stopped)
-    /// once the servers have answered the requests under way.
+    /// once the servers have answered the requests in flight.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }

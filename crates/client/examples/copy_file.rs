@@ -1,4 +1,4 @@
-//! Copies a file of an NFS server to this machine, with 64 reads under way at once:
+//! Copies a file of an NFS server to this machine, with 64 reads in flight at once:
 //! `cargo run -p wharf-client --example copy_file -- nfs://localhost/export/file ./file`.
 
 use std::os::unix::fs::FileExt;

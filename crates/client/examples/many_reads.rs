@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How much each READ gives.
 const READ_BYTES: u32 = 4096;
-/// How many calls are on their way together.
+/// How many calls are in flight together.
 const DEPTH: u32 = 64;
 /// After how many calls every place in the table of calls was used, and has its memory.
 const WARM_UP: u32 = 4096;

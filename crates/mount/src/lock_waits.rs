@@ -5,7 +5,7 @@
 //! arrival.
 //!
 //! The owner of a new lock must see what others wrote before they released theirs, so the kernel drops the file's pages
-//! and attributes first. That can wait for reads and writes under way, which need the other threads of the mount. So
+//! and attributes first. That can wait for reads and writes in flight, which need the other threads of the mount. So
 //! only the lock thread does it.
 
 use std::collections::VecDeque;

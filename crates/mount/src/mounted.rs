@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::session::Session;
 use crate::{abi, init, read_ahead};
 
-/// How long calls under way may take after the mount has ended, before they are abandoned.
+/// How long calls in flight may take after the mount has ended, before they are abandoned.
 const LAST_CALLS: Duration = Duration::from_secs(5);
 /// How long a mount may be busy before that counts: even `df`, which visits all mounts, keeps it busy until its call
 /// ends.
@@ -66,7 +66,7 @@ impl Mounted {
         &self.dir
     }
 
-    /// Waits until it is unmounted, by anybody, and then briefly for calls under way.
+    /// Waits until it is unmounted, by anybody, and then briefly for calls in flight.
     pub fn wait(&self) {
         self.session.crew.wait_for_end();
         self.finish();
@@ -88,7 +88,7 @@ impl Mounted {
     }
 
     /// Unmounts it after the kernel has written its dirty data. Retries a busy mount for two seconds, because calls
-    /// under way make it busy, too.
+    /// in flight make it busy, too.
     ///
     /// # Errors
     /// [`UnmountError::Busy`] while files on it are open.

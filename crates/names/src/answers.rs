@@ -14,8 +14,8 @@ const MAX_ANSWERS: usize = 8192;
 
 /// Cached answers to one kind of query. Times are those of the caller's clock.
 ///
-/// The answers are in two generations. When the younger one is full, the older one is dropped, so an answer stays for at
-/// least as many newer ones as a generation has.
+/// The answers are in two generations. When the younger one is full, the older one is dropped, so an answer stays for
+/// at least as many newer ones as a generation has.
 #[derive(Debug)]
 pub struct AnswerCache<Q, A>(Mutex<Generations<Q, A>>);
 

@@ -77,7 +77,8 @@ pub trait OpenFile: Send + Sync {
     /// the storage.
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize>;
 
-    /// Reads like [`OpenFile::read_at`], but returns the file system's own memory where that saves the copy into `into`.
+    /// Reads like [`OpenFile::read_at`], but returns the file system's own memory where that saves the copy into
+    /// `into`.
     ///
     /// # Errors
     /// Those of [`OpenFile::read_at`].

@@ -44,7 +44,7 @@ enum Format {
     Csv,
 }
 
-/// Shows what the runs in a folder found, and writes their reports anew.
+/// Shows what the runs in a folder found, and writes their reports again.
 pub fn report(flags: &ReportFlags) -> Result<(), Failure> {
     for (folder, (run, passes)) in runs_in(&flags.folder)? {
         show(&folder, &run, &passes)?;

@@ -68,7 +68,7 @@ fn interrupted_copy_names_what_is_incomplete_and_is_gone_on_with() {
     let told = said(&["cp", "-rv", "--resume", from, &above]);
     assert!(told.contains("copied 1 files (5 more were there)"), "{told}");
     assert!(snapshot(&all) == snapshot(&copy));
-    // A file that has changed since is copied anew, however long it is.
+    // A file that has changed since is copied again, however long it is.
     fs::write(all.join("small-3"), "CONTENT 3").unwrap();
     let told = said(&["cp", "-rv", "--resume", from, &above]);
     assert!(told.contains("copied 1 files (5 more were there)"), "{told}");

@@ -10,7 +10,7 @@ use crate::support::{Scratch, Server, interrupt, kept, snapshot, wait_until, wha
 
 /// A file of many WRITEs.
 const LARGE: usize = 12 << 20;
-/// What keeps a copy under way for as long as a test takes to interrupt it.
+/// What keeps a copy going for as long as a test takes to interrupt it.
 const SLOW: [&str; 2] = ["--fault", "write:delay=300ms,read:delay=300ms"];
 /// What marks a tree that is not copied whole.
 const MARK: &str = ".wharf-copy";
@@ -183,7 +183,7 @@ fn directory_that_is_no_copy_takes_the_copy_in() {
     wharf_ok(&["cp", scratch.file("mark", "/elsewhere\n").to_str().unwrap(), &format!("{dir}/{MARK}")]);
     let refused = wharf_fails(1, &["cp", "-r", "--resume", other.to_str().unwrap(), &dir]);
     assert!(refused.contains("incomplete copy of /elsewhere; complete it first"), "{refused}");
-    // Whoever says that it is the copy itself is believed.
+    // Whoever says that it is the copy itself is right.
     wharf_ok(&["cp", "-rT", "--overwrite", other.to_str().unwrap(), &dir]);
     assert_eq!(wharf_ok(&["ls", "-a", &dir]), "S\n");
 }

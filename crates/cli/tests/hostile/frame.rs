@@ -20,7 +20,7 @@ const MIB: u64 = 1 << 20;
 /// others before there were bounds took half a minute and more.
 const MOST_WAITING: Duration = Duration::from_secs(8);
 
-/// How many calls of the witness must be answered when everything is under way that the attackers have begun.
+/// How many calls of the witness must be answered when everything runs that the attackers have begun.
 const FEWEST_CALLS: u32 = 20;
 
 /// For how long the server's memory must stay the same to count as settled.
@@ -211,7 +211,7 @@ pub fn run(attack: &Attack) {
     Witness::new(&server, &file).call(1);
 }
 
-/// Ends connections at once, with what is still on its way: the kernel would go on sending it for a while.
+/// Ends connections at once, with what is still unsent: the kernel would go on sending it for a while.
 fn reset(streams: Vec<TcpStream>) {
     for stream in streams {
         sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();

@@ -47,7 +47,7 @@ pub(super) struct Driver {
     timer: Timer,
     wakers: Vec<Waker>,
     watch: Watch,
-    /// Whether this turn was put off once, so that more calls can join the batch.
+    /// Whether this turn was deferred once, so that more calls can join the batch.
     has_waited: bool,
 }
 
@@ -65,7 +65,9 @@ impl Driver {
             match poll_fn(|cx| self.poll_serve(&mut stream, cx)).await {
                 End::Closing => return,
                 End::Lost(error) => tracing::debug!(server = %self.shared.server, %error, "connection lost"),
-                End::Silent => tracing::debug!(server = %self.shared.server, "server does not answer; connecting anew"),
+                End::Silent => {
+                    tracing::debug!(server = %self.shared.server, "server does not answer; connecting again")
+                }
                 End::Broken(error) => self.fail_all(Failure::BrokenStream(error)),
             }
             short_lives = if ambient::now() - since > STEADY { 0 } else { short_lives.saturating_add(1) };

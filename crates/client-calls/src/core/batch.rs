@@ -3,7 +3,7 @@ use std::io::IoSlice;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// Calls on their way to a stream. Small ones are gathered in one block; the data of large ones is shared.
+/// Calls in flight to a stream. Small ones are gathered in one block; the data of large ones is shared.
 #[derive(Debug, Default)]
 pub struct Batch {
     open: BytesMut,

@@ -123,7 +123,7 @@ impl AttributeCache {
         self.put(&mut files, file, Some(Now { attributes: *attributes, since, until }));
     }
 
-    /// Invalidates the attributes of a file that this client changed, and those in replies still under way.
+    /// Invalidates the attributes of a file that this client changed, and those in replies still in flight.
     pub(crate) fn outdate(&self, file: &Handle) {
         self.put(&mut self.lock(), file, None);
     }

@@ -130,7 +130,7 @@ impl DirectoryCache {
         listings.shrink(self.max_dirs, self.max_bytes);
     }
 
-    /// Invalidates the listing of a directory that this client changed, and pages still under way.
+    /// Invalidates the listing of a directory that this client changed, and pages still in flight.
     pub(crate) fn outdate(&self, now: Asked, dir: &Handle) {
         let mut listings = self.lock();
         let old = listings.of.insert(*dir, Listing { version: None, ..Listing::new(DirVersion::default(), now) });

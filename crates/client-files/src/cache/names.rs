@@ -92,7 +92,7 @@ impl NameCache {
         names.shrink(self.max_entries);
     }
 
-    /// Invalidates a name that this client changed, and answers still under way. Returns the file it led to, if known.
+    /// Invalidates a name that this client changed, and answers still in flight. Returns the file it led to, if known.
     pub(crate) fn outdate(&self, now: Asked, place: Place<'_>) -> Option<Handle> {
         let mut names = self.lock();
         let before = names.outdate(now, place);
@@ -110,7 +110,7 @@ impl NameCache {
         file: Option<Option<Handle>>,
     ) -> Option<Handle> {
         let mut names = self.lock();
-        // The order of changes that were under way together is unknown.
+        // The order of changes that were in flight together is unknown.
         let is_alone = names.dirs.get(place.dir).is_none_or(|dir| dir.since <= asked.number);
         let before = names.outdate(now, place);
         if let Some(dir) = names.dirs.get(place.dir) {

@@ -12,7 +12,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::{Caching, Detail, Handle, NameCaching, Reason, Result};
 
-/// The questions with a call under way.
+/// The questions with a call in flight.
 #[derive(Debug)]
 pub(crate) struct Questions {
     under_way: Mutex<HashMap<Question, UnderWay>>,
@@ -53,7 +53,7 @@ impl Questions {
         }
     }
 
-    /// Makes `call`, or waits for the same one that is under way and takes what `look` then finds in the caches.
+    /// Makes `call`, or waits for the same one that is in flight and takes what `look` then finds in the caches.
     pub(crate) async fn ask<T>(
         &self,
         question: Question,

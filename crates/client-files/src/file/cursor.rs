@@ -45,7 +45,7 @@ pub struct Cursor {
     from_end: Option<i64>,
 }
 
-/// The operation under way. It owns its data, because callers may drop their futures.
+/// The operation in flight. It owns its data, because callers may drop their futures.
 enum Step {
     Reading(Work<Vec<u8>>),
     Writing(Work<()>),
@@ -71,7 +71,7 @@ impl Cursor {
         self.position
     }
 
-    /// Waits for writes and flushes under way, and drops reads and seeks.
+    /// Waits for writes and flushes in flight, and drops reads and seeks.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let done = match &mut self.step {
             Some(Step::Writing(work) | Step::Flushing { work, .. }) => ready!(work.as_mut().poll(cx)),

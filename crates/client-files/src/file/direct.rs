@@ -1,4 +1,4 @@
-//! Reading and writing past the cache, in pieces of the transfer size, with several of them under way.
+//! Reading and writing past the cache, in pieces of the transfer size, with several of them in flight.
 
 use std::collections::VecDeque;
 use std::io::IoSliceMut;
@@ -12,7 +12,7 @@ use vfs::Stability;
 use super::Io;
 use crate::{Reason, Result};
 
-/// The most pieces of one read or write under way.
+/// The most pieces of one read or write in flight.
 const MAX_UNDER_WAY: usize = 16;
 
 /// Fills `buffer` unless the file ends. Returns how many bytes were read.
@@ -30,7 +30,7 @@ pub(super) async fn read_vectored(io: &Arc<Io>, offset: u64, buffers: &mut [IoSl
     read_pieces(io, offset, buffers.iter_mut().flat_map(|buffer| buffer.chunks_mut(piece_bytes))).await
 }
 
-/// Fills pieces of the transfer size one after another, with several READs under way.
+/// Fills pieces of the transfer size one after another, with several READs in flight.
 async fn read_pieces<'b>(io: &Arc<Io>, offset: u64, mut pieces: impl Iterator<Item = &'b mut [u8]>) -> Result<usize> {
     let (mut under_way, mut next, mut done) = (VecDeque::new(), offset, 0);
     loop {
@@ -83,7 +83,7 @@ async fn write_piece(io: &Io, mut offset: u64, mut data: Bytes) -> Result<()> {
     Ok(())
 }
 
-/// A call under way beside others. Dropping it aborts its task.
+/// A call in flight beside others. Dropping it aborts its task.
 struct Piece<T>(JoinHandle<Result<T>>);
 
 impl<T: Send + 'static> Piece<T> {

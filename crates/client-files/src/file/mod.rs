@@ -33,7 +33,7 @@ pub use sparse::Extent;
 /// [`File::read_at`], [`File::write_at`] and similar methods use the mount's cache, as [`Caching`](crate::Caching)
 /// says: a write is sent late, [`File::flush`] sends it, and [`File::sync`] and [`File::close`] bring it to the
 /// server's stable storage. Methods named after operations of the RFCs, such as [`File::read`] and [`File::write`],
-/// always go to the server. Any number of calls may be under way at once. Dropping a call's future does not undo it: a
+/// always go to the server. Any number of calls may be in flight at once. Dropping a call's future does not undo it: a
 /// change may have been carried out.
 ///
 /// In NFSv4 the server has open state: it can deny other opens, and ranges of the file can be locked. This state

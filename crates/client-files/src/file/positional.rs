@@ -12,7 +12,7 @@ const MAX_FILE_BYTES: u64 = i64::MAX as u64;
 
 impl File {
     /// Fills `buffer` from `offset` on, unless the file ends before. Returns how many bytes were read. Any number of
-    /// reads and writes may be under way at once.
+    /// reads and writes may be in flight at once.
     ///
     /// # Errors
     /// The error of the server; [`Reason::Lie`] for an impossible reply; [`Status::Invalid`] for an `offset` over
@@ -25,8 +25,8 @@ impl File {
         }
     }
 
-    /// Reads like [`File::read_at`], but leaves the bytes in the memory of their reply if one READ suffices and the read
-    /// bypasses the cache.
+    /// Reads like [`File::read_at`], but leaves the bytes in the memory of their reply if one READ suffices and the
+    /// read bypasses the cache.
     #[doc(hidden)]
     pub async fn read_lent(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadBytes> {
         self.check_read(offset)?;

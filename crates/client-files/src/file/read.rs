@@ -78,7 +78,7 @@ impl Io {
     }
 
     /// Sends one READ_PLUS, or one READ if the server has no READ_PLUS that works. Any reply may show that: others
-    /// under way were sent before.
+    /// in flight were sent before.
     async fn segments(&self, offset: u64, count: u32) -> Result<Segments> {
         let Some(open) = self.open.as_ref().filter(|_| self.mount.uses_read_plus()) else {
             return Ok(Segments::from_data(offset, self.read_data(offset, count).await?));

@@ -145,7 +145,7 @@ fn encode(compound: &CbCompoundArgs<'_>, status: Status, results: Vec<CallbackRe
     buffer.as_slice().to_vec()
 }
 
-/// Carries out one operation. While an OPEN is under way, a recall of an unknown delegation is put off: it may have
+/// Carries out one operation. While an OPEN is in flight, a recall of an unknown delegation is deferred: it may have
 /// overtaken the reply to the OPEN (RFC 8881 §10.2.1).
 fn one<'a>(operation: &CallbackArgOp<'_>, told: &'a Answer, client: &Client) -> (Status, CallbackResOp<'a>) {
     use CallbackArgOp as Arg;

@@ -146,7 +146,7 @@ impl Client {
         Connection::next_of(&self.1, &self.0.turn)
     }
 
-    /// The limits for retrying a call that the server puts off.
+    /// The limits for retrying a call that the server defers.
     pub(crate) fn patience(&self) -> Patience {
         let silence = self.0.connections.first().and_then(Connection::patience);
         Patience::new(silence, self.0.lease.get().copied())

@@ -212,7 +212,7 @@ fn granted(file: &OpenFile, asker: &Asker, stateid: Stateid, lock: HeldLock) -> 
 
 /// Advances the sequence numbers that a LOCK used; a first LOCK also uses that of the open owner (RFC 7530 §16.10.5).
 /// Numbers of an earlier era do not count any more: the lease may have expired since, and the server may know the owner
-/// anew.
+/// again.
 fn used_seqids(held: &mut Held, asker: &Asker, status: Status) {
     if held.era != asker.era || !status.uses_seqid() {
         return;

@@ -22,7 +22,7 @@ const CLOSING_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug, Default)]
 pub(super) struct Opens {
     table: Mutex<Table>,
-    /// OPENs under way. The server may call about their state before their replies arrive.
+    /// OPENs in flight. The server may call about their state before their replies arrive.
     under_way: AtomicUsize,
     /// Files open, or about to be, that deny access to others.
     excluding: Arc<AtomicUsize>,
@@ -38,7 +38,7 @@ struct Table {
     last_number: u64,
 }
 
-/// Counts an OPEN while it is under way.
+/// Counts an OPEN while it is in flight.
 pub(super) struct UnderWay<'a>(&'a AtomicUsize);
 
 impl Drop for UnderWay<'_> {

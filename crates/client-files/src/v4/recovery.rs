@@ -11,7 +11,7 @@
 //! A reclaim that is interrupted goes on in the next session, since no server has decided it. An open file's state has
 //! an era. A request that was refused with the state of an earlier era is retried with the current one. The reply to a
 //! LOCK of an earlier era changes nothing, not even the sequence numbers of a 4.0 owner: a server that let the lease
-//! expire counts them anew. In NFSv4.0, RENEW shows first whether the server lost one stateid or the whole client.
+//! expire counts them again. In NFSv4.0, RENEW shows first whether the server lost one stateid or the whole client.
 //!
 //! Connections take turns, lost ones left out. A stream that replaces another one is bound to the session.
 
@@ -38,7 +38,7 @@ use crate::{Reason, Result};
 const MAX_TRIES: u32 = 20;
 /// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The poll interval of a closing client while requests are under way.
+/// The poll interval of a closing client while requests are in flight.
 const LEAVING_PAUSE: Duration = Duration::from_millis(20);
 
 impl Client {
@@ -110,7 +110,7 @@ impl Client {
             match ended {
                 Ok(()) if is_session_over => return Ok(()),
                 Ok(()) => is_session_over = true,
-                // Requests that nobody waits for any more are still under way at the server.
+                // Requests that nobody waits for any more are still in flight at the server.
                 Err(error) if matches!(error.v4_status(), Some(Status::Delay | Status::ClientidBusy)) => {
                     tokio::time::sleep(LEAVING_PAUSE).await;
                 }
@@ -120,7 +120,7 @@ impl Client {
         Ok(())
     }
 
-    /// Closes all files, including those of OPENs under way that nobody waits for any more.
+    /// Closes all files, including those of OPENs in flight that nobody waits for any more.
     async fn close_opens(&self) {
         while self.0.opens.are_under_way() {
             tokio::time::sleep(LEAVING_PAUSE).await;
@@ -188,7 +188,7 @@ impl Client {
     pub(super) async fn renew_session(&self, lost: &Arc<Session>) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;
         if self.0.is_gone.load(Ordering::Relaxed) {
-            // A request still under way must not bring a closed client back.
+            // A request still in flight must not bring a closed client back.
             return Err(self.error("CREATE_SESSION", Reason::NoReply(Failure::Closed)));
         }
         if !Arc::ptr_eq(lost, &self.session()) {
@@ -209,7 +209,7 @@ impl Client {
         Ok(())
     }
 
-    /// Replaces a session that the server cannot continue. Requests under way end first, so that none is executed twice
+    /// Replaces a session that the server cannot continue. Requests in flight end first, so that none is executed twice
     /// (RFC 8881 §18.46.3).
     pub(super) async fn leave_session(&self, left: &Arc<Session>) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;

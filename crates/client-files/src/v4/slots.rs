@@ -145,7 +145,7 @@ impl Slots {
         self.permits.close();
     }
 
-    /// Whether no request is under way.
+    /// Whether no request is in flight.
     pub(super) fn is_idle(&self) -> bool {
         let table = self.lock();
         table.free.iter().map(|word| word.count_ones()).sum::<u32>() == table.sequences.len() as u32

@@ -422,7 +422,7 @@ async fn change_that_nobody_waits_for_leaves_nothing_false_behind() {
         for number in 0..20 {
             let name = format!("dir-{version}-{number}");
             assert!(root.metadata(&name).await.is_err());
-            // Nobody waits for it any more before it is sent, or while it is under way.
+            // Nobody waits for it any more before it is sent, or while it is in flight.
             tokio::select! {
                 biased;
                 _ = root.create_dir(&name, 0o755) => {}

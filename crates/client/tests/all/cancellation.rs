@@ -29,7 +29,7 @@ async fn open_that_is_dropped_leaves_nothing_open() {
     }
 }
 
-/// Which of two names are there, in the end of what is still under way: the server, the memory of names and the listing
+/// Which of two names are there, in the end of what is still in flight: the server, the memory of names and the listing
 /// agree.
 async fn agreed(root: &Dir, names: [&str; 2]) -> [bool; 2] {
     let mut now = [false; 2];

@@ -24,7 +24,7 @@ async fn change_that_is_made_after_its_caller_went_is_known_when_it_is_made() {
     let (memory, plan) = (MemFs::new(MemOptions { root_mode: 0o755, ..MemOptions::default() }), FaultPlan::default());
     let export = Export::of(Arc::new(FaultFs::new(Arc::new(memory), plan.clone())));
     for version in VERSIONS {
-        // What was known when it looked last is believed for a day.
+        // What was known when it looked last is valid for a day.
         let (mine, yours) = (mount(&export, version).await, export.mount(version).await);
         let (root, told) = (mine.root_dir(), yours.root_dir());
         for (what, operation) in
@@ -44,7 +44,7 @@ async fn change_that_is_made_after_its_caller_went_is_known_when_it_is_made() {
                 }
             };
             let _ = tokio::time::timeout(SHORT, going).await;
-            // Looked at again, and believed for as long as nothing is heard.
+            // Revalidated, and valid for as long as no reply says otherwise.
             let _ = (is_known(&root, &name).await, is_known(&root, &other).await);
             until("the server makes the change", async || {
                 let now = yours.lookup(told.handle(), name.as_bytes()).await.is_ok();

@@ -1,4 +1,4 @@
-//! Mounts of NFSv4 that come to nothing: what they say, and that they leave nothing behind at the server.
+//! Mounts of NFSv4 that fail: what they say, and that they leave nothing behind at the server.
 
 use client::{Reason, SessionLimit};
 use proto::nfs4::{ArgOp, Attribute, ChannelAttrs, CreateSessionArgs, CreateSessionOk, Res, ResOp, Status as Wire};

@@ -23,7 +23,7 @@ async fn calls_are_pipelined_and_replies_find_them_in_any_order() {
         while questions.len() < 64 {
             questions.push(read_call(&mut stream).await.unwrap());
         }
-        // All of them were on their way before the first reply: now the last comes first.
+        // All of them were in flight before the first reply: now the last comes first.
         for question in questions.iter().rev() {
             let arguments = question.arguments::<nfs3::Access>();
             let ok = nfs3::AccessOk { attributes: None, access: arguments.access };

@@ -1,4 +1,4 @@
-//! Files that the server delegates to the client: believed and opened without asking, and returned when somebody else
+//! Files that the server delegates to the client: cached and opened without asking, and returned when somebody else
 //! wants them.
 
 use std::time::Duration;

@@ -32,7 +32,7 @@ fn anywhere() -> Option<SocketAddr> {
     Some("0.0.0.0:0".parse().unwrap())
 }
 
-/// Of a mount that believes nothing but what is delegated.
+/// Of a mount that caches nothing but what is delegated.
 fn options(export: &Export) -> Options {
     let caching = Caching::without_attributes();
     Options { callback_address: anywhere(), caching, ..export.options(Version::V4_0) }

@@ -143,7 +143,7 @@ fn everything_that_was_listed_is_removed_with_one_call_for_each_name_however_lon
         let bench = Bench(remote);
         let (names, calls) = bench.calls(|| list(bench.files()));
         assert!(names.len() == 60 && !calls.contains("LOOKUP") && !calls.contains("READDIR "), "{version}: {calls}");
-        // The files are not believed to be what they were any more; their names are.
+        // The files are no longer valid in the cache; their names are.
         std::thread::sleep(Duration::from_millis(3100));
         let (_, calls) = bench.calls(|| {
             for name in &names {

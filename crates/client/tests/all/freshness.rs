@@ -123,14 +123,14 @@ async fn without_open_files_at_the_server_each_option_costs_what_it_says() {
     let (once, twice, opened) = ("1 LOOKUP", "2 LOOKUP", "1 LOOKUP, 1 READ");
     let (asked, asked_again) = ("2 GETATTR, 1 LOOKUP, 1 READ", "2 GETATTR, 1 LOOKUP");
     let cases = [
-        // Opening looks at the file, and what was read before is believed when it is as it was.
+        // Opening looks at the file, and what was read before is valid when it is as it was.
         case("cto", believing(), [once, once, opened, once, once], [false, true]),
         case("nocto", nocto, [once, once, "1 READ", "", ""], [false, false]),
         // Every look is one call, and so is every read of what is in memory.
         case("actimeo=0", timeless(), [twice, twice, asked, asked_again, once], [true, true]),
         case("lookupcache=pos", named(NameCaching::Positive), [once, twice, opened, once, once], [false, true]),
         case("lookupcache=none", named(NameCaching::Off), [twice, twice, opened, once, once], [false, true]),
-        // Names and attributes are believed, and no data is.
+        // Names and attributes are valid, and no data is.
         case("direct", direct, [once, once, "1 LOOKUP, 2 READ", "1 LOOKUP, 2 READ", once], [true, true]),
     ];
     check(Version::V3, cases).await;

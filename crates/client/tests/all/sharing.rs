@@ -8,7 +8,7 @@ use crate::real::{Export, VERSIONS};
 
 const BLOCK: u64 = 64 * 1024;
 
-/// Attributes are believed until the test is over, so that only replies to what is done anyway tell anything.
+/// Attributes are valid until the test is over, so that only replies to what is done anyway tell anything.
 async fn mount(export: &Export, version: Version) -> Mount {
     let day = Duration::from_secs(86_400);
     let caching = Caching { file_min: day, file_max: day, dir_min: day, dir_max: day, ..Caching::default() };

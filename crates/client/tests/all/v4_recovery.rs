@@ -111,7 +111,7 @@ async fn lock_that_the_server_may_have_given_to_others_before_it_restarted_is_no
     }
 }
 
-/// A client that the server heard nothing of for longer than its lease, while another one took what it had.
+/// A client that the server received nothing from for longer than its lease, while another one took what it had.
 async fn forget(export: &Export, proxy: &Proxy, version: Version) {
     proxy.block(true);
     let yours = mount(export.address(), version).await;
@@ -349,7 +349,7 @@ async fn nothing_is_reclaimed_from_another_server_in_the_place_of_the_first() {
     assert_eq!(*claims.lock().unwrap(), ["name", "handle"]);
 }
 
-/// A fake whose SEQUENCEs say `flags` from some time on, and what it heard then.
+/// A fake whose SEQUENCEs say `flags` from some time on, and what it received then.
 async fn flagged(flags: u32) -> (Mount, File, Arc<Fake>) {
     let (address, fake) = fake4::start(|_, _| None).await;
     let (mount, file) = opened(address).await;

@@ -113,7 +113,7 @@ fn file_stays_readable_when_its_last_name_is_gone() {
 fn change_behind_the_mount_is_seen_at_the_next_open() {
     use vfs::{Context, FileSystem, Name, OpenMode, Place, Stability};
     let fs = memory();
-    // Attributes are believed for long: only the open can find out.
+    // Attributes stay valid for long: only the open can find out.
     let validity = Validity { attributes: LONG, names: LONG, absences: LONG };
     let Some(site) = Site::new(Arc::clone(&fs) as Arc<_>, Options { validity, ..Options::default() }) else { return };
     fs::write(site.path("f"), b"first").unwrap();

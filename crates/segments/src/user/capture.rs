@@ -37,7 +37,8 @@ impl Capture {
             ErrorKind::NotFound => failed("there is no tcpdump; install it, or leave --capture out".to_owned()),
             _ => failed(error.to_string()),
         })?;
-        let stderr = child.stderr.take().ok_or_else(|| failed("tcpdump cannot be heard".to_owned()))?;
+        let stderr =
+            child.stderr.take().ok_or_else(|| failed("the standard error of tcpdump is missing".to_owned()))?;
         let mut capture = Capture { path: path.to_owned(), child, said: BufReader::new(stderr) };
         let mut line = String::new();
         while !line.contains("listening on") {

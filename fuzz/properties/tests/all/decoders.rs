@@ -1,4 +1,4 @@
-//! Whatever a client or a server decodes is the input of some target: held against the lists of procedures and
+//! Whatever a client or a server decodes is the input of some target: compared with the lists of procedures and
 //! operations, and against the types that `proto` gives them.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
-//! One block of a file: which of its bytes are known, and how far changed bytes have come on their way to the server.
+//! One block of a file: which of its bytes are known, and how far changed bytes have come towards the server.
 //!
 //! A changed byte is `dirty`, then `writing` while a WRITE carries it, then `unstable` while only the server's memory
-//! has it, then `committing` while a COMMIT is under way, and then clean. It may be changed again at any point. Bytes
+//! has it, then `committing` while a COMMIT is in flight, and then clean. It may be changed again at any point. Bytes
 //! in `writing` are never sent a second time meanwhile, because the server may carry out two WRITEs in any order. The
 //! block is kept until all of it is clean.
 

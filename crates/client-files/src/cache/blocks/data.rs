@@ -282,7 +282,7 @@ impl Wait {
     }
 }
 
-/// A read or write under way. On drop, also by cancellation, it releases its pins.
+/// A read or write in flight. On drop, also by cancellation, it releases its pins.
 struct Call<'a> {
     data: &'a FileData,
     recorder: &'a Recorder,

@@ -4,7 +4,7 @@ use tokio::sync::Semaphore;
 
 use crate::{Error, Result};
 
-/// A READ of blocks under way, for all that wait for it.
+/// A READ of blocks in flight, for all that wait for it.
 #[derive(Debug)]
 pub(super) struct Fill {
     /// It never has a permit. It is closed when the blocks are there or the READ failed.

@@ -14,7 +14,7 @@ use crate::{Error, Result, WriteVerifier, Written};
 
 /// How often in a row a server may lose unstable data before WRITEs go to stable storage at once.
 const MAX_LOSSES: u32 = 4;
-/// The most WRITEs of one file under way.
+/// The most WRITEs of one file in flight.
 const MAX_WRITES: u32 = 16;
 
 /// The next action of a task that writes a file.
@@ -179,7 +179,7 @@ impl State {
         state.late.series.get_or_insert_with(|| Series::new(base));
     }
 
-    /// Compares what all WRITEs under way together told about the file, when the last of them has ended.
+    /// Compares what all WRITEs in flight together told about the file, when the last of them has ended.
     fn end_series(&mut self, file: u32) {
         let state = self.file(file);
         let Some(series) = state.late.series.take_if(|_| state.late.writes == 0) else { return };

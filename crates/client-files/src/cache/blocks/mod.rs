@@ -1,4 +1,4 @@
-//! The data of files in memory: read, read ahead, and dirty data on its way to the server.
+//! The data of files in memory: read, read ahead, and dirty data to be written back.
 //!
 //! All files of a mount share one bound of memory, and all opens of a file share its data. What happens to the blocks
 //! is decided without sockets and tasks, in `state`, `read`, `write` and `flush`; the tasks here carry it out. Blocks

@@ -1,6 +1,6 @@
 //! Changes of files that bypass the block cache.
 //!
-//! The server may carry out a WRITE under way before or after a change of the file's length, so nothing is sent while a
+//! The server may carry out a WRITE in flight before or after a change of the file's length, so nothing is sent while a
 //! file is truncated. While the bytes of a file are changed past the cache, nothing read from it is kept.
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Hold {
         Ok(())
     }
 
-    /// Waits until no WRITE is under way: one that is carried out later would extend the file again.
+    /// Waits until no WRITE is in flight: one that is carried out later would extend the file again.
     async fn quiet(&self) {
         let unfinished = |state: &mut State| state.file_ref(self.file).late.is_under_way().then_some(self.file);
         self.io.mount.blocks().wait_for_progress(unfinished).await;
@@ -60,7 +60,7 @@ impl Drop for Hold {
 pub(crate) struct HoldAll(Mount);
 
 impl HoldAll {
-    /// Waits until no WRITE is under way.
+    /// Waits until no WRITE is in flight.
     pub(crate) async fn begin(mount: &Mount) -> HoldAll {
         mount.blocks().lock().holds += 1;
         let hold = HoldAll(mount.clone());

@@ -1,6 +1,6 @@
 //! Detects from the replies to WRITEs whether somebody else changed the file, too.
 //!
-//! WRITEs under way together may be carried out in any order. The attributes before and after in a reply need not be
+//! WRITEs in flight together may be carried out in any order. The attributes before and after in a reply need not be
 //! atomic with the change (RFC 1813 §2.6; a COMPOUND is not atomic either, RFC 8881 §2.10.6.4). One thing holds all the
 //! same: the WRITE that is carried out first finds the file as it was known before, unless somebody else changed it in
 //! between. When all have ended, the file is as long as they and its earlier length make it.
@@ -8,7 +8,7 @@
 use client_calls::{FileChange, FileVersion};
 use vfs::{Attributes, Timestamp};
 
-/// The WRITEs of a file from the first that is sent while none is under way to the end of the last.
+/// The WRITEs of a file from the first that is sent while none is in flight to the end of the last.
 #[derive(Debug)]
 pub(super) struct Series {
     /// The file's version before, if it is known.

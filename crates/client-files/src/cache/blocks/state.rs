@@ -47,7 +47,7 @@ pub(super) struct FileState {
     pub(super) size: u64,
     /// The length of the server's file.
     pub(super) server_size: u64,
-    /// How many changes past the cache are under way.
+    /// How many changes past the cache are in flight.
     pub(super) passing: u32,
     /// The version of the file that its clean blocks belong to; `None` if unknown.
     pub(super) version: Option<FileVersion>,
@@ -80,7 +80,7 @@ pub(super) struct LateWrites {
     pub(super) deadline: Option<Instant>,
     /// Dirty bytes, roughly: bytes written twice count twice.
     pub(super) gathered_bytes: u64,
-    /// How many WRITEs are under way.
+    /// How many WRITEs are in flight.
     pub(super) writes: u32,
     /// What their replies tell about the file.
     pub(super) series: Option<Series>,

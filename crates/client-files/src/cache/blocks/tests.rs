@@ -33,7 +33,7 @@ struct World {
     /// How often the server's file was changed, and whether replies to WRITEs tell of it.
     change: u64,
     is_telling: bool,
-    /// What is under way.
+    /// What is in flight.
     jobs: Vec<Job>,
     batches: Vec<Batch>,
     has_commit: bool,

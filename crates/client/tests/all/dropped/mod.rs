@@ -36,7 +36,7 @@ pub async fn at_every_wait(what: &str, mut once: impl AsyncFnMut(u32) -> bool) {
     panic!("{what} has no end");
 }
 
-/// What was known when a test began is believed to its end: nothing heals by itself.
+/// What was known when a test began is valid to its end: nothing heals by itself.
 pub async fn mount(export: &Export, version: Version) -> Mount {
     let day = Duration::from_secs(86_400);
     let caching = Caching { file_min: day, file_max: day, dir_min: day, dir_max: day, ..Caching::default() };
@@ -63,7 +63,7 @@ pub async fn is_there_in_the_end(dir: &Dir, name: &str) -> bool {
     is_there
 }
 
-/// What the server says of a name, which is what the mount believes of it.
+/// What the server says of a name, which is what the mount has cached of it.
 pub async fn is_there(dir: &Dir, name: &str) -> bool {
     let asked = is_at_server(dir, name).await;
     assert_eq!(dir.symlink_metadata(name).await.is_ok(), asked, "{name}: something false is believed");

@@ -237,7 +237,7 @@ impl Actor {
         done.unwrap_or_else(|error| panic!("{error}: {:?}", self.log));
     }
 
-    /// What an operation says that must happen once. One that was under way while the server restarted, or the lease
+    /// What an operation says that must happen once. One that was in flight while the server restarted, or the lease
     /// ended, may be told that it happened already: a session's replies end with it.
     fn check(&self, result: client::Result<()>, expected: Option<Status>, (began, again): (Began, Status)) {
         let found = result.as_ref().err().map(|error| error.status());

@@ -1,5 +1,5 @@
 //! The client and the server together, over streams on which everything goes wrong, in a time of their own. Everything
-//! follows from a seed. After the troubles the server's files are what a model of the applications says.
+//! follows from a seed. After the faults the server's files are what a model of the applications says.
 //!
 //! `WHARF_SEED` names the only seed to run, and `WHARF_SEEDS` how many are run; what fails says its seed.
 

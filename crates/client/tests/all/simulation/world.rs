@@ -324,7 +324,7 @@ impl World {
 }
 
 async fn serve(world: Arc<World>, number: u64, mut from: ReadHalf<DuplexStream>, to: ToClient) {
-    // What is under way ends with the stream.
+    // What is in flight ends with the stream.
     let mut calls = JoinSet::new();
     while let Some(message) = read_message(&mut from).await {
         if message[4..8] == [0, 0, 0, 1] {

@@ -1,4 +1,4 @@
-//! Who believes to have which bytes locked, and what was counted under locks.
+//! Which bytes each owner takes for locked by itself, and what was counted under locks.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;

@@ -70,7 +70,7 @@ impl Clerk {
         self.settle(done).await;
     }
 
-    /// Deals with what a turn ended in: whoever loses a lock opens the file anew.
+    /// Deals with what a turn ended in: whoever loses a lock opens the file again.
     async fn settle(&mut self, done: client::Result<()>) {
         let Err(error) = done else { return };
         assert!(self.may_lose && is_loss(&error), "{}: {error}: {:?}", self.number, self.log);

@@ -1,5 +1,5 @@
 //! A server that serves another server's export on, over the client as a file system: applications work on it while
-//! everything goes wrong between both servers. After the troubles the files of the first server are what a model of the
+//! everything goes wrong between both servers. After the faults the files of the first server are what a model of the
 //! applications says.
 //!
 //! `WHARF_SEED` names the only seed to run, and `WHARF_SEEDS` how many are run; what fails says its seed.

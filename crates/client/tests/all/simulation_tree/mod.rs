@@ -1,6 +1,6 @@
 //! Clients and a server together: users make, move and remove names in directories that they share, through two mounts,
 //! over streams and datagrams on which everything goes wrong, while the server restarts. Each sees his own names as he
-//! left them all the time, and after the troubles the server's tree, and both mounts' view of it, is what a model says.
+//! left them all the time, and after the faults the server's tree, and both mounts' view of it, is what a model says.
 //!
 //! `WHARF_SEED` names the only seed to run, and `WHARF_SEEDS` how many are run; what fails says its seed.
 
@@ -29,7 +29,7 @@ const SEEDS: u64 = 2;
 const USERS: u64 = 3;
 const OPERATIONS: u32 = 150;
 const SHARED: [&str; 2] = ["left", "right"];
-/// Longer than attributes are believed.
+/// Longer than attributes are valid.
 const UNTIL_ALL_IS_OLD: Duration = Duration::from_secs(120);
 
 /// What is said of a path: its kind and target, and for files a number that all its names share.

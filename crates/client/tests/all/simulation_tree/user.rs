@@ -61,7 +61,7 @@ impl User {
         }
     }
 
-    /// Compares what an operation says with what it must say. One that was under way while the server restarted, or its
+    /// Compares what an operation says with what it must say. One that was in flight while the server restarted, or its
     /// lease ended, may have happened and be forgotten: then it says what a second one does.
     fn check(&mut self, what: String, said: Result<()>, (began, expected): (Began, Expected)) {
         self.log.push(what);

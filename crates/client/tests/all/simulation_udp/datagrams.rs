@@ -1,4 +1,4 @@
-//! Datagrams between client and server, which are lost, doubled, late, out of order, cut short and garbled, as a seed
+//! Datagrams between client and server, which are lost, doubled, late, out of order, truncated and garbled, as a seed
 //! says.
 
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use tokio::net::UdpSocket;
 use crate::remote::random::Random;
 use crate::simulation::world::World;
 
-/// The longest time that a datagram is on its way, in milliseconds: several times what a client waits before it sends
+/// The longest time that a datagram is in flight, in milliseconds: several times what a client waits before it sends
 /// again.
 const LONGEST_WAY_MS: u64 = 10_000;
 const MAX_DATAGRAM_BYTES: usize = 1 << 16;
@@ -126,7 +126,7 @@ impl Datagrams {
             let (arriving, boot, world) = (arrive(Arc::clone(self), datagram), self.world.boot(), self.world.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(delay).await;
-                // What was on its way to a server that is gone is gone too.
+                // What was in flight to a server that is gone is gone too.
                 if world.is_present() && world.boot() == boot {
                     arriving.await;
                 }

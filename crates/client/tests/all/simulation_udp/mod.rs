@@ -1,5 +1,5 @@
 //! The client and the server together, over datagrams to which everything happens that can: they are lost, doubled,
-//! late, out of order, cut short and garbled, and the server restarts. Everything follows from a seed. Afterwards the
+//! late, out of order, truncated and garbled, and the server restarts. Everything follows from a seed. Afterwards the
 //! server's files are what a model of the applications says, and what must happen once has happened once.
 //!
 //! `WHARF_SEED` names the only seed to run, and `WHARF_SEEDS` how many are run; what fails says its seed.

@@ -84,7 +84,7 @@ async fn nothing_is_seen_for_longer_than_the_file_is_believed() {
     tokio::time::sleep(soon).await;
     assert!(!lens.read(1, 1, &mut byte));
     assert_eq!(lens.close(), Some((1, 1)), "it is known how far the reader has come");
-    // Whoever looks again is watched again.
+    // A reader that reads again is tracked again.
     lens.open(view(Instant::now() + soon));
     lens.watch(&tokio::runtime::Handle::current());
     tokio::time::sleep(2 * soon).await;

@@ -25,7 +25,7 @@ fn servers() -> Vec<NetLoc<'static>> {
     ]
 }
 
-/// A copy of 4096 bytes under way, which are safe so far.
+/// A copy of 4096 bytes in progress, which are safe so far.
 const RESPONSE: &str = "00000001 00000001 f1f2f3f4f5f6f7f8f9fafbfc 0000000000001000 00000002 0807060504030201";
 const RESPONSE_VALUE: WriteResponse = WriteResponse {
     callback_id: Some(STATEID_2_VALUE),
