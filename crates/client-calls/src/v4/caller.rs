@@ -2,7 +2,7 @@ use std::future::Future;
 
 use super::reply::Reply;
 use super::request::Request;
-use super::resolve_owners;
+use super::resolve_owners::resolve_owners;
 use super::wire::Wire;
 use crate::Result;
 

@@ -1,20 +1,19 @@
 //! Owners as NFSv4 names them (RFC 7530 §5.9, RFC 8881 §5.9): numbers in digits, or names with a domain. A name without
 //! a domain is never translated, as §5.9 requires.
 //!
-//! The machine's name service may block for as long as LDAP takes to reply, and attributes are decoded where nothing may
-//! block. So [`resolve`] runs between the arrival of a reply and its decoding: it finds the names that the cache does not
-//! have, and resolves them on a blocking thread. Decoding then reads the cache only.
+//! The machine's name service may block for as long as LDAP takes to reply, and attributes are decoded where nothing
+//! may block. So [`resolve_in`] runs between the arrival of a reply and its decoding: it finds the names that the cache
+//! does not have, and resolves them on a blocking thread. Decoding then reads the cache only.
 
 use std::str;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use names::{AnswerCache, IdKind, MachineNames, NameService};
-use proto::nfs4::{ArgOp, Attribute, AttributeValue, Fattr, Res, ResOp};
+use proto::nfs4::{AttributeValue, Fattr, Res, ResOp};
 use tokio::sync::Semaphore;
 
 use super::reply::Reply;
-use super::request::{Request, Told};
 use crate::connection::now;
 
 /// The uid and gid of an unknown owner.
@@ -38,19 +37,10 @@ pub(super) fn gid(name: &[u8]) -> u32 {
 }
 
 /// Resolves the names of owners in a reply, so that its attributes can be decoded.
-pub async fn resolve(request: &Request<'_>, reply: &Reply) {
-    if returns_owners(request) && reply.may_have_names() {
+pub(super) async fn resolve_in(reply: &Reply) {
+    if reply.may_have_names() {
         MACHINE.resolve(reply.owners()).await;
     }
-}
-
-fn returns_owners(request: &Request<'_>) -> bool {
-    let returns = |operation: &ArgOp<'_>| match operation {
-        ArgOp::Getattr(arguments) => arguments.request.contains(Attribute::Owner.number()),
-        ArgOp::Readdir(arguments) => arguments.request.contains(Attribute::Owner.number()),
-        _ => false,
-    };
-    request.write.as_ref().is_some_and(|write| write.told != Told::Nothing) || request.operations.iter().any(returns)
 }
 
 fn number(name: &[u8], known: impl FnOnce(&str) -> Option<u32>) -> u32 {
