@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Failure, Outcome, arrows, command, source};
+use crate::{Failure, Outcome, arrows, circles, command, source, words};
 
 /// A check and its name.
 struct Check {
@@ -10,9 +10,11 @@ struct Check {
     run: fn(&Path) -> Outcome,
 }
 
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 7] = [
     Check { name: "arrows", run: arrows::run },
     Check { name: "source", run: source::run },
+    Check { name: "circles", run: circles::run },
+    Check { name: "words", run: words::run },
     Check { name: "format", run: format },
     Check { name: "clippy", run: clippy },
     Check { name: "docs", run: docs },

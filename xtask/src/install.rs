@@ -18,13 +18,13 @@ pub struct ForeignCrate {
     pub version: &'static str,
 }
 
-/// Installs those of the crates' programs that `folder` does not have. What cannot be had is said; the checks that want
+/// Installs those of the crates' programs that `folder` does not have. What fails is reported; the checks that want
 /// it count as skipped.
 pub fn ensure_crates(root: &Path, folder: &Path, crates: &[ForeignCrate]) {
     for wanted in crates.iter().filter(|wanted| !folder.join("bin").join(wanted.name).exists()) {
         let mut install = command::cargo(root, &["install", "--quiet", "--locked", "--root"]);
         install.arg(folder).arg(format!("{}@{}", wanted.name, wanted.version));
-        // Built beside this checkout's own crates they would be built anew whenever those are.
+        // Built beside this checkout's own crates they would be built again whenever those are.
         install.env("CARGO_TARGET_DIR", folder.join("build"));
         if let Err(failure) = command::run(install) {
             println!("missing: {} ({failure}): checks that need it are skipped", wanted.name);

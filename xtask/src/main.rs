@@ -4,16 +4,21 @@
 mod arrows;
 mod callgrind;
 mod check;
+mod circles;
 mod command;
+mod failure;
 mod growth;
 mod install;
 mod instructions;
 mod lab;
 mod source;
 mod test;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use failure::{Failure, Outcome};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -21,7 +26,9 @@ usage: cargo xtask COMMAND
   test     runs every test and ends with a line that counts them
   check    checks formatting, clippy, documentation, arrows and source rules
   arrows   checks which crate depends on which
-  source   checks where unsafe code is, and how long functions and files are
+  source   checks how long files are, and lines of comments and documents
+  circles  checks which files of a crate use each other in a circle
+  words    checks comments, messages and documents for words that STYLE.md replaces
   instructions [--record]
            counts what single calls cost the server, and holds it against what is recorded
   growth [--only DIMENSION] [--check|--full] [--record]
@@ -39,6 +46,8 @@ fn main() -> ExitCode {
         ("check", []) => check::run(&root),
         ("arrows", []) => arrows::run(&root),
         ("source", []) => source::run(&root),
+        ("circles", []) => circles::run(&root),
+        ("words", []) => words::run(&root),
         ("instructions", options) => instructions::run(&root, options),
         ("growth", options) => growth::run(&root, options),
         ("lab", options) => lab::run(&root, options),
@@ -49,41 +58,6 @@ fn main() -> ExitCode {
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
 }
-
-/// Why a command failed; what was found in detail is on the terminal by then.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    /// A program cannot be run.
-    #[error("cannot run {program}: {source}")]
-    Spawn { program: String, source: std::io::Error },
-    /// A program failed.
-    #[error("failed: {0}")]
-    Command(String),
-    /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
-    File { path: PathBuf, source: std::io::Error },
-    /// What `cargo metadata` says is not understood.
-    #[error("cargo metadata: {0}")]
-    Metadata(#[from] serde_json::Error),
-    /// What is recorded of the server's cost is not understood.
-    #[error("{file}: {source}")]
-    Bounds { file: &'static str, source: serde_json::Error },
-    /// Rules are broken.
-    #[error("{count} {what}")]
-    Broken { count: usize, what: &'static str },
-    /// A command's option is wrong.
-    #[error("{0}")]
-    Usage(String),
-    /// A server does not start.
-    #[error("{0}")]
-    Server(String),
-    /// Tests failed.
-    #[error("tests failed")]
-    Tests,
-}
-
-/// What the commands return.
-type Outcome<T = ()> = Result<T, Failure>;
 
 fn report_failure(failure: Failure) -> ExitCode {
     // The last line of the tests is the one that counts them.

@@ -30,6 +30,7 @@ mod registration;
 mod reply_log;
 mod service;
 mod state_dir;
+#[allow(unsafe_code)]
 mod sys;
 mod upkeep;
 

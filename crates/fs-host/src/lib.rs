@@ -62,6 +62,7 @@ mod shared_store;
 mod store;
 mod survey;
 mod sync;
+#[allow(unsafe_code)]
 mod sys;
 mod verifier;
 mod volume;

@@ -23,6 +23,7 @@ pub mod process;
 mod processors;
 mod scratch;
 mod servers;
+#[allow(unsafe_code)]
 mod sys;
 mod tool;
 mod volume;

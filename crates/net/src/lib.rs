@@ -32,6 +32,7 @@ mod server;
 mod service;
 mod slab;
 mod spare;
+#[allow(unsafe_code)]
 mod sys;
 
 pub use activation::{inherited_sockets, keep_descriptors_from_programs};

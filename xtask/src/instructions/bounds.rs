@@ -22,7 +22,7 @@ const SYSTEM_CALLS_TOLERANCE: f64 = 0.01;
 /// What is recorded.
 pub struct Bounds(Map<String, Value>);
 
-/// What a count is, held against what is recorded.
+/// What a count is, compared with what is recorded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     Within,

@@ -1,6 +1,6 @@
-//! `cargo xtask instructions`: how many instructions and system calls server and client need for one call, held against
-//! bounds that are kept in the repository. A count needs no quiet machine and no clock, so a slow-down shows in any run
-//! of the tests.
+//! `cargo xtask instructions`: how many instructions and system calls server and client need for one call, compared
+//! with bounds that are kept in the repository. A count needs no quiet machine and no clock, so a slow-down shows in
+//! any run of the tests.
 
 mod bounds;
 mod count;
