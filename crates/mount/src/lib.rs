@@ -21,7 +21,6 @@ mod abi;
 mod arguments;
 mod attach;
 mod callers;
-mod crew;
 mod device;
 mod dispatch;
 mod errno;
@@ -40,6 +39,7 @@ mod reply;
 mod session;
 mod sync;
 mod unmounted;
+mod worker_pool;
 
 pub use error::{MountError, UnmountError};
 pub use mounted::{Mounted, mount};

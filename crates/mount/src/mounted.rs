@@ -68,13 +68,13 @@ impl Mounted {
 
     /// Waits until it is unmounted, by anybody, and then briefly for calls in flight.
     pub fn wait(&self) {
-        self.session.crew.wait_for_end();
+        self.session.workers.wait_for_end();
         self.finish();
     }
 
     /// Like [`Mounted::wait`], but waits at most `time` for the unmount. Returns whether it happened.
     pub fn wait_for(&self, time: Duration) -> bool {
-        let is_over = self.session.crew.ends_within(time);
+        let is_over = self.session.workers.ends_within(time);
         if is_over {
             self.finish();
         }
@@ -82,7 +82,7 @@ impl Mounted {
     }
 
     fn finish(&self) {
-        if !self.session.crew.all_end_within(LAST_CALLS) {
+        if !self.session.workers.all_end_within(LAST_CALLS) {
             tracing::warn!("dropped requests that were still in progress when {} was unmounted", self.dir.display());
         }
     }

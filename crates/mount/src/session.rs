@@ -10,7 +10,6 @@ use vfs::{FileSystem, Properties};
 use crate::abi::{MAX_DATA_BYTES, NO_PAGES, NOTIFY_INVAL_INODE, OUT_HEADER_BYTES, REQUEST_HEAD_BYTES};
 use crate::arguments::Request;
 use crate::callers::Callers;
-use crate::crew::{Crew, Task};
 use crate::device::{Device, Received};
 use crate::dispatch;
 use crate::files::Files;
@@ -19,6 +18,7 @@ use crate::lock_waits::LockWaits;
 use crate::nodes::Nodes;
 use crate::options::Options;
 use crate::output::{self, Output, Undo};
+use crate::worker_pool::{Task, WorkerPool};
 
 /// A mount.
 pub(crate) struct Session {
@@ -31,7 +31,7 @@ pub(crate) struct Session {
     pub(crate) callers: Callers,
     pub(crate) flights: Flights,
     pub(crate) lock_waits: LockWaits,
-    pub(crate) crew: Crew,
+    pub(crate) workers: WorkerPool,
 }
 
 impl Session {
@@ -50,7 +50,7 @@ impl Session {
             callers: Callers::default(),
             flights: Flights::default(),
             lock_waits: LockWaits::default(),
-            crew: Crew::default(),
+            workers: WorkerPool::default(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Session {
     /// # Errors
     /// A thread could not be started.
     pub(crate) fn start(self: &Arc<Session>) -> io::Result<()> {
-        self.crew.begin();
+        self.workers.begin();
         self.spawn("fuse-signals", Session::watch_signals)?;
         self.spawn("fuse-locks", |session| session.lock_waits.run(session))?;
         self.spawn("fuse-0", |session| session.serve(0))
@@ -79,7 +79,7 @@ impl Session {
         }
         self.flights.end();
         self.lock_waits.end();
-        self.crew.ended();
+        self.workers.ended();
     }
 
     /// Answers one request, or hands it to another thread.
@@ -89,18 +89,18 @@ impl Session {
             return;
         }
         self.flights.begin(request.unique, request.pid, dispatch::waits_for_a_lock(&request));
-        match self.crew.received() {
-            Task::Queue => return self.crew.queue(bytes),
+        match self.workers.received() {
+            Task::Queue => return self.workers.queue(bytes),
             Task::Start(number) => {
                 if let Err(error) = self.spawn(&format!("fuse-{number}"), move |session| session.serve(number)) {
                     tracing::warn!(%error, "cannot start another thread for the mount");
-                    self.crew.not_started();
+                    self.workers.not_started();
                 }
             }
             Task::Work => {}
         }
         self.answer(&request, worker, output);
-        while let Some(bytes) = self.crew.next() {
+        while let Some(bytes) = self.workers.next() {
             if let Some(request) = Request::parse(&bytes) {
                 self.answer(&request, worker, output);
             }

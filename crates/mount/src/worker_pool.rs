@@ -14,7 +14,7 @@ const MAX_QUEUED: usize = 1024;
 /// The roles of the threads. At least one thread listens at any time, unless the queue is full or the system refuses
 /// more threads.
 #[derive(Debug, Default)]
-pub(crate) struct Crew {
+pub(crate) struct WorkerPool {
     state: Mutex<State>,
     /// Notified when a request leaves the queue.
     has_room: Condvar,
@@ -41,7 +41,7 @@ pub(crate) enum Task {
     Queue,
 }
 
-impl Crew {
+impl WorkerPool {
     /// Notes that the first thread starts; its number is 0.
     pub(crate) fn begin(&self) {
         let mut state = hold(&self.state);
@@ -133,16 +133,16 @@ mod tests {
 
     #[test]
     fn somebody_listens_whatever_happens_and_the_last_one_only_queues() {
-        let crew = Crew::default();
-        crew.begin();
+        let workers = WorkerPool::default();
+        workers.begin();
         for number in 1..MAX_THREADS {
-            assert_eq!(crew.received(), Task::Start(number));
+            assert_eq!(workers.received(), Task::Start(number));
         }
-        assert_eq!(crew.received(), Task::Queue);
-        crew.queue(b"x");
-        assert_eq!(crew.next().as_deref(), Some(&b"x"[..]));
-        assert_eq!(crew.next(), None);
-        assert_eq!(crew.received(), Task::Work);
-        assert_eq!(crew.received(), Task::Queue);
+        assert_eq!(workers.received(), Task::Queue);
+        workers.queue(b"x");
+        assert_eq!(workers.next().as_deref(), Some(&b"x"[..]));
+        assert_eq!(workers.next(), None);
+        assert_eq!(workers.received(), Task::Work);
+        assert_eq!(workers.received(), Task::Queue);
     }
 }
