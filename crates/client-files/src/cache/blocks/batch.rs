@@ -1,5 +1,7 @@
 use std::ops::Range;
 
+use super::ids::BlockId;
+
 use bytes::Bytes;
 use vfs::Stability;
 
@@ -15,7 +17,7 @@ pub(super) struct Batch {
 /// A part of a block.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
-    pub(super) slot: u32,
+    pub(super) slot: BlockId,
     pub(super) index: u64,
     pub(super) part: Range<u32>,
 }

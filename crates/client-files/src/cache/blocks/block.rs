@@ -1,9 +1,9 @@
 //! One block of a file: which of its bytes are known, and how far changed bytes have come towards the server.
 //!
-//! A changed byte is `dirty`, then `writing` while a WRITE carries it, then `unstable` while only the server's memory
+//! A changed byte is `unsent`, then `writing` while a WRITE carries it, then `unstable` while only the server's memory
 //! has it, then `committing` while a COMMIT is in flight, and then clean. It may be changed again at any point. Bytes
-//! in `writing` are never sent a second time meanwhile, because the server may carry out two WRITEs in any order. The
-//! block is kept until all of it is clean.
+//! in `writing` are never sent a second time meanwhile, because the server may carry out two WRITEs in any order. A
+//! byte that is not clean is dirty, and a block is kept until all of it is clean.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::fill::Fill;
+use super::ids::FileId;
 use super::ranges::Ranges;
 
 /// Parts of a block in the same state, and the number of the oldest change among them.
@@ -45,13 +46,13 @@ impl Parts {
 
 #[derive(Debug)]
 pub(super) struct Block {
-    pub(super) file: u32,
+    pub(super) file: FileId,
     pub(super) index: u64,
     /// Empty until some bytes are known. Readers share it while they copy from it.
     pub(super) data: Bytes,
     /// The bytes that readers may see.
     pub(super) known: Ranges,
-    pub(super) dirty: Parts,
+    pub(super) unsent: Parts,
     pub(super) writing: Parts,
     pub(super) unstable: Parts,
     pub(super) committing: Parts,
@@ -72,13 +73,13 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub(super) fn new(file: u32, index: u64) -> Block {
+    pub(super) fn new(file: FileId, index: u64) -> Block {
         Block {
             file,
             index,
             data: Bytes::new(),
             known: Ranges::default(),
-            dirty: Parts::default(),
+            unsent: Parts::default(),
             writing: Parts::default(),
             unstable: Parts::default(),
             committing: Parts::default(),
@@ -93,23 +94,23 @@ impl Block {
     }
 
     /// Whether some of it is not on the server's stable storage yet.
-    pub(super) fn is_unclean(&self) -> bool {
-        !(self.dirty.is_empty() && self.writing.is_empty() && self.unstable.is_empty() && self.committing.is_empty())
+    pub(super) fn is_dirty(&self) -> bool {
+        !(self.unsent.is_empty() && self.writing.is_empty() && self.unstable.is_empty() && self.committing.is_empty())
     }
 
     /// The number of the oldest change that has not reached the server.
     pub(super) fn unwritten_since(&self) -> u64 {
-        self.dirty.since().min(self.writing.since())
+        self.unsent.since().min(self.writing.since())
     }
 
     /// The number of the oldest change that the server may still lose.
-    pub(super) fn unclean_since(&self) -> u64 {
+    pub(super) fn dirty_since(&self) -> u64 {
         self.unwritten_since().min(self.unstable.since()).min(self.committing.since())
     }
 
     /// The end of the last byte that the server may still lose, or 0.
-    pub(super) fn unclean_end(&self) -> u32 {
-        let all = [&self.dirty, &self.writing, &self.unstable, &self.committing];
+    pub(super) fn dirty_end(&self) -> u32 {
+        let all = [&self.unsent, &self.writing, &self.unstable, &self.committing];
         all.into_iter().map(|parts| parts.ranges.end()).max().unwrap_or(0)
     }
 
@@ -139,7 +140,7 @@ impl Block {
             self.edit(block_bytes, |memory| memory[range.start as usize..range.end as usize].copy_from_slice(data));
         }
         self.known.insert(range.clone());
-        self.dirty.add(range, since);
+        self.unsent.add(range, since);
     }
 
     /// Fills unknown parts with the server's `bytes`, and with zeros behind them. An empty block takes over a whole
@@ -159,8 +160,8 @@ impl Block {
 
     /// A WRITE is sent with this part.
     pub(super) fn begin_write(&mut self, range: &Range<u32>) {
-        let since = self.dirty.since();
-        self.dirty.ranges.remove(range);
+        let since = self.unsent.since();
+        self.unsent.ranges.remove(range);
         self.writing.add(range.clone(), since);
     }
 
@@ -177,14 +178,14 @@ impl Block {
     pub(super) fn not_written(&mut self, range: &Range<u32>) {
         let since = self.writing.since();
         self.writing.ranges.remove(range);
-        self.dirty.add(range.clone(), since);
+        self.unsent.add(range.clone(), since);
     }
 
     /// The server refused this part, so its bytes there are unknown.
     pub(super) fn refused(&mut self, range: &Range<u32>) {
         self.writing.ranges.remove(range);
         self.known.remove(range);
-        self.known.insert_all(&self.dirty.ranges);
+        self.known.insert_all(&self.unsent.ranges);
     }
 
     pub(super) fn begin_commit(&mut self) {
@@ -197,19 +198,19 @@ impl Block {
 
     /// The server lost the data that the COMMIT was for.
     pub(super) fn not_committed(&mut self) {
-        self.committing.move_to(&mut self.dirty);
-        self.known.insert_all(&self.dirty.ranges);
+        self.committing.move_to(&mut self.unsent);
+        self.known.insert_all(&self.unsent.ranges);
     }
 
     /// The server lost its unstable data.
     pub(super) fn lost(&mut self) {
-        self.unstable.move_to(&mut self.dirty);
-        self.known.insert_all(&self.dirty.ranges);
+        self.unstable.move_to(&mut self.unsent);
+        self.known.insert_all(&self.unsent.ranges);
     }
 
     /// Drops all changes: none of them will reach the server any more.
     pub(super) fn give_up(&mut self) {
-        for parts in [&mut self.dirty, &mut self.writing, &mut self.unstable, &mut self.committing] {
+        for parts in [&mut self.unsent, &mut self.writing, &mut self.unstable, &mut self.committing] {
             parts.ranges.clear();
         }
         self.known.clear();
@@ -219,14 +220,14 @@ impl Block {
     /// unstable bytes, but they are kept in case the server loses them.
     pub(super) fn forget_clean(&mut self) {
         self.known.clear();
-        self.known.insert_all(&self.dirty.ranges);
+        self.known.insert_all(&self.unsent.ranges);
         self.known.insert_all(&self.writing.ranges);
     }
 
     /// Truncates the block's part of the file to `end`. Bytes behind it read as zeros if the file grows again.
     pub(super) fn cut(&mut self, end: u32, block_bytes: u32) {
         let tail = end..block_bytes;
-        for parts in [&mut self.dirty, &mut self.writing, &mut self.unstable, &mut self.committing] {
+        for parts in [&mut self.unsent, &mut self.writing, &mut self.unstable, &mut self.committing] {
             parts.ranges.remove(&tail);
         }
         if self.fill.is_some() {
@@ -254,7 +255,7 @@ mod tests {
     const BYTES: u32 = 16;
 
     fn written(parts: &[(u32, &[u8])]) -> Block {
-        let mut block = Block::new(0, 0);
+        let mut block = Block::new(FileId::new(0), 0);
         for (number, (at, data)) in parts.iter().enumerate() {
             block.write(*at, data, (BYTES, number as u64 + 1));
         }
@@ -270,19 +271,19 @@ mod tests {
     }
 
     #[test]
-    fn change_is_unclean_until_it_is_committed() {
+    fn change_is_dirty_until_it_is_committed() {
         let mut block = written(&[(0, b"ab"), (4, b"cd")]);
-        assert_eq!((block.unwritten_since(), block.unclean_end()), (1, 6));
+        assert_eq!((block.unwritten_since(), block.dirty_end()), (1, 6));
         block.begin_write(&(0..2));
         block.written(&(0..2), false);
-        assert_eq!((block.unwritten_since(), block.unclean_since()), (1, 1));
+        assert_eq!((block.unwritten_since(), block.dirty_since()), (1, 1));
         block.begin_write(&(4..6));
         block.written(&(4..6), true);
         assert_eq!(block.unwritten_since(), u64::MAX);
         block.begin_commit();
-        assert!(block.is_unclean());
+        assert!(block.is_dirty());
         block.committed();
-        assert!(!block.is_unclean());
+        assert!(!block.is_dirty());
     }
 
     #[test]
@@ -291,12 +292,12 @@ mod tests {
         block.begin_write(&(0..2));
         block.written(&(0..2), false);
         block.lost();
-        assert!(block.dirty.ranges.contains(&(0..2)));
+        assert!(block.unsent.ranges.contains(&(0..2)));
         block.begin_write(&(0..2));
         block.written(&(0..2), false);
         block.begin_commit();
         block.not_committed();
-        assert!(block.dirty.ranges.contains(&(0..2)) && block.committing.is_empty());
+        assert!(block.unsent.ranges.contains(&(0..2)) && block.committing.is_empty());
     }
 
     #[test]
@@ -313,7 +314,7 @@ mod tests {
         let mut block = written(&[(10, b"abc")]);
         block.fill = Some(Arc::default());
         block.cut(4, BYTES);
-        assert!(!block.is_unclean());
+        assert!(!block.is_dirty());
         block.install(Bytes::from_static(&[7; 16]), BYTES);
         assert_eq!(&*block.data, b"\x07\x07\x07\x07\0\0\0\0\0\0\0\0\0\0\0\0");
     }

@@ -19,7 +19,7 @@ pub(super) struct Config {
     /// The most blocks kept behind sequential readers of files that do not fit.
     pub(super) max_behind: usize,
     /// The most dirty blocks: at most half of all, so that readers find room.
-    pub(super) max_unclean: usize,
+    pub(super) max_dirty: usize,
     /// The most blocks that one reader waits for at a time.
     pub(super) max_wanted: u64,
     /// How many adjacent blocks one READ fetches.
@@ -41,7 +41,7 @@ impl Config {
             shift,
             max_blocks,
             max_behind: max_blocks / BEHIND,
-            max_unclean: blocks(caching.max_dirty_bytes).clamp(1, max_blocks / 2),
+            max_dirty: blocks(caching.max_dirty_bytes).clamp(1, max_blocks / 2),
             max_wanted: (MAX_WANTED_BYTES >> shift).clamp(1, quarter) as u64,
             read_blocks: u64::from((sizes.read >> shift).max(1)),
             write_bytes: sizes.write,

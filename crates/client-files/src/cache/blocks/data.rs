@@ -12,10 +12,11 @@ use tokio::time::Instant;
 use vfs::Attributes;
 
 use super::fill::Fill;
+use super::ids::{FileId, ReaderId};
 use super::late_io::LateIo;
-use super::lens::Lens;
 use super::past::{Hold, Passing};
 use super::read::{Job, Progress, Step, Then};
+use super::reader_window::ReaderWindow;
 use super::state::State;
 use super::write::Author;
 use super::writer;
@@ -31,10 +32,10 @@ pub(crate) struct FileData {
     io: Arc<Io>,
     /// The same, for data that is written later.
     late: Arc<dyn LateIo>,
-    file: u32,
-    reader: u32,
+    file: FileId,
+    reader: ReaderId,
     /// The window of the file's newest sequential reader.
-    lens: Arc<Lens>,
+    reader_window: Arc<ReaderWindow>,
     /// The runtime that the file was opened on; its tasks run there, whoever uses the file.
     runtime: Runtime,
 }
@@ -49,14 +50,21 @@ impl FileData {
             let changes = state.file_ref(file).changes;
             state.learn(file, attributes, changes);
         }
-        let lens = Arc::clone(&state.file_ref(file).lens);
+        let reader_window = Arc::clone(&state.file_ref(file).reader_window);
         drop(state);
-        FileData { io: Arc::clone(io), late: Arc::clone(io) as _, file, reader, lens, runtime: Runtime::current() }
+        FileData {
+            io: Arc::clone(io),
+            late: Arc::clone(io) as _,
+            file,
+            reader,
+            reader_window,
+            runtime: Runtime::current(),
+        }
     }
 
     /// Fills `buffer`, unless the file ends.
     pub(crate) async fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        if self.lens.read(self.reader, offset, buffer) {
+        if self.reader_window.read(self.reader, offset, buffer) {
             self.recorder().block_reads.hits(1);
             return Ok(buffer.len());
         }
@@ -103,7 +111,7 @@ impl FileData {
                     let (at, left) = (offset + done as u64, buffer.len() - done);
                     let (part, step) = state.read(self.reader, &mut call.progress, at, left);
                     if state.file_ref(self.file).has_lens {
-                        self.lens.watch(&self.runtime);
+                        self.reader_window.watch(&self.runtime);
                     }
                     (part, self.start(&state, step))
                 } else {
@@ -178,7 +186,7 @@ impl FileData {
     pub(crate) async fn written(&self, is_committed: bool) {
         let to = {
             let mut state = self.state();
-            if state.file_ref(self.file).unclean.is_empty() {
+            if state.file_ref(self.file).dirty.is_empty() {
                 return;
             }
             state.want_written(self.file, is_committed)

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use vfs::Stability;
 
 use super::batch::{Batch, Piece};
+use super::ids::{BlockId, FileId};
 use super::series::Series;
 use super::state::State;
 use crate::{Error, Result, WriteVerifier, Written};
@@ -31,7 +32,7 @@ pub(super) enum Action {
 }
 
 impl State {
-    pub(super) fn next_action(&mut self, file: u32, now: Instant) -> Action {
+    pub(super) fn next_action(&mut self, file: FileId, now: Instant) -> Action {
         let late = &self.file_ref(file).late;
         if self.holds > 0 || late.holds > 0 || late.writes >= MAX_WRITES {
             return Action::Wait(None);
@@ -50,7 +51,7 @@ impl State {
         self.commit_or_wait(file)
     }
 
-    fn commit_or_wait(&mut self, file: u32) -> Action {
+    fn commit_or_wait(&mut self, file: FileId) -> Action {
         let oldest_unstable = self.oldest(file, |block| block.unstable.since());
         let oldest_unwritten = self.oldest(file, |block| block.unwritten_since());
         let late = &self.file_ref(file).late;
@@ -60,7 +61,7 @@ impl State {
             return Action::Commit;
         }
         let state = self.file(file);
-        if !state.unclean.is_empty() || state.late.writes > 0 || state.late.is_committing {
+        if !state.dirty.is_empty() || state.late.writes > 0 || state.late.is_committing {
             return Action::Wait(state.late.deadline);
         }
         (state.late.deadline, state.late.io, state.late.has_task) = (None, None, false);
@@ -70,7 +71,7 @@ impl State {
 
     /// Has everything dirty now written, and committed if asked, without further delay. Returns the newest change's
     /// number.
-    pub(super) fn want_written(&mut self, file: u32, is_committed: bool) -> u64 {
+    pub(super) fn want_written(&mut self, file: FileId, is_committed: bool) -> u64 {
         let newest = self.newest_change;
         let late = &mut self.file(file).late;
         late.flush_to = newest;
@@ -82,17 +83,17 @@ impl State {
     }
 
     /// The smallest of the change numbers that `since` returns for dirty blocks.
-    fn oldest(&self, file: u32, since: impl Fn(&super::block::Block) -> u64) -> u64 {
-        self.unclean_slots(file).map(|(_, slot)| since(self.block_ref(slot))).min().unwrap_or(u64::MAX)
+    fn oldest(&self, file: FileId, since: impl Fn(&super::block::Block) -> u64) -> u64 {
+        self.dirty_slots(file).map(|(_, slot)| since(self.block_ref(slot))).min().unwrap_or(u64::MAX)
     }
 
-    fn unclean_slots(&self, file: u32) -> impl Iterator<Item = (u64, u32)> {
+    fn dirty_slots(&self, file: FileId) -> impl Iterator<Item = (u64, BlockId)> {
         let state = self.file_ref(file);
-        state.unclean.iter().filter_map(|index| Some((*index, *state.blocks.get(index)?)))
+        state.dirty.iter().filter_map(|index| Some((*index, *state.blocks.get(index)?)))
     }
 
     /// The first adjacent changes with at least `least` bytes, searched from the cursor on, then from the start.
-    fn pick(&mut self, file: u32, least: u32) -> Option<Vec<Piece>> {
+    fn pick(&mut self, file: FileId, least: u32) -> Option<Vec<Piece>> {
         let cursor = self.file_ref(file).late.cursor;
         let found = self.pick_in(file, cursor..u64::MAX, least).or_else(|| self.pick_in(file, 0..cursor, least));
         if let Some(last) = found.as_ref().and_then(|pieces| pieces.last()) {
@@ -102,16 +103,16 @@ impl State {
         found
     }
 
-    fn pick_in(&self, file: u32, indexes: Range<u64>, least: u32) -> Option<Vec<Piece>> {
+    fn pick_in(&self, file: FileId, indexes: Range<u64>, least: u32) -> Option<Vec<Piece>> {
         let state = self.file_ref(file);
         let mut run = Run { pieces: Vec::new(), bytes: 0, next: u64::MAX, most: self.config.write_bytes };
-        for index in state.unclean.range(indexes) {
+        for index in state.dirty.range(indexes) {
             let Some(slot) = state.blocks.get(index).copied() else { continue };
             let block = self.block_ref(slot);
             if !block.writing.is_empty() {
                 continue;
             }
-            for part in block.dirty.ranges.iter() {
+            for part in block.unsent.ranges.iter() {
                 let start = self.config.start(*index) + u64::from(part.start);
                 if run.next != start && run.bytes >= least {
                     return Some(run.pieces);
@@ -125,7 +126,7 @@ impl State {
         (run.bytes >= least).then_some(run.pieces)
     }
 
-    fn batch(&mut self, file: u32, pieces: Vec<Piece>) -> Batch {
+    fn batch(&mut self, file: FileId, pieces: Vec<Piece>) -> Batch {
         let bytes = pieces.iter().map(|piece| piece.part.len()).sum();
         let mut data = BytesMut::with_capacity(bytes);
         for Piece { slot, part, .. } in &pieces {
@@ -143,12 +144,12 @@ impl State {
 
     /// A single WRITE that is to be committed anyway is sent stable and needs no COMMIT. A server that keeps losing
     /// unstable data gets only stable WRITEs.
-    fn stability(&self, file: u32) -> Stability {
+    fn stability(&self, file: FileId) -> Stability {
         let late = &self.file_ref(file).late;
         let is_alone = late.writes == 0
-            && self.unclean_slots(file).all(|(_, slot)| {
+            && self.dirty_slots(file).all(|(_, slot)| {
                 let block = self.block_ref(slot);
-                block.dirty.is_empty() && block.unstable.is_empty() && block.committing.is_empty()
+                block.unsent.is_empty() && block.unstable.is_empty() && block.committing.is_empty()
             });
         let is_wanted = self.oldest(file, |block| block.unwritten_since()) <= late.commit_to;
         match (is_alone && is_wanted) || late.losses >= MAX_LOSSES {
@@ -158,7 +159,7 @@ impl State {
     }
 
     /// Takes in the outcome of a WRITE.
-    pub(super) fn end_write(&mut self, file: u32, batch: &Batch, result: Result<(Written, FileChange)>) {
+    pub(super) fn end_write(&mut self, file: FileId, batch: &Batch, result: Result<(Written, FileChange)>) {
         let late = &mut self.file(file).late;
         late.writes -= 1;
         let told = result.as_ref().map_or_else(|_| FileChange::default(), |(_, told)| *told);
@@ -172,7 +173,7 @@ impl State {
     }
 
     /// Counts a WRITE that is sent now.
-    fn begin_write(&mut self, file: u32) {
+    fn begin_write(&mut self, file: FileId) {
         let state = self.file(file);
         state.late.writes += 1;
         let base = state.version.filter(|_| !state.is_explained);
@@ -180,7 +181,7 @@ impl State {
     }
 
     /// Compares what all WRITEs in flight together told about the file, when the last of them has ended.
-    fn end_series(&mut self, file: u32) {
+    fn end_series(&mut self, file: FileId) {
         let state = self.file(file);
         let Some(series) = state.late.series.take_if(|_| state.late.writes == 0) else { return };
         let mut is_other = series.found_another() || state.is_promise_broken();
@@ -201,7 +202,7 @@ impl State {
         self.measure(file);
     }
 
-    fn written(&mut self, file: u32, batch: &Batch, written: Written) {
+    fn written(&mut self, file: FileId, batch: &Batch, written: Written) {
         let is_stable = written.stability != Stability::Unstable;
         if !is_stable {
             self.compare_verifier(file, written.verifier);
@@ -226,14 +227,14 @@ impl State {
         state.server_size = state.server_size.max(batch.offset + u64::from(written.count));
     }
 
-    fn refused(&mut self, file: u32, batch: &Batch, error: Error) {
+    fn refused(&mut self, file: FileId, batch: &Batch, error: Error) {
         for piece in &batch.pieces {
             self.end_piece(file, piece, |block| block.refused(&piece.part));
         }
         self.note_error(file, error);
     }
 
-    fn end_piece(&mut self, file: u32, piece: &Piece, end: impl FnOnce(&mut super::block::Block)) {
+    fn end_piece(&mut self, file: FileId, piece: &Piece, end: impl FnOnce(&mut super::block::Block)) {
         // The change may have been dropped meanwhile.
         if self.is_at(piece.slot, file, piece.index) && self.block(piece.slot).writing.ranges.contains(&piece.part) {
             end(self.block(piece.slot));
@@ -242,7 +243,7 @@ impl State {
     }
 
     /// Keeps an error for the writer, and has the file's attributes checked again.
-    fn note_error(&mut self, file: u32, error: Error) {
+    fn note_error(&mut self, file: FileId, error: Error) {
         let state = self.file(file);
         if state.opens == 0 {
             tracing::warn!(%error, file = ?state.handle, "what was written to a file that is not open any more is lost");
@@ -253,7 +254,7 @@ impl State {
     }
 
     /// A verifier other than before means that the server may have lost unstable data (RFC 1813 §3.3.7).
-    fn compare_verifier(&mut self, file: u32, verifier: WriteVerifier) {
+    fn compare_verifier(&mut self, file: FileId, verifier: WriteVerifier) {
         let late = &mut self.file(file).late;
         if late.verifier.replace(verifier).is_some_and(|before| before != verifier) {
             self.lose(file, super::block::Block::lost);
@@ -261,22 +262,22 @@ impl State {
     }
 
     /// Has data that the server lost sent again.
-    fn lose(&mut self, file: u32, lose: impl Fn(&mut super::block::Block)) {
-        let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
+    fn lose(&mut self, file: FileId, lose: impl Fn(&mut super::block::Block)) {
+        let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
         slots.into_iter().for_each(|slot| lose(self.block(slot)));
         self.file(file).late.losses += 1;
         self.want_written(file, false);
     }
 
-    fn begin_commit(&mut self, file: u32) {
-        let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
+    fn begin_commit(&mut self, file: FileId) {
+        let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
         slots.into_iter().for_each(|slot| self.block(slot).begin_commit());
         let late = &mut self.file(file).late;
         (late.is_committing, late.committing) = (true, late.verifier);
     }
 
     /// Takes in the outcome of a COMMIT.
-    pub(super) fn end_commit(&mut self, file: u32, result: Result<WriteVerifier>) {
+    pub(super) fn end_commit(&mut self, file: FileId, result: Result<WriteVerifier>) {
         let late = &mut self.file(file).late;
         late.is_committing = false;
         let is_same = result.as_ref().ok() == late.committing.as_ref();
@@ -298,8 +299,8 @@ impl State {
         self.tell_progress(file);
     }
 
-    fn end_committing(&mut self, file: u32, end: impl Fn(&mut super::block::Block)) {
-        let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
+    fn end_committing(&mut self, file: FileId, end: impl Fn(&mut super::block::Block)) {
+        let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
         for slot in slots {
             if !self.block(slot).committing.is_empty() {
                 end(self.block(slot));
@@ -309,8 +310,8 @@ impl State {
     }
 
     /// Drops everything that was not written.
-    pub(super) fn abandon(&mut self, file: u32, error: Error) {
-        let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
+    pub(super) fn abandon(&mut self, file: FileId, error: Error) {
+        let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
         for slot in slots {
             self.block(slot).give_up();
             self.note_changes(slot);
@@ -319,21 +320,21 @@ impl State {
         self.tell_progress(file);
     }
 
-    fn tell_progress(&mut self, file: u32) {
+    fn tell_progress(&mut self, file: FileId) {
         let late = &self.file(file).late;
         late.progress.notify_waiters();
         late.wake.notify_one();
     }
 
     /// A file with changes up to number `to` that are not on the server's stable storage.
-    pub(super) fn first_unwritten(&self, to: u64) -> Option<u32> {
+    pub(super) fn first_unwritten(&self, to: u64) -> Option<FileId> {
         self.file_numbers().find(|file| !self.is_written(*file, to, true))
     }
 
     /// Whether all changes up to number `to` are at the server, or on its stable storage if `is_committed`.
-    pub(super) fn is_written(&self, file: u32, to: u64, is_committed: bool) -> bool {
+    pub(super) fn is_written(&self, file: FileId, to: u64, is_committed: bool) -> bool {
         let oldest = match is_committed {
-            true => self.oldest(file, |block| block.unclean_since()),
+            true => self.oldest(file, |block| block.dirty_since()),
             false => self.oldest(file, |block| block.unwritten_since()),
         };
         oldest > to

@@ -11,15 +11,15 @@
 //!
 //! # Reading
 //! Bytes are found under one lock and copied outside of it: a reader shares a block's memory, and a change of the block
-//! meanwhile changes a copy. A sequential reader sees the rest of its block through a reader window (`lens.rs`), which
-//! has a lock of its own. Whatever may change the file or a block closes the window first; so does the end of the
-//! validity of the file's attributes. Of a file larger than the memory, the first part stays and the rest is dropped
-//! soon after it was read.
+//! meanwhile changes a copy. A sequential reader sees the rest of its block through a reader window
+//! (`reader_window.rs`), which has a lock of its own. Whatever may change the file or a block closes the window first;
+//! so does the end of the validity of the file's attributes. Of a file larger than the memory, the first part stays and
+//! the rest is dropped soon after it was read.
 //!
 //! # Writing
-//! A changed byte is dirty, then being written, then unstable, then being committed (`block.rs`). When the write
-//! verifier changes, unstable bytes are dirty again. At most `Caching::max_dirty_bytes` of blocks have changes; writers
-//! wait beyond that.
+//! A dirty byte is unsent, then being written, then unstable, then being committed (`block.rs`). When the write
+//! verifier changes, unstable bytes are unsent again. At most `Caching::max_dirty_bytes` of blocks have changes;
+//! writers wait beyond that.
 //!
 //! # Changes by other clients
 //! Replies to WRITE carry the file's attributes before and after (RFC 1813 §2.6). In NFSv4, GETATTRs around the WRITE
@@ -42,13 +42,14 @@ mod data;
 mod failures;
 mod fill;
 mod flush;
+mod ids;
 mod late_io;
-mod lens;
 mod past;
 mod promise;
 mod ranges;
 mod read;
 mod reader;
+mod reader_window;
 mod series;
 mod state;
 #[cfg(test)]
@@ -61,6 +62,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::{Caching, Handle, Sizes};
 use config::Config;
 pub(crate) use data::FileData;
+use ids::FileId;
 pub(crate) use past::{HoldAll, Passing};
 pub(crate) use promise::Promise;
 use state::State;
@@ -100,7 +102,7 @@ impl BlockCache {
     }
 
     /// Waits for progress of the file that `unfinished` returns, and asks again until it returns none.
-    async fn wait_for_progress(&self, unfinished: impl Fn(&mut State) -> Option<u32>) {
+    async fn wait_for_progress(&self, unfinished: impl Fn(&mut State) -> Option<FileId>) {
         loop {
             let progress = {
                 let mut state = self.lock();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use vfs::SetAttributes;
 
+use super::ids::FileId;
 use super::state::State;
 use crate::file::Io;
 use crate::{Mount, Result};
@@ -14,11 +15,11 @@ use crate::{Mount, Result};
 /// Holds back a file's dirty data while its length is set.
 pub(super) struct Hold {
     io: Arc<Io>,
-    file: u32,
+    file: FileId,
 }
 
 impl Hold {
-    pub(super) fn new(io: &Arc<Io>, file: u32) -> Hold {
+    pub(super) fn new(io: &Arc<Io>, file: FileId) -> Hold {
         let mut state = io.mount.blocks().lock();
         let held = state.file(file);
         held.late.holds += 1;
@@ -64,7 +65,7 @@ impl HoldAll {
     pub(crate) async fn begin(mount: &Mount) -> HoldAll {
         mount.blocks().lock().holds += 1;
         let hold = HoldAll(mount.clone());
-        let is_under_way = |state: &State, file: u32| state.file_ref(file).late.is_under_way();
+        let is_under_way = |state: &State, file: FileId| state.file_ref(file).late.is_under_way();
         let unfinished = |state: &mut State| state.file_numbers().find(|file| is_under_way(state, *file));
         mount.blocks().wait_for_progress(unfinished).await;
         hold
@@ -83,11 +84,11 @@ impl Drop for HoldAll {
 #[derive(Debug)]
 pub(crate) struct Passing {
     io: Arc<Io>,
-    file: u32,
+    file: FileId,
 }
 
 impl Passing {
-    pub(super) fn begin(io: &Arc<Io>, file: u32) -> Passing {
+    pub(super) fn begin(io: &Arc<Io>, file: FileId) -> Passing {
         io.mount.blocks().lock().begin_passing(file);
         Passing { io: Arc::clone(io), file }
     }

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::fill::Fill;
-use super::lens::View;
+use super::ids::{BlockId, FileId, ReaderId};
 use super::reader::Reader;
+use super::reader_window::View;
 use super::state::State;
 use crate::Result;
 
@@ -19,7 +20,7 @@ pub(super) struct Progress {
     pub(super) from: u64,
     pub(super) to: u64,
     /// Blocks that it waits for or waited for, in order.
-    pub(super) pins: VecDeque<(u64, u32)>,
+    pub(super) pins: VecDeque<(u64, BlockId)>,
     /// Blocks before this one are counted.
     pub(super) counted_to: u64,
     pub(super) hits: u64,
@@ -62,10 +63,10 @@ pub(super) struct Step {
 /// Adjacent blocks to fetch with one job.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) file: u32,
+    pub(super) file: FileId,
     pub(super) fill: Arc<Fill>,
     first: u64,
-    slots: Vec<u32>,
+    slots: Vec<BlockId>,
     block_bytes: u32,
     /// The range to read: nothing behind the end of the server's file.
     pub(super) offset: u64,
@@ -92,9 +93,9 @@ pub(super) struct Brought {
 impl State {
     /// Finds the bytes that one block holds from `at` on, at most `count` of them, and requests what is missing. The
     /// caller copies them after releasing the lock.
-    pub(super) fn read(&mut self, reader: u32, progress: &mut Progress, at: u64, count: usize) -> (Bytes, Step) {
+    pub(super) fn read(&mut self, reader: ReaderId, progress: &mut Progress, at: u64, count: usize) -> (Bytes, Step) {
         let file = self.reader(reader).file;
-        self.close_lens(file);
+        self.close_reader_window(file);
         let end = progress.to.min(self.file_ref(file).size);
         let to = at.saturating_add(count as u64).min(end);
         let (mut found, mut jobs) = (Bytes::new(), Vec::new());
@@ -122,19 +123,21 @@ impl State {
     }
 
     /// Whether a read needs the server for these bytes: some are not cached, and none was changed here.
-    pub(super) fn is_servers(&self, file: u32, at: u64, end: u64) -> bool {
+    pub(super) fn is_servers(&self, file: FileId, at: u64, end: u64) -> bool {
         let state = self.file_ref(file);
         let end = end.min(state.size);
         if at >= end || end > state.server_size {
             return false;
         }
         let mut indexes = at >> self.config.shift..self.config.blocks_to(end);
-        state.unclean.range(indexes.clone()).next().is_none() && indexes.any(|index| self.find(file, index).is_none())
+        state.dirty.range(indexes.clone()).next().is_none() && indexes.any(|index| self.find(file, index).is_none())
     }
 
     /// Opens the window of a sequential reader on the rest of its block, up to where more has to be requested.
-    fn look_on(&mut self, reader: u32, count: u64) {
-        let Reader { file, next, asked, window, last: (index, slot), .. } = self.readers[reader as usize];
+    fn look_on(&mut self, reader: ReaderId, count: u64) {
+        let Reader { file, next, asked, window, last: Some((index, slot)), .. } = self.readers[reader.index()] else {
+            return;
+        };
         let (state, is_here) = (self.file_ref(file), self.is_at(slot, file, index));
         let Some(until) = state.checked_until.filter(|_| state.passing == 0 && is_here) else { return };
         let most = if self.config.ahead_bytes > 0 { asked.saturating_sub(window / 2 + 1) } else { u64::MAX };
@@ -144,24 +147,26 @@ impl State {
             return;
         }
         let bytes = block.data.slice(part.start as usize..part.end as usize);
-        self.open_lens(View { reader, next, bytes, until });
+        self.open_reader_window(View { reader, next, bytes, until });
     }
 
     /// Finds bytes in the reader's last block if only copying is left to do, as for most small reads.
     pub(super) fn glance(
         &mut self,
-        reader: u32,
+        reader: ReaderId,
         now: impl FnOnce() -> Instant,
         at: u64,
         count: usize,
     ) -> Option<Bytes> {
-        self.close_lens(self.readers[reader as usize].file);
-        let Reader { file, next, asked, window, last: (index, slot), .. } = self.readers[reader as usize];
+        self.close_reader_window(self.readers[reader.index()].file);
+        let Reader { file, next, asked, window, last: Some((index, slot)), .. } = self.readers[reader.index()] else {
+            return None;
+        };
         let end = at.checked_add(count as u64)?;
         if at >> self.config.shift != index || end > self.file_ref(file).size {
             return None;
         }
-        let block = self.slots.get(slot as usize)?;
+        let block = self.slots.get(slot.index())?;
         let part = self.config.part(index, at, end);
         let is_here = block.file == file && block.index == index && !block.is_detached && !block.is_unseen;
         if part.is_empty() || part.len() != count || !is_here || !block.known.contains(&part) {
@@ -182,17 +187,24 @@ impl State {
         Some(found)
     }
 
-    fn reader(&mut self, reader: u32) -> &mut Reader {
-        &mut self.readers[reader as usize]
+    fn reader(&mut self, reader: ReaderId) -> &mut Reader {
+        &mut self.readers[reader.index()]
     }
 
     /// A part of a block, if it is cached.
-    fn look(&mut self, reader: u32, progress: &mut Progress, index: u64, part: &std::ops::Range<u32>) -> Option<Bytes> {
+    fn look(
+        &mut self,
+        reader: ReaderId,
+        progress: &mut Progress,
+        index: u64,
+        part: &std::ops::Range<u32>,
+    ) -> Option<Bytes> {
         let pinned = progress.pins.pop_front_if(|pin| pin.0 == index).map(|pin| pin.1);
         let (last, file) = (self.reader(reader).last, self.reader(reader).file);
-        let is_last = last.0 == index && self.is_at(last.1, file, index);
-        let found = if is_last { Some(last.1) } else { self.find(file, index) };
-        let slot = pinned.or(found)?;
+        let found_last =
+            last.filter(|(last, slot)| *last == index && self.is_at(*slot, file, index)).map(|last| last.1);
+        let is_last = found_last.is_some();
+        let slot = pinned.or(found_last.or_else(|| self.find(file, index)))?;
         let block = self.block(slot);
         let bytes = block.known.contains(part).then(|| block.data.slice(part.start as usize..part.end as usize));
         if bytes.is_some() {
@@ -204,7 +216,7 @@ impl State {
             self.touch(slot);
         }
         if bytes.is_some() {
-            self.reader(reader).last = (index, slot);
+            self.reader(reader).last = Some((index, slot));
             self.moved(reader, last, index);
         }
         bytes
@@ -213,20 +225,22 @@ impl State {
     /// Notes that a reader went on from block `left` to another one. When a file does not fit into memory, the start of
     /// a sequential run stays for a reader that begins again. The rest is dropped soon after it was read: as the newest
     /// data it would evict everything else, and be evicted before anybody came back to it.
-    fn moved(&mut self, reader: u32, left: (u64, u32), index: u64) {
+    fn moved(&mut self, reader: ReaderId, left: Option<(u64, BlockId)>, index: u64) {
         let most = self.config.max_blocks as u64;
         let reader = self.reader(reader);
-        let (file, is_next) = (reader.file, left.0.checked_add(1) == Some(index));
-        if !is_next && left.0 != index {
+        let (file, came_from) = (reader.file, left.filter(|(left, _)| left.checked_add(1) == Some(index)));
+        if came_from.is_none() && left.is_none_or(|(left, _)| left != index) {
             reader.began = index;
         }
-        let is_long = is_next && index - reader.began > most / 2;
-        if is_long && self.file_ref(file).size >> self.config.shift >= most {
+        let is_long = index - reader.began > most / 2;
+        if let Some(left) = came_from.filter(|_| is_long)
+            && self.file_ref(file).size >> self.config.shift >= most
+        {
             self.leave_behind(file, left);
         }
     }
 
-    fn leave_behind(&mut self, file: u32, (index, slot): (u64, u32)) {
+    fn leave_behind(&mut self, file: FileId, (index, slot): (u64, BlockId)) {
         self.behind.push_back((file, index, slot));
         if self.behind.len() > self.config.max_behind
             && let Some((file, index, slot)) = self.behind.pop_front()
@@ -240,7 +254,7 @@ impl State {
     /// Pins the wanted blocks that are missing, and requests those that nobody requested yet.
     pub(super) fn want(
         &mut self,
-        file: u32,
+        file: FileId,
         progress: &mut Progress,
         indexes: std::ops::Range<u64>,
         jobs: &mut Vec<Job>,
@@ -282,7 +296,7 @@ impl State {
     /// The block that is being fetched, or `Some(None)` where everything is known; requests it if nobody did. `None`
     /// without memory for it, or while a part has to be committed first.
     #[allow(clippy::option_option, reason = "the outer one ends the loop")]
-    fn asked_for(&mut self, file: u32, index: u64, jobs: &mut Vec<Job>) -> Option<Option<u32>> {
+    fn asked_for(&mut self, file: FileId, index: u64, jobs: &mut Vec<Job>) -> Option<Option<BlockId>> {
         let (start, block_bytes) = (self.config.start(index), self.config.block_bytes());
         let found = self.find(file, index);
         if let Some(slot) = found {
@@ -312,7 +326,7 @@ impl State {
     }
 
     /// Adds a block to the READ for the one before it if that has room, or to a new one.
-    fn add_to_jobs(&mut self, file: u32, index: u64, slot: u32, jobs: &mut Vec<Job>) {
+    fn add_to_jobs(&mut self, file: FileId, index: u64, slot: BlockId, jobs: &mut Vec<Job>) {
         let changes = self.file_ref(file).changes;
         let end = self.config.start(index + 1).min(self.empty_from(file));
         let is_next = |job: &&mut Job| job.file == file && job.first + job.slots.len() as u64 == index;
@@ -348,7 +362,7 @@ impl State {
     }
 
     /// Reads ahead of a sequential reader.
-    fn ahead(&mut self, reader: u32, at: u64, end: u64, jobs: &mut Vec<Job>) {
+    fn ahead(&mut self, reader: ReaderId, at: u64, end: u64, jobs: &mut Vec<Job>) {
         let (most, shift) = (self.config.ahead_bytes, self.config.shift);
         let step = self.config.read_blocks << shift;
         let file = self.reader(reader).file;
@@ -388,7 +402,7 @@ impl State {
                 block.install(brought.blocks.get(number).cloned().unwrap_or_default(), block_bytes);
             }
             // The file may have changed by now, so only those that already wait get the data.
-            let is_let_go = is_passed && !block.is_unclean() && !block.is_detached;
+            let is_let_go = is_passed && !block.is_dirty() && !block.is_detached;
             match is_let_go {
                 true => self.detach(job.first + number as u64, *slot),
                 false => self.settle(*slot),

@@ -1,7 +1,9 @@
+use super::ids::{BlockId, FileId};
+
 /// A reader of a file through one open, and where it is expected to go on.
 #[derive(Debug)]
 pub(super) struct Reader {
-    pub(super) file: u32,
+    pub(super) file: FileId,
     /// Where the last read ended; `u64::MAX` before the first one.
     pub(super) next: u64,
     /// The end of the data requested ahead.
@@ -9,13 +11,13 @@ pub(super) struct Reader {
     /// The read-ahead window in bytes; it doubles each time.
     pub(super) window: u64,
     /// The block read last, which is found without a search.
-    pub(super) last: (u64, u32),
+    pub(super) last: Option<(u64, BlockId)>,
     /// The first block of the current sequential run.
     pub(super) began: u64,
 }
 
 impl Reader {
-    pub(super) fn new(file: u32) -> Reader {
-        Reader { file, next: u64::MAX, asked: 0, window: 0, last: (u64::MAX, u32::MAX), began: 0 }
+    pub(super) fn new(file: FileId) -> Reader {
+        Reader { file, next: u64::MAX, asked: 0, window: 0, last: None, began: 0 }
     }
 }

@@ -3,6 +3,8 @@
 //! Every change of the file or of one of its blocks closes the window first, under that lock. Its bytes are hidden when
 //! the last check of the file's attributes expires. So the bytes are valid for as long as they are there.
 
+use super::ids::ReaderId;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Buf, Bytes};
@@ -15,7 +17,7 @@ const MAX_READ_BYTES: usize = 64 * 1024;
 /// A part of a block that one reader is about to read.
 #[derive(Debug)]
 pub(super) struct View {
-    pub(super) reader: u32,
+    pub(super) reader: ReaderId,
     /// The reader's position in the file.
     pub(super) next: u64,
     /// The bytes there, as long as they may be shown.
@@ -26,7 +28,7 @@ pub(super) struct View {
 
 /// The window of a file's newest sequential reader.
 #[derive(Debug, Default)]
-pub(super) struct Lens(Mutex<Inner>);
+pub(super) struct ReaderWindow(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -35,9 +37,9 @@ struct Inner {
     is_watched: bool,
 }
 
-impl Lens {
+impl ReaderWindow {
     /// Fills `buffer` if the window has all of it and nobody else uses the window now.
-    pub(super) fn read(&self, reader: u32, at: u64, buffer: &mut [u8]) -> bool {
+    pub(super) fn read(&self, reader: ReaderId, at: u64, buffer: &mut [u8]) -> bool {
         let Ok(mut inner) = self.0.try_lock() else { return false };
         let Some(view) = &mut inner.view else { return false };
         let count = buffer.len();
@@ -57,12 +59,12 @@ impl Lens {
     }
 
     /// Closes the window. Returns its reader and the position reached.
-    pub(super) fn close(&self) -> Option<(u32, u64)> {
+    pub(super) fn close(&self) -> Option<(ReaderId, u64)> {
         self.lock().view.take().map(|view| (view.reader, view.next))
     }
 
     /// Starts the task that hides the bytes when they expire, unless it runs.
-    pub(super) fn watch(self: &Arc<Lens>, runtime: &Runtime) {
+    pub(super) fn watch(self: &Arc<ReaderWindow>, runtime: &Runtime) {
         if !std::mem::replace(&mut self.lock().is_watched, true) {
             let watch = Watch(Arc::clone(self));
             runtime.spawn(async move {
@@ -90,7 +92,7 @@ impl Lens {
 }
 
 /// The task that expires a window. If its runtime ends earlier, the bytes are hidden at once.
-struct Watch(Arc<Lens>);
+struct Watch(Arc<ReaderWindow>);
 
 impl Drop for Watch {
     fn drop(&mut self) {

@@ -7,7 +7,7 @@
 //! - `order` sorts blocks by insertion. A use is only noted in the block, which a reader has at hand, while its
 //!   neighbours in the order are anywhere in memory. A block used since then gets a new place instead of being evicted.
 //! - [`State::file`] and [`State::block`] give mutable access, and close the file's reader window first.
-//! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_unclean`] of them are dirty.
+//! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_dirty`] of them are dirty.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -21,10 +21,11 @@ use vfs::Attributes;
 use super::block::Block;
 use super::config::Config;
 use super::failures::Failures;
+use super::ids::{BlockId, FileId, ReaderId};
 use super::late_io::LateIo;
-use super::lens::{Lens, View};
 use super::promise::Promise;
 use super::reader::Reader;
+use super::reader_window::{ReaderWindow, View};
 use super::series::Series;
 use crate::cache::order::Order;
 use crate::{Error, Handle, WriteVerifier};
@@ -40,9 +41,9 @@ pub(super) struct FileState {
     pub(super) opens: u32,
     /// How many tasks will come back to it.
     pub(super) tasks: u32,
-    pub(super) blocks: BTreeMap<u64, u32>,
+    pub(super) blocks: BTreeMap<u64, BlockId>,
     /// The indexes of dirty blocks.
-    pub(super) unclean: BTreeSet<u64>,
+    pub(super) dirty: BTreeSet<u64>,
     /// The length of the file, dirty data included.
     pub(super) size: u64,
     /// The length of the server's file.
@@ -59,7 +60,7 @@ pub(super) struct FileState {
     pub(super) changes: u64,
     pub(super) checked_until: Option<Instant>,
     pub(super) late: LateWrites,
-    pub(super) lens: Arc<Lens>,
+    pub(super) reader_window: Arc<ReaderWindow>,
     /// Whether the reader window may be open.
     pub(super) has_lens: bool,
 }
@@ -113,16 +114,16 @@ impl LateWrites {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) config: Config,
-    by_handle: HashMap<Handle, u32>,
+    by_handle: HashMap<Handle, FileId>,
     files: Slab<FileState>,
     pub(super) readers: Slab<Reader>,
     pub(super) slots: Slab<Block>,
-    pub(super) order: Order<u32, ()>,
+    pub(super) order: Order<BlockId, ()>,
     /// Blocks that sequential readers of large files have left, oldest first: file, index and slot. Some may be gone by
     /// now.
-    pub(super) behind: VecDeque<(u32, u64, u32)>,
+    pub(super) behind: VecDeque<(FileId, u64, BlockId)>,
     /// How many blocks are dirty.
-    pub(super) unclean: usize,
+    pub(super) dirty: usize,
     /// The number of the newest change.
     pub(super) newest_change: u64,
     /// While this is not 0 no file is written.
@@ -142,7 +143,7 @@ impl State {
             slots: Slab::new(),
             order: Order::default(),
             behind: VecDeque::new(),
-            unclean: 0,
+            dirty: 0,
             newest_change: 0,
             holds: 0,
             wants_room: false,
@@ -151,7 +152,7 @@ impl State {
     }
 
     /// Opens a file with these attributes, and adds a reader to it.
-    pub(super) fn open(&mut self, handle: &Handle, attributes: &Attributes) -> (u32, u32) {
+    pub(super) fn open(&mut self, handle: &Handle, attributes: &Attributes) -> (FileId, ReaderId) {
         let file = match self.by_handle.get(handle) {
             Some(file) => *file,
             None => self.new_file(handle),
@@ -161,21 +162,21 @@ impl State {
         let changes = state.changes;
         self.learn(file, attributes, changes);
         let reader = self.readers.insert(Reader::new(file));
-        (file, reader as u32)
+        (file, ReaderId::new(reader))
     }
 
     /// The file of this handle, if it is in the cache.
-    pub(super) fn find_file(&self, handle: &Handle) -> Option<u32> {
+    pub(super) fn find_file(&self, handle: &Handle) -> Option<FileId> {
         self.by_handle.get(handle).copied()
     }
 
-    fn new_file(&mut self, handle: &Handle) -> u32 {
+    fn new_file(&mut self, handle: &Handle) -> FileId {
         let state = FileState {
             handle: *handle,
             opens: 0,
             tasks: 0,
             blocks: BTreeMap::new(),
-            unclean: BTreeSet::new(),
+            dirty: BTreeSet::new(),
             size: 0,
             server_size: 0,
             passing: 0,
@@ -185,34 +186,34 @@ impl State {
             changes: 0,
             checked_until: None,
             late: LateWrites::default(),
-            lens: Arc::default(),
+            reader_window: Arc::default(),
             has_lens: false,
         };
-        let file = self.files.insert(state) as u32;
+        let file = FileId::new(self.files.insert(state));
         self.by_handle.insert(*handle, file);
         file
     }
 
     /// Closes what [`State::open`] opened.
-    pub(super) fn close(&mut self, file: u32, reader: u32) {
-        self.close_lens(file);
-        self.readers.remove(reader as usize);
+    pub(super) fn close(&mut self, file: FileId, reader: ReaderId) {
+        self.close_reader_window(file);
+        self.readers.remove(reader.index());
         self.file(file).opens -= 1;
         self.forget_unused(file);
     }
 
     /// Drops a file that nobody has open and that has no cached data.
-    pub(super) fn forget_unused(&mut self, file: u32) {
+    pub(super) fn forget_unused(&mut self, file: FileId) {
         let state = self.file(file);
         if state.opens == 0 && state.tasks == 0 && state.blocks.is_empty() && !state.late.has_task {
             let handle = state.handle;
             self.by_handle.remove(&handle);
-            self.files.remove(file as usize);
+            self.files.remove(file.index());
         }
     }
 
     /// Takes in attributes from the server; `changes` is the file's count when they were requested.
-    pub(super) fn learn(&mut self, file: u32, attributes: &Attributes, changes: u64) {
+    pub(super) fn learn(&mut self, file: FileId, attributes: &Attributes, changes: u64) {
         let state = self.file(file);
         if state.changes != changes {
             return;
@@ -235,22 +236,22 @@ impl State {
     }
 
     /// Whether the file needs no check of its attributes at `now`.
-    pub(super) fn is_checked(&self, file: u32, now: Instant) -> bool {
+    pub(super) fn is_checked(&self, file: FileId, now: Instant) -> bool {
         let state = self.file_ref(file);
         state.passing == 0 && state.checked_until.is_some_and(|until| now < until)
     }
 
     /// Whether a write-back task must be started; the caller that gets `true` starts it.
-    pub(super) fn needs_task(&mut self, file: u32) -> bool {
+    pub(super) fn needs_task(&mut self, file: FileId) -> bool {
         let state = self.file(file);
-        !state.unclean.is_empty() && !std::mem::replace(&mut state.late.has_task, true)
+        !state.dirty.is_empty() && !std::mem::replace(&mut state.late.has_task, true)
     }
 
     /// Computes the length of the file.
-    pub(super) fn measure(&mut self, file: u32) {
+    pub(super) fn measure(&mut self, file: FileId) {
         let state = self.file_ref(file);
-        let ends = state.unclean.iter().rev().find_map(|index| {
-            let end = self.block_ref(*state.blocks.get(index)?).unclean_end();
+        let ends = state.dirty.iter().rev().find_map(|index| {
+            let end = self.block_ref(*state.blocks.get(index)?).dirty_end();
             (end > 0).then(|| self.config.start(*index) + u64::from(end))
         });
         let size = state.server_size.max(ends.unwrap_or(0));
@@ -258,7 +259,7 @@ impl State {
     }
 
     /// Invalidates a file that was changed at the server past the cache. Replies to earlier calls may be stale.
-    pub(super) fn forget(&mut self, file: u32) {
+    pub(super) fn forget(&mut self, file: FileId) {
         self.forget_clean(file);
         let state = self.file(file);
         state.changes += 1;
@@ -267,7 +268,7 @@ impl State {
     }
 
     /// Notes that a change past the cache begins.
-    pub(super) fn begin_passing(&mut self, file: u32) {
+    pub(super) fn begin_passing(&mut self, file: FileId) {
         self.forget(file);
         let state = self.file(file);
         state.passing += 1;
@@ -275,7 +276,7 @@ impl State {
     }
 
     /// Notes that such a change is over.
-    pub(super) fn end_passing(&mut self, file: u32) {
+    pub(super) fn end_passing(&mut self, file: FileId) {
         self.forget(file);
         let state = self.file(file);
         state.passing -= 1;
@@ -284,16 +285,16 @@ impl State {
     }
 
     /// The offset from which on the server surely has no bytes of a file.
-    pub(super) fn empty_from(&self, file: u32) -> u64 {
+    pub(super) fn empty_from(&self, file: FileId) -> u64 {
         let state = self.file_ref(file);
         if state.passing == 0 { state.server_size } else { u64::MAX }
     }
 
     /// Invalidates all clean data.
-    pub(super) fn forget_clean(&mut self, file: u32) {
-        let all: Vec<(u64, u32)> = self.file(file).blocks.iter().map(|(index, slot)| (*index, *slot)).collect();
+    pub(super) fn forget_clean(&mut self, file: FileId) {
+        let all: Vec<(u64, BlockId)> = self.file(file).blocks.iter().map(|(index, slot)| (*index, *slot)).collect();
         for (index, slot) in all {
-            if self.block(slot).is_unclean() {
+            if self.block(slot).is_dirty() {
                 let block = self.block(slot);
                 block.forget_clean();
                 block.is_outdated = block.fill.is_some();
@@ -304,7 +305,7 @@ impl State {
     }
 
     /// Removes a block from its file.
-    pub(super) fn detach(&mut self, index: u64, slot: u32) {
+    pub(super) fn detach(&mut self, index: u64, slot: BlockId) {
         let file = self.block(slot).file;
         self.file(file).blocks.remove(&index);
         self.block(slot).is_detached = true;
@@ -314,66 +315,66 @@ impl State {
 
     /// Whether dirty blocks take more than half of their limit, or somebody waits for memory.
     pub(super) fn is_pressed(&self) -> bool {
-        self.wants_room || self.unclean * 2 > self.config.max_unclean
+        self.wants_room || self.dirty * 2 > self.config.max_dirty
     }
 }
 
 /// Blocks and the memory for them.
 impl State {
     /// A file stays as long as somebody holds its number.
-    pub(super) fn file(&mut self, file: u32) -> &mut FileState {
-        self.close_lens(file);
-        &mut self.files[file as usize]
+    pub(super) fn file(&mut self, file: FileId) -> &mut FileState {
+        self.close_reader_window(file);
+        &mut self.files[file.index()]
     }
 
-    pub(super) fn file_ref(&self, file: u32) -> &FileState {
-        &self.files[file as usize]
+    pub(super) fn file_ref(&self, file: FileId) -> &FileState {
+        &self.files[file.index()]
     }
 
-    pub(super) fn file_numbers(&self) -> impl Iterator<Item = u32> {
-        self.files.iter().map(|(number, _)| number as u32)
+    pub(super) fn file_numbers(&self) -> impl Iterator<Item = FileId> {
+        self.files.iter().map(|(number, _)| FileId::new(number))
     }
 
     /// A block stays as long as somebody holds its number.
-    pub(super) fn block(&mut self, slot: u32) -> &mut Block {
-        self.close_lens(self.block_ref(slot).file);
-        &mut self.slots[slot as usize]
+    pub(super) fn block(&mut self, slot: BlockId) -> &mut Block {
+        self.close_reader_window(self.block_ref(slot).file);
+        &mut self.slots[slot.index()]
     }
 
     /// Closes the file's reader window, and takes over the position that its reader has reached.
-    pub(super) fn close_lens(&mut self, file: u32) {
-        if let Some(state) = self.files.get_mut(file as usize)
+    pub(super) fn close_reader_window(&mut self, file: FileId) {
+        if let Some(state) = self.files.get_mut(file.index())
             && std::mem::take(&mut state.has_lens)
-            && let Some((reader, next)) = state.lens.close()
+            && let Some((reader, next)) = state.reader_window.close()
         {
-            self.readers[reader as usize].next = next;
+            self.readers[reader.index()].next = next;
         }
     }
 
-    /// Opens the reader window. None of what it shows may change before [`State::close_lens`].
-    pub(super) fn open_lens(&mut self, view: View) {
-        let file = self.readers[view.reader as usize].file;
-        let state = &mut self.files[file as usize];
-        state.lens.open(view);
+    /// Opens the reader window. None of what it shows may change before [`State::close_reader_window`].
+    pub(super) fn open_reader_window(&mut self, view: View) {
+        let file = self.readers[view.reader.index()].file;
+        let state = &mut self.files[file.index()];
+        state.reader_window.open(view);
         state.has_lens = true;
     }
 
-    pub(super) fn block_ref(&self, slot: u32) -> &Block {
-        &self.slots[slot as usize]
+    pub(super) fn block_ref(&self, slot: BlockId) -> &Block {
+        &self.slots[slot.index()]
     }
 
-    pub(super) fn find(&self, file: u32, index: u64) -> Option<u32> {
+    pub(super) fn find(&self, file: FileId, index: u64) -> Option<BlockId> {
         self.file_ref(file).blocks.get(&index).copied()
     }
 
     /// Whether `slot` holds this very block of the file.
-    pub(super) fn is_at(&self, slot: u32, file: u32, index: u64) -> bool {
-        let block = self.slots.get(slot as usize);
+    pub(super) fn is_at(&self, slot: BlockId, file: FileId, index: u64) -> bool {
+        let block = self.slots.get(slot.index());
         block.is_some_and(|block| block.file == file && block.index == index && !block.is_detached)
     }
 
     /// A new block. At the limit an old one is evicted; `None` while all are needed.
-    pub(super) fn new_block(&mut self, file: u32, index: u64) -> Option<u32> {
+    pub(super) fn new_block(&mut self, file: FileId, index: u64) -> Option<BlockId> {
         if self.slots.len() >= self.config.max_blocks {
             let oldest = self.pop_oldest()?;
             let block = self.block_ref(oldest);
@@ -383,13 +384,13 @@ impl State {
                 self.forget_unused(of);
             }
         }
-        let slot = self.slots.insert(Block::new(file, index)) as u32;
+        let slot = BlockId::new(self.slots.insert(Block::new(file, index)));
         self.file(file).blocks.insert(index, slot);
         Some(slot)
     }
 
     /// Takes out of the order the block that was not used for longest.
-    fn pop_oldest(&mut self) -> Option<u32> {
+    fn pop_oldest(&mut self) -> Option<BlockId> {
         for _ in 0..MAX_SPARED {
             let (oldest, ()) = self.order.pop_oldest()?;
             if !std::mem::take(&mut self.block(oldest).is_used) {
@@ -400,25 +401,25 @@ impl State {
         self.order.pop_oldest().map(|(oldest, ())| oldest)
     }
 
-    pub(super) fn touch(&mut self, slot: u32) {
+    pub(super) fn touch(&mut self, slot: BlockId) {
         self.block(slot).is_used = true;
     }
 
     /// Keeps the block until it is unpinned.
-    pub(super) fn pin(&mut self, slot: u32) {
+    pub(super) fn pin(&mut self, slot: BlockId) {
         self.block(slot).pins += 1;
         self.order.remove(&slot);
     }
 
-    pub(super) fn unpin(&mut self, slot: u32) {
+    pub(super) fn unpin(&mut self, slot: BlockId) {
         self.block(slot).pins -= 1;
         self.settle(slot);
     }
 
     /// Makes a block that nobody needs now evictable, or drops it when no bytes of it are known.
-    pub(super) fn settle(&mut self, slot: u32) {
+    pub(super) fn settle(&mut self, slot: BlockId) {
         let block = self.block_ref(slot);
-        if block.pins > 0 || block.fill.is_some() || block.is_unclean() {
+        if block.pins > 0 || block.fill.is_some() || block.is_dirty() {
             return;
         }
         if block.is_detached || block.known.is_empty() {
@@ -427,7 +428,7 @@ impl State {
                 self.file(file).blocks.remove(&index);
             }
             self.order.remove(&slot);
-            self.slots.remove(slot as usize);
+            self.slots.remove(slot.index());
         } else {
             self.order.insert(slot, ());
         }
@@ -452,19 +453,19 @@ impl State {
     }
 
     /// Updates the sets of dirty blocks after a block may have become dirty or clean.
-    pub(super) fn note_changes(&mut self, slot: u32) {
+    pub(super) fn note_changes(&mut self, slot: BlockId) {
         let block = self.block_ref(slot);
-        let (file, index, is_unclean, is_detached) = (block.file, block.index, block.is_unclean(), block.is_detached);
-        let is_unclean = is_unclean && !is_detached;
+        let (file, index, is_dirty, is_detached) = (block.file, block.index, block.is_dirty(), block.is_detached);
+        let is_dirty = is_dirty && !is_detached;
         let state = self.file(file);
-        let differs = if is_unclean { state.unclean.insert(index) } else { state.unclean.remove(&index) };
-        match (differs, is_unclean) {
+        let differs = if is_dirty { state.dirty.insert(index) } else { state.dirty.remove(&index) };
+        match (differs, is_dirty) {
             (true, true) => {
-                self.unclean += 1;
+                self.dirty += 1;
                 self.order.remove(&slot);
             }
             (true, false) => {
-                self.unclean -= 1;
+                self.dirty -= 1;
                 self.settle(slot);
                 self.tell_of_room();
             }
@@ -476,7 +477,7 @@ impl State {
 impl State {
     /// Takes own writes as the cause of every change of the file, for as long as `promise` holds. Returns `false` if an
     /// earlier promise in use is broken.
-    pub(super) fn rely_on(&mut self, file: u32, promise: Arc<dyn Promise>) -> bool {
+    pub(super) fn rely_on(&mut self, file: FileId, promise: Arc<dyn Promise>) -> bool {
         let state = self.file(file);
         let is_sound = !state.is_promise_broken();
         if is_sound {
@@ -497,15 +498,15 @@ impl FileState {
 impl State {
     /// Panics unless the invariants at the top of this file hold.
     pub(super) fn check(&self) {
-        assert!(self.slots.len() <= self.config.max_blocks && self.unclean <= self.config.max_unclean);
-        let unclean = |(_, file): (usize, &FileState)| file.unclean.len();
-        assert_eq!(self.files.iter().map(unclean).sum::<usize>(), self.unclean);
+        assert!(self.slots.len() <= self.config.max_blocks && self.dirty <= self.config.max_dirty);
+        let dirty = |(_, file): (usize, &FileState)| file.dirty.len();
+        assert_eq!(self.files.iter().map(dirty).sum::<usize>(), self.dirty);
         let mut idle = 0;
         for (slot, block) in &self.slots {
-            let file = self.files.get(block.file as usize);
-            let is_mapped = file.is_some_and(|file| file.blocks.get(&block.index) == Some(&(slot as u32)));
+            let file = self.files.get(block.file.index());
+            let is_mapped = file.is_some_and(|file| file.blocks.get(&block.index) == Some(&BlockId::new(slot)));
             assert_eq!(is_mapped, !block.is_detached);
-            let is_idle = block.pins == 0 && block.fill.is_none() && !block.is_unclean();
+            let is_idle = block.pins == 0 && block.fill.is_none() && !block.is_dirty();
             idle += usize::from(is_idle);
         }
         assert_eq!(idle, self.order.len());

@@ -8,13 +8,14 @@ use vfs::{Attributes, FileKind, Stability};
 use super::batch::Batch;
 use super::config::Config;
 use super::flush::Action;
+use super::ids::{FileId, ReaderId};
 use super::read::{Job, Progress, Then};
 use super::state::State;
 use super::write::Author;
 use crate::{Caching, Error, Handle, HitsMisses, Reason, Sizes, Status, WriteVerifier, Written};
 
-mod lens;
 mod others;
+mod reader_window;
 
 const BLOCK: u64 = 4096;
 /// How long a check of the file's attributes is valid.
@@ -23,8 +24,8 @@ const BELIEVED: std::time::Duration = std::time::Duration::from_secs(60);
 /// A client of one file, and its server.
 struct World {
     state: State,
-    file: u32,
-    reader: u32,
+    file: FileId,
+    reader: ReaderId,
     now: Instant,
     /// What the server has, on its stable storage and in memory.
     stable: Vec<u8>,
@@ -72,7 +73,7 @@ impl World {
 
     fn read(&mut self, offset: u64, count: usize) -> Vec<u8> {
         let (mut buffer, mut done, now) = (vec![0; count], 0, self.now);
-        if self.state.file_ref(self.file).lens.read(self.reader, offset, &mut buffer) {
+        if self.state.file_ref(self.file).reader_window.read(self.reader, offset, &mut buffer) {
             self.counts.hits += 1;
             return buffer;
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::ids::{BlockId, FileId};
 use super::late_io::LateIo;
 use super::read::{Job, Progress, Step, Then};
 use super::state::State;
@@ -19,7 +20,7 @@ const MAX_PARTS: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Author<'a> {
-    pub(super) file: u32,
+    pub(super) file: FileId,
     /// The open that the data is written through later.
     pub(super) io: Option<&'a Arc<dyn LateIo>>,
     /// Whether this open may read.
@@ -75,7 +76,7 @@ impl State {
     fn is_changed_by_another(&self, Author { file, io, .. }: Author<'_>) -> bool {
         let state = self.file_ref(file);
         let (Some(io), Some(earlier)) = (io, &state.late.io) else { return false };
-        if state.unclean.is_empty() || std::ptr::addr_eq(Arc::as_ptr(io), Arc::as_ptr(earlier)) {
+        if state.dirty.is_empty() || std::ptr::addr_eq(Arc::as_ptr(io), Arc::as_ptr(earlier)) {
             return false;
         }
         io.user() != earlier.user() || io.has_locks() || earlier.has_locks()
@@ -88,11 +89,11 @@ impl State {
         progress: &mut Progress,
         (index, part): (u64, &Range<u32>),
         jobs: &mut Vec<Job>,
-    ) -> std::result::Result<u32, Then> {
+    ) -> std::result::Result<BlockId, Then> {
         let file = author.file;
         let found = self.find(file, index);
-        let is_unclean = found.is_some_and(|slot| self.block_ref(slot).is_unclean());
-        if !is_unclean && self.unclean >= self.config.max_unclean {
+        let is_dirty = found.is_some_and(|slot| self.block_ref(slot).is_dirty());
+        if !is_dirty && self.dirty >= self.config.max_dirty {
             self.unpin_all(progress);
             self.want_room();
             return Err(Then::Room);
@@ -114,7 +115,7 @@ impl State {
     }
 
     /// Whether the block can track no further part. Bytes that the server does not have are known to be zeros.
-    fn has_too_many_parts(&mut self, file: u32, slot: u32, part: &Range<u32>) -> bool {
+    fn has_too_many_parts(&mut self, file: FileId, slot: BlockId, part: &Range<u32>) -> bool {
         let (empty_from, block_bytes) = (self.empty_from(file), self.config.block_bytes());
         let start = self.config.start(self.block_ref(slot).index);
         let block = self.block(slot);
@@ -134,16 +135,16 @@ impl State {
         &mut self,
         Author { file, can_read, .. }: Author<'_>,
         progress: &mut Progress,
-        (index, slot): (u64, u32),
+        (index, slot): (u64, BlockId),
         jobs: &mut Vec<Job>,
-    ) -> std::result::Result<u32, Then> {
+    ) -> std::result::Result<BlockId, Then> {
         if can_read {
             progress.count(index, false);
             let then = self.want(file, progress, index..index + 1, jobs);
             self.block(slot).is_unseen = false;
             return Err(then);
         }
-        if self.block_ref(slot).is_unclean() {
+        if self.block_ref(slot).is_dirty() {
             self.want_written(file, true);
             return Err(Then::Written);
         }
@@ -151,7 +152,7 @@ impl State {
         Ok(slot)
     }
 
-    fn put_data(&mut self, slot: u32, (file, index): (u32, u64), at: u32, data: &[u8]) {
+    fn put_data(&mut self, slot: BlockId, (file, index): (FileId, u64), at: u32, data: &[u8]) {
         self.newest_change += 1;
         let (block_bytes, since) = (self.config.block_bytes(), self.newest_change);
         let end = self.config.start(index) + u64::from(at) + data.len() as u64;
@@ -176,14 +177,14 @@ impl State {
     }
 
     /// Follows a truncation or extension that the server has carried out.
-    pub(super) fn set_size(&mut self, file: u32, size: u64) {
+    pub(super) fn set_size(&mut self, file: FileId, size: u64) {
         let state = self.file(file);
         state.changes += 1;
         state.is_explained = true;
         state.server_size = size;
         let (last, within) = (size >> self.config.shift, (size & u64::from(self.config.block_bytes() - 1)) as u32);
         let first_gone = self.config.blocks_to(size);
-        let behind: Vec<(u64, u32)> =
+        let behind: Vec<(u64, BlockId)> =
             self.file(file).blocks.range(last..).map(|(index, slot)| (*index, *slot)).collect();
         for (index, slot) in behind {
             if index >= first_gone {

@@ -11,19 +11,20 @@ use vfs::Stability;
 
 use super::batch::Batch;
 use super::flush::Action;
+use super::ids::FileId;
 use super::late_io::LateIo;
 use crate::file::Io;
 use crate::v4::Told;
 use crate::{Error, Mount, Reason, Result, Written};
 
-pub(super) fn start(runtime: &Runtime, mount: &Mount, file: u32) {
+pub(super) fn start(runtime: &Runtime, mount: &Mount, file: FileId) {
     let writer = Writer { mount: mount.clone(), file, is_over: false };
     runtime.spawn(writer.run());
 }
 
 struct Writer {
     mount: Mount,
-    file: u32,
+    file: FileId,
     is_over: bool,
 }
 
@@ -78,11 +79,11 @@ impl LateIo for Io {
         Io::has_locks(self)
     }
 
-    fn start_write(self: Arc<Self>, file: u32, batch: Batch) {
+    fn start_write(self: Arc<Self>, file: FileId, batch: Batch) {
         tokio::spawn(Writing { io: self, file, batch: Some(batch) }.run());
     }
 
-    fn start_commit(self: Arc<Self>, file: u32) {
+    fn start_commit(self: Arc<Self>, file: FileId) {
         tokio::spawn(Committing { io: self, file, is_over: false }.run());
     }
 
@@ -93,7 +94,7 @@ impl LateIo for Io {
 
 struct Writing {
     io: Arc<Io>,
-    file: u32,
+    file: FileId,
     batch: Option<Batch>,
 }
 
@@ -135,7 +136,7 @@ impl Drop for Writing {
 
 struct Committing {
     io: Arc<Io>,
-    file: u32,
+    file: FileId,
     is_over: bool,
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::lens::{Lens, View};
+use super::super::ids::ReaderId;
+use super::super::reader_window::{ReaderWindow, View};
 use super::*;
 
 /// A reader of three blocks who has read the first ten bytes in tens.
@@ -16,7 +17,7 @@ fn world() -> World {
 /// What the reader sees of the next ten bytes without looking at the blocks.
 fn seen(world: &World, at: u64) -> Option<Vec<u8>> {
     let mut buffer = vec![0; 10];
-    world.state.file_ref(world.file).lens.read(world.reader, at, &mut buffer).then_some(buffer)
+    world.state.file_ref(world.file).reader_window.read(world.reader, at, &mut buffer).then_some(buffer)
 }
 
 #[test]
@@ -67,26 +68,27 @@ fn readers_of_one_file_do_not_see_what_another_one_is_about_to_read() {
     let (file, other) = world.state.open(&Handle::new(b"file").unwrap(), &attributes);
     let mut buffer = [0; 10];
     assert_eq!(world.read(10, 10), world.server[10..20]);
-    assert!(!world.state.file_ref(file).lens.read(other, 20, &mut buffer));
+    assert!(!world.state.file_ref(file).reader_window.read(other, 20, &mut buffer));
     world.state.close(file, other);
     assert_eq!(world.read(20, 10), world.server[20..30]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_seen_for_longer_than_the_file_is_believed() {
-    let (lens, soon) = (Arc::new(Lens::default()), Duration::from_millis(50));
-    let view = |until| View { reader: 1, next: 0, bytes: bytes::Bytes::from_static(b"0123456789"), until };
-    lens.open(view(Instant::now() + soon));
-    lens.watch(&tokio::runtime::Handle::current());
+    let reader = ReaderId::new(1);
+    let (reader_window, soon) = (Arc::new(ReaderWindow::default()), Duration::from_millis(50));
+    let view = |until| View { reader, next: 0, bytes: bytes::Bytes::from_static(b"0123456789"), until };
+    reader_window.open(view(Instant::now() + soon));
+    reader_window.watch(&tokio::runtime::Handle::current());
     let mut byte = [0];
     tokio::time::sleep(soon / 2).await;
-    assert!(lens.read(1, 0, &mut byte) && byte == *b"0");
+    assert!(reader_window.read(reader, 0, &mut byte) && byte == *b"0");
     tokio::time::sleep(soon).await;
-    assert!(!lens.read(1, 1, &mut byte));
-    assert_eq!(lens.close(), Some((1, 1)), "it is known how far the reader has come");
+    assert!(!reader_window.read(reader, 1, &mut byte));
+    assert_eq!(reader_window.close(), Some((reader, 1)), "it is known how far the reader has come");
     // A reader that reads again is tracked again.
-    lens.open(view(Instant::now() + soon));
-    lens.watch(&tokio::runtime::Handle::current());
+    reader_window.open(view(Instant::now() + soon));
+    reader_window.watch(&tokio::runtime::Handle::current());
     tokio::time::sleep(2 * soon).await;
-    assert!(!lens.read(1, 0, &mut byte));
+    assert!(!reader_window.read(reader, 0, &mut byte));
 }
