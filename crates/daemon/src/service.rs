@@ -94,9 +94,9 @@ impl Programs {
             RunAnswer::WouldBlock(waits_for) => return Verdict::WouldBlock(Lane(waits_for)),
             RunAnswer::OneByOne => 0,
             RunAnswer::Written(written) => {
-                for (index, message) in run.iter().enumerate().take(written.count()) {
+                for index in 0..written.count() {
                     put_record(output, |output| {
-                        written.answer(index, message, output);
+                        written.answer(index, output);
                         Verdict::Answered
                     });
                 }

@@ -24,10 +24,15 @@ use buffer::Output;
 use fs_host::{HandleForm, HostFs, HostOptions};
 use proto::nfs3::{
     Create, CreateArgs, CreateHow, FileHandle, Getattr, GetattrArgs, Lookup, LookupArgs, Read, ReadArgs, Readdirplus,
-    ReaddirplusArgs, Remove, RemoveArgs,
+    ReaddirplusArgs, Remove, RemoveArgs, StableHow, Write, WriteArgs,
 };
-use proto::nfs4::{Putfh, PutfhArgs, Read as Read4, ReadArgs as Read4Args, Sequence, SequenceArgs, Stateid};
-use server::{Answer, Request, Server};
+use proto::nfs4::{
+    ACCESS_READ, Access, AccessArgs, Attribute, Bitmap, Close, CloseArgs, Component, Getattr as Getattr4,
+    GetattrArgs as Getattr4Args, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, PutfhArgs, Read as Read4,
+    ReadArgs as Read4Args, SHARE_ACCESS_BOTH, SHARE_DENY_NONE, Sequence, SequenceArgs, StateOwner, Stateid,
+    WANT_NO_DELEG, Write as Write4, WriteArgs as Write4Args,
+};
+use server::{Answer, Request, RunAnswer, Server};
 
 use caller::nfs3::{at, mode};
 use caller::{Caller, EXPORT, WORKERS, export, server};
@@ -37,26 +42,52 @@ use session::Session;
 /// How much each READ asks for, and how much there is to read.
 const READ_BYTES: u32 = 4096;
 const FILE_BYTES: usize = 1 << 20;
+/// What each WRITE writes.
+const DATA: [u8; READ_BYTES as usize] = [7; READ_BYTES as usize];
 const FILE_NAME: &str = "file";
 /// How many names READDIRPLUS gives, in one reply: fewer than after which an event loop looks at the clock.
 const LISTED_NAMES: usize = 60;
 const LISTED_DIR: &str = "listed";
 const REPLY_BYTES: u32 = 1 << 20;
+/// How many WRITEs are in a run.
+const RUN_WRITES: usize = 8;
+/// What Linux asks for with GETATTR, but for what only disks have.
+const ATTRIBUTES: Bitmap = {
+    use Attribute as A;
+    Attribute::set(&[
+        A::Type,
+        A::Change,
+        A::Size,
+        A::Fsid,
+        A::FileId,
+        A::Mode,
+        A::NumLinks,
+        A::Owner,
+        A::OwnerGroup,
+        A::RawDev,
+        A::SpaceUsed,
+        A::TimeAccess,
+        A::TimeMetadata,
+        A::TimeModify,
+        A::MountedOnFileId,
+    ])
+};
 /// Where the status is in a reply, behind what RPC says (RFC 5531 §9) with an empty verifier.
 const STATUS_AT: usize = 24;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [form, operation, times, most, folder] = &arguments[..] else {
-        panic!("usage: by_hand kernel|store getattr|lookup|read|read41|createremove|readdirplus TIMES MOST FOLDER");
+        panic!("usage: by_hand kernel|store OPERATION TIMES MOST FOLDER");
     };
     let server = serve(form, Path::new(folder));
     let caller = Caller::root(&server);
     let calls = prepare(operation, caller, most.parse().unwrap());
     // What is opened or allocated for the first call is no part of what is counted.
     let (first, others) = calls.split_at(1);
-    answer_all(caller, first);
-    answer_all(caller, &others[..times.parse().unwrap()]);
+    let answer = if operation == "writerun" { write_runs } else { answer_all };
+    answer(caller, first);
+    answer(caller, &others[..times.parse().unwrap()]);
 }
 
 /// A server of a directory with a file in it, and with a directory of many names.
@@ -82,12 +113,20 @@ fn prepare(operation: &str, caller: Caller<'_>, most: usize) -> Vec<Vec<u8>> {
     let root = caller.mount();
     let [file, listed] = [FILE_NAME, LISTED_DIR].map(|name| caller.handle_of(&root, name));
     let offset = |number: usize| (number * READ_BYTES as usize % FILE_BYTES) as u64;
-    let session = (operation == "read41").then(|| Session::new(caller, 1));
+    let session = operation.ends_with("41").then(|| Session::new(caller, 1));
+    let compound = |begin: fn(Compound, u64) -> Compound, object: &FileHandle, number: usize| {
+        let session = session.as_ref().unwrap();
+        session.caller.message_of(COMPOUND, &begin(in_session(session, object), offset(number)))
+    };
     let message = |number| match operation {
         "getattr" => caller.message::<Getattr>(&GetattrArgs { object: file }),
         "lookup" => caller.message::<Lookup>(&LookupArgs { what: at(&root, FILE_NAME) }),
         "read" => caller.message::<Read>(&ReadArgs { file, offset: offset(number), count: READ_BYTES }),
-        "read41" => read_in_session(session.as_ref().unwrap(), &file, offset(number)),
+        "read41" => compound(read, &file, number),
+        "getattr41" => compound(|begun, _| begun.op::<Getattr4>(&Getattr4Args { request: ATTRIBUTES }), &file, number),
+        "open41" => compound(|begun, _| open_and_close(begun), &root, number),
+        "write41" => compound(write_and_look, &file, number),
+        "writerun" => write_run(caller, &file),
         "createremove" => change_names(caller, &root, number),
         "readdirplus" => list(caller, &listed),
         other => panic!("{other} is no operation that is counted"),
@@ -114,14 +153,76 @@ fn list(caller: Caller<'_>, dir: &FileHandle) -> Vec<u8> {
     })
 }
 
-/// SEQUENCE, PUTFH and READ, whose reply the session need not keep.
-fn read_in_session(session: &Session<'_>, file: &FileHandle, offset: u64) -> Vec<u8> {
+/// SEQUENCE and PUTFH, for a reply that the session need not keep.
+fn in_session(session: &Session<'_>, file: &FileHandle) -> Compound {
     let next = session.next.replace(session.next.get() + 1);
     let sequence = SequenceArgs { cache_this: false, ..session.sequence(next) };
     let object = proto::nfs4::FileHandle::new(file.as_bytes()).unwrap();
-    let read = Read4Args { stateid: Stateid::ANONYMOUS, offset, count: READ_BYTES };
-    let compound = Compound::new(1).op::<Sequence>(&sequence).op::<Putfh>(&PutfhArgs { object }).op::<Read4>(&read);
-    session.caller.message_of(COMPOUND, &compound)
+    Compound::new(1).op::<Sequence>(&sequence).op::<Putfh>(&PutfhArgs { object })
+}
+
+fn read(begun: Compound, offset: u64) -> Compound {
+    begun.op::<Read4>(&Read4Args { stateid: Stateid::ANONYMOUS, offset, count: READ_BYTES })
+}
+
+/// What Linux sends to open a file, and a CLOSE.
+fn open_and_close(begun: Compound) -> Compound {
+    let open = OpenArgs {
+        seqid: 0,
+        share_access: SHARE_ACCESS_BOTH | WANT_NO_DELEG,
+        share_deny: SHARE_DENY_NONE,
+        owner: StateOwner { client: proto::nfs4::ClientId(0), owner: b"owner" },
+        how: OpenHow::NoCreate,
+        claim: OpenClaim::Null(Component(FILE_NAME.as_bytes())),
+    };
+    begun
+        .op::<Open>(&open)
+        .op::<Getfh>(&())
+        .op::<Access>(&AccessArgs { access: ACCESS_READ })
+        .op::<Getattr4>(&Getattr4Args { request: ATTRIBUTES })
+        .op::<Close>(&CloseArgs { seqid: 0, open_stateid: Stateid::CURRENT })
+}
+
+/// WRITE and GETATTR of what it changes, as Linux sends it.
+fn write_and_look(begun: Compound, offset: u64) -> Compound {
+    let changed = Attribute::set(&[
+        Attribute::Change,
+        Attribute::Size,
+        Attribute::SpaceUsed,
+        Attribute::TimeMetadata,
+        Attribute::TimeModify,
+    ]);
+    let stable = StableHow::Unstable;
+    begun
+        .op::<Write4>(&Write4Args { stateid: Stateid::ANONYMOUS, offset, stable, data: &DATA })
+        .op::<Getattr4>(&Getattr4Args { request: changed })
+}
+
+/// The WRITEs of a run, one behind the other.
+fn write_run(caller: Caller<'_>, file: &FileHandle) -> Vec<u8> {
+    let write = |number: usize| {
+        let (offset, stable) = ((number * DATA.len()) as u64, StableHow::Unstable);
+        caller.message::<Write>(&WriteArgs { file: *file, offset, count: READ_BYTES, stable, data: &DATA })
+    };
+    (0..RUN_WRITES).flat_map(write).collect()
+}
+
+/// Has each of `calls` written as a run, and encodes the replies.
+fn write_runs(caller: Caller<'_>, calls: &[Vec<u8>]) {
+    let mut output = Output::new();
+    let start = output.mark();
+    for messages in calls {
+        let run: Vec<&[u8]> = messages.chunks_exact(messages.len() / RUN_WRITES).collect();
+        for pair in run.windows(2) {
+            assert!(caller.server.continues_run(pair[0], pair[1]));
+        }
+        let RunAnswer::Written(written) = caller.server.write_run(&on_loop(caller, run[0]), &run) else {
+            panic!("the run failed");
+        };
+        assert_eq!(written.count(), RUN_WRITES);
+        (0..RUN_WRITES).for_each(|index| written.answer(index, &mut output));
+        output.rewind(&start);
+    }
 }
 
 /// Answers the calls one by one, each into the same memory.
@@ -129,17 +230,14 @@ fn answer_all(caller: Caller<'_>, calls: &[Vec<u8>]) {
     let mut output = Output::new();
     let start = output.mark();
     for message in calls {
-        let request = Request {
-            message,
-            peer: caller.peer,
-            worker: 0,
-            may_block: false,
-            now: caller.now,
-            batch: None,
-            is_scarce: false,
-        };
-        assert_eq!(caller.server.answer(&request, &mut output), Answer::Reply);
+        assert_eq!(caller.server.answer(&on_loop(caller, message), &mut output), Answer::Reply);
         assert_eq!(output.bytes.as_slice()[STATUS_AT..STATUS_AT + 4], [0; 4], "the call failed");
         output.rewind(&start);
     }
+}
+
+/// A message that arrived on an event loop.
+fn on_loop<'m>(caller: Caller<'_>, message: &'m [u8]) -> Request<'m> {
+    let Caller { peer, now, .. } = caller;
+    Request { message, peer, worker: 0, may_block: false, now, batch: None, is_scarce: false }
 }

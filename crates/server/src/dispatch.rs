@@ -1,7 +1,5 @@
 //! Dispatches a message to the procedure that it calls, and builds the reply.
 
-use std::cell::Cell;
-
 use buffer::Output;
 use proto::Operation;
 use rpc::{Call, CallError, Rejection, Reply, Xid};
@@ -13,6 +11,7 @@ use crate::identity::Identity;
 use crate::node::CallContext;
 use crate::replay::{Begun, CallState, MAX_REPLY_BYTES, ReplayCache, ReplayKey};
 use crate::request::{Answer, Request, Transport};
+use crate::security::{self, EntryRefusal};
 use crate::server::Server;
 use crate::{mount, nlm, nsm, rpcbind, v2, v3, v4};
 
@@ -104,14 +103,58 @@ fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: 
         Ok(program) => program,
         Err(why) => return reject(server, request, call.xid, why, output),
     };
-    let is_datagram = request.peer.transport == Transport::Udp;
-    if (program.is_non_idempotent)(call) {
-        answer_once((server, &server.replay), request, &program, call, output)
-    } else if is_datagram && program.write == Some(call.procedure.number) {
-        let program = Program { outlives_process: false, ..program };
-        answer_once((server, &server.replay_of_writes), request, &program, call, output)
+    if security::is_plain(server, call) {
+        answer_plain(server, request, &program, &PlainCall { call, will_wrap: false }, output)
     } else {
-        carry_out(server, request, (&program, call), None, output)
+        answer_wrapped(server, request, &program, call, output)
+    }
+}
+
+/// A call behind the stage of security flavours.
+struct PlainCall<'a> {
+    call: &'a Call<'a>,
+    /// Whether the results will be wrapped.
+    will_wrap: bool,
+}
+
+/// Answers a call of a flavour that wraps arguments: the stage before and after its procedure.
+#[cold]
+fn answer_wrapped(
+    server: &Server,
+    request: &Request<'_>,
+    program: &Program,
+    call: &Call<'_>,
+    output: &mut Output,
+) -> Answer {
+    let secured = match security::enter(server, request.message, call) {
+        Ok(secured) => secured,
+        Err(EntryRefusal::Refused(stat)) => {
+            return reject(server, request, call.xid, Rejection::AuthError(stat), output);
+        }
+        Err(EntryRefusal::Dropped) => return drop_call(server, request),
+    };
+    let request = Request { message: secured.message(), ..*request };
+    let (call, start) = (secured.call(), output.bytes.len());
+    let answer = answer_plain(server, &request, program, &PlainCall { call: &call, will_wrap: true }, output);
+    secured.leave(&answer, start, output);
+    answer
+}
+
+fn answer_plain(
+    server: &Server,
+    request: &Request<'_>,
+    program: &Program,
+    plain: &PlainCall<'_>,
+    output: &mut Output,
+) -> Answer {
+    let is_datagram = request.peer.transport == Transport::Udp;
+    if (program.is_non_idempotent)(plain.call) {
+        answer_once((server, &server.replay), request, program, plain, output)
+    } else if is_datagram && program.write == Some(plain.call.procedure.number) {
+        let program = Program { outlives_process: false, ..*program };
+        answer_once((server, &server.replay_of_writes), request, &program, plain, output)
+    } else {
+        run(server, request, (program, plain), None, output)
     }
 }
 
@@ -120,10 +163,11 @@ fn answer_once(
     (server, replay): (&Server, &ReplayCache),
     request: &Request<'_>,
     program: &Program,
-    call: &Call<'_>,
+    plain: &PlainCall<'_>,
     output: &mut Output,
 ) -> Answer {
-    let (key, connection) = (replay.key(&request.peer, call.xid.0, request.message), connection(request));
+    let key = replay.key(&request.peer, plain.call.xid.0, request.message);
+    let connection = connection(request);
     let Some(seen) = look_up((server, replay), &key, connection, request) else {
         server.counters.count(request.worker, CountedEvent::Deferred);
         return Answer::WouldBlock(0);
@@ -131,8 +175,7 @@ fn answer_once(
     let happened = match seen {
         CallState::New(happened) => happened,
         CallState::InProgress | CallState::Elsewhere { .. } => {
-            server.counters.count(request.worker, CountedEvent::Dropped);
-            return Answer::Silent;
+            return drop_call(server, request);
         }
         CallState::Answered(reply) => {
             server.counters.count(request.worker, CountedEvent::Replayed);
@@ -142,7 +185,7 @@ fn answer_once(
     };
     let begun = replay.begun((key, connection), happened, program.outlives_process);
     let start = output.bytes.len();
-    let answer = carry_out(server, request, (program, call), Some(&begun), output);
+    let answer = run(server, request, (program, plain), Some(&begun), output);
     let reply = &output.bytes.as_slice()[start..];
     // A COMPOUND of NFSv4.0 that both changes and reads may have a larger reply: it is not kept.
     if answer == Answer::Reply && reply.len() <= MAX_REPLY_BYTES {
@@ -170,22 +213,29 @@ fn connection(request: &Request<'_>) -> u64 {
     if request.peer.transport == Transport::Tcp { request.peer.connection } else { 0 }
 }
 
-fn carry_out(
+fn drop_call(server: &Server, request: &Request<'_>) -> Answer {
+    server.counters.count(request.worker, CountedEvent::Dropped);
+    Answer::Silent
+}
+
+/// Runs the procedure.
+fn run(
     server: &Server,
     request: &Request<'_>,
-    (program, call): (&Program, &Call<'_>),
+    (program, plain): (&Program, &PlainCall<'_>),
     begun: Option<&Begun<'_>>,
     output: &mut Output,
 ) -> Answer {
-    let identity = match Identity::of(call) {
+    let call = plain.call;
+    let identity = match Identity::of(&call.credential) {
         Ok(identity) => identity,
         // NULL is for everybody: clients probe with flavours that other procedures refuse.
         Err(_) if call.procedure.number == 0 => Identity::NOBODY,
         Err(stat) => return reject(server, request, call.xid, Rejection::AuthError(stat), output),
     };
     let exports = server.exports.load();
-    let waits_for = Cell::new(0);
-    let context = CallContext { server, request, exports: &exports, identity, begun, waits_for };
+    let may_send_files = request.peer.transport == Transport::Tcp && !plain.will_wrap;
+    let context = CallContext { begun, may_send_files, ..CallContext::new(server, request, &exports, identity) };
     let mark = output.mark();
     Reply::encode_success(call.xid, &mut Encoder::new(&mut output.bytes));
     let stop = match (program.run)(&context, call, output) {

@@ -1,7 +1,7 @@
 //! The identity of a caller, after squashing.
 
 use access_rules::{ExportOptions, Squash};
-use rpc::{AuthStat, AuthSys, Call, Credential};
+use rpc::{AuthStat, AuthSys, Credential, OpaqueAuth};
 use state::Principal;
 use vfs::Caller;
 
@@ -15,12 +15,12 @@ impl Identity<'static> {
 }
 
 impl<'a> Identity<'a> {
-    /// Reads the credential of `call`.
+    /// Reads a credential.
     ///
     /// # Errors
     /// The status to reply with when the flavour is unsupported, or its body is malformed (RFC 5531 §8.2).
-    pub(crate) fn of(call: &Call<'a>) -> Result<Identity<'a>, AuthStat> {
-        match Credential::parse(&call.credential) {
+    pub(crate) fn of(credential: &OpaqueAuth<'a>) -> Result<Identity<'a>, AuthStat> {
+        match Credential::parse(credential) {
             None => Err(AuthStat::TooWeak),
             Some(Err(_)) => Err(AuthStat::BadCredential),
             Some(Ok(credential)) => Ok(Identity(credential)),

@@ -4,8 +4,8 @@
 //! [`Server::answer`] takes one RPC message and appends its reply. It opens no socket and reads no clock: callers pass
 //! both in, so that tests drive the same code as the event loops.
 //!
-//! A call flows one way: message → RPC header ([`rpc::Call`]) → caller (`identity`) → replay cache, for calls that are
-//! not idempotent → one module per procedure (`v3/read.rs` …) → file system → reply.
+//! A call flows one way: message → RPC header ([`rpc::Call`]) → caller, and plain arguments (`security`) → replay cache,
+//! for calls that are not idempotent → one module per procedure (`v3/read.rs` …) → file system → reply.
 #![forbid(unsafe_code)]
 
 mod access;
@@ -37,6 +37,7 @@ mod replay;
 mod request;
 mod reservations;
 mod rpcbind;
+mod security;
 mod server;
 mod set_attributes;
 mod stable_how;
@@ -61,5 +62,6 @@ pub use remote_files::{RemoteError, RemoteFile, RemoteFiles, RemoteName};
 pub use replay::{MadeBefore, ReplyLog};
 pub use request::{Answer, Peer, Request, Transport};
 pub use rpcbind::{RegisteredService, Registry};
+pub use security::{EntryRefusal, SecuredReply, SecurityFlavor, Unwrapped};
 pub use server::{ReadPlusMode, Server, Settings};
 pub use write_run::{RunAnswer, WrittenRun, write_data_at};

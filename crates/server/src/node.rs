@@ -31,9 +31,23 @@ pub(crate) struct CallContext<'s> {
     pub(crate) begun: Option<&'s Begun<'s>>,
     /// The id of the export that was used last: if the call must wait, it waits for this export.
     pub(crate) waits_for: Cell<u64>,
+    /// Whether replies may have parts that are sent directly from files: over TCP, unless they will be wrapped.
+    pub(crate) may_send_files: bool,
 }
 
-impl CallContext<'_> {
+impl<'s> CallContext<'s> {
+    /// A call that the replay cache does not know.
+    #[inline(always)]
+    pub(crate) fn new(
+        server: &'s Server,
+        request: &'s Request<'s>,
+        exports: &'s ExportTable,
+        identity: Identity<'s>,
+    ) -> CallContext<'s> {
+        let may_send_files = request.peer.transport == Transport::Tcp;
+        CallContext { server, request, exports, identity, begun: None, waits_for: Cell::new(0), may_send_files }
+    }
+
     /// The file of a handle, if it is exported to the caller.
     pub(crate) fn node(&self, handle: &[u8]) -> Result<Node<'_>, Fault> {
         let (exported, node) = self.exports.resolve(handle)?;
@@ -51,7 +65,7 @@ impl CallContext<'_> {
         Ok(Node {
             now: self.request.now,
             batch: self.request.batch,
-            is_over_tcp: self.request.peer.transport == Transport::Tcp,
+            may_send_files: self.may_send_files,
             server: self.server,
             exported,
             options,
@@ -106,8 +120,8 @@ pub(crate) struct Node<'c> {
     pub(crate) options: &'c ExportOptions,
     pub(crate) handle: Handle,
     pub(crate) context: Context<'c>,
-    /// Whether the call arrived over TCP.
-    pub(crate) is_over_tcp: bool,
+    /// Whether the reply may have parts that are sent directly from the file.
+    pub(crate) may_send_files: bool,
     /// The time when the call arrived.
     pub(crate) now: Duration,
     /// The batch of calls that it arrived with.

@@ -59,7 +59,6 @@ impl Node<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
     use std::sync::Arc;
 
     use fs_mem::{MemFs, MemOptions};
@@ -105,14 +104,7 @@ mod tests {
         server.state.nlm_share(now, &share).unwrap();
         let peer = Peer { address, local: address, transport: Transport::Tcp, connection: 1 };
         let request = Request { message: &[], peer, worker: 0, may_block: true, now, batch: None, is_scarce: false };
-        let cx = CallContext {
-            server: &server,
-            request: &request,
-            exports: &exports,
-            identity: Identity::NOBODY,
-            begun: None,
-            waits_for: Cell::default(),
-        };
+        let cx = CallContext::new(&server, &request, &exports, Identity::NOBODY);
         check(&cx.node_of(exported, handle).unwrap())
     }
 

@@ -24,6 +24,7 @@ use crate::replay::verification::verify;
 use crate::replay::{MadeBefore, ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
+use crate::security::SecurityFlavor;
 use crate::v2::CookieJar;
 use crate::v4::{Callbacks, Copies, CopyNotices, PausedCompounds};
 
@@ -159,6 +160,8 @@ pub struct Server {
     pub(crate) cookies: CookieJar,
     /// Without a domain, owners are numbers.
     pub(crate) id_map: Option<IdMap>,
+    /// The security flavours beside AUTH_NONE and AUTH_SYS.
+    pub(crate) security: Vec<Box<dyn SecurityFlavor>>,
     write_verifier: AtomicU64,
 }
 
@@ -194,6 +197,7 @@ impl Server {
             copy_notices: CopyNotices::new(&settings.handle_key, settings.instance),
             cookies: CookieJar::new(&settings.handle_key),
             id_map: None,
+            security: Vec::new(),
             write_verifier: AtomicU64::new(settings.instance),
             settings,
         })
@@ -214,6 +218,12 @@ impl Server {
     /// numbers (RFC 8881 §5.9). Call it before the first message is answered.
     pub fn name_owners(&mut self, domain: String, service: Box<dyn NameService>) {
         self.id_map = Some(IdMap::new(domain, service));
+    }
+
+    /// Answers calls of a further security flavour, in addition to AUTH_NONE and AUTH_SYS. Call it before the first
+    /// message is answered.
+    pub fn add_security(&mut self, flavor: Box<dyn SecurityFlavor>) {
+        self.security.push(flavor);
     }
 
     /// Makes replies outlive the process: loads `records`, which `log` received earlier, and writes new ones to `log`.

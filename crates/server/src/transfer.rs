@@ -140,7 +140,7 @@ pub(crate) struct FilePart {
     pub(crate) is_last: bool,
 }
 
-/// The part of a file to send directly for a READ over TCP, if it is long enough and sending it never waits for
+/// The part of a file to send directly for a READ, if the reply may have one and it is long enough and sending it never waits for
 /// storage. If the file is truncated before the reply is sent, zeros replace the missing bytes.
 pub(crate) fn file_part(
     node: &Node<'_>,
@@ -151,7 +151,7 @@ pub(crate) fn file_part(
     let min_bytes = min_piece_bytes(node.server.settings.sendfile_bytes?, output);
     let left = open.attributes.size_bytes.checked_sub(offset_bytes)?;
     let count = left.min(wanted as u64) as usize;
-    if !node.is_over_tcp || count < min_bytes || !open.file.is_resident(offset_bytes, count) {
+    if !node.may_send_files || count < min_bytes || !open.file.is_resident(offset_bytes, count) {
         return None;
     }
     let file = open.file.host_file()?;

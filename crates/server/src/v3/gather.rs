@@ -3,8 +3,9 @@
 //! They have the same caller, credential and stability, so the checks of the first hold for all. Each gets the reply
 //! that it would get if they had run one after the other within one clock tick.
 
-use proto::nfs3::{FileHandle, StableHow, Status, WccAttr, WccData, WriteArgs, WriteOk};
-use rpc::{Call, OpaqueAuth};
+use proto::Operation;
+use proto::nfs3::{FileHandle, StableHow, Status, WccAttr, WccData, Write, WriteArgs, WriteOk};
+use rpc::{OpaqueAuth, Procedure};
 use state::AccessKind;
 use vfs::{Attributes, Written};
 use xdr::{Decode, Decoder, Encode, Encoder};
@@ -15,6 +16,10 @@ use crate::node::{CallContext, Node};
 use crate::stable_how::{stability, stable_how};
 use crate::transfer;
 
+/// WRITE.
+pub(crate) const PROCEDURE: Procedure =
+    Procedure { program: Write::PROGRAM, version: Write::VERSION, number: Write::PROCEDURE };
+
 /// The bytes of every WRITE call between XID and credential: CALL, RPC version 2, program, version 3, procedure 7.
 const WRITE: [u8; 20] = [0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 3, 0, 0, 0, 7];
 
@@ -24,7 +29,7 @@ const CREDENTIAL_AT: usize = 4 + WRITE.len();
 /// The common parts of the replies to a run of WRITEs.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    /// The number of WRITEs that were written completely.
+    /// The number of WRITEs that were written completely, at least one.
     pub(crate) count: usize,
     first_wcc: WccData,
     /// The attributes before and after all WRITEs but the first: both equal the first one's after.
@@ -86,22 +91,18 @@ impl<'a> WriteRunKey<'a> {
     }
 }
 
-/// Writes the data of `run` at once.
+/// Writes `parts` at once: the data of adjacent WRITEs that differ from `first` in nothing else.
 ///
 /// # Errors
 /// When not even one WRITE was written completely: each must then run by itself to get its own result.
-pub(crate) fn write(cx: &CallContext<'_>, run: &[&[u8]]) -> Result<Gathered, Fault> {
-    let calls = run.iter().map(|message| arguments(message)).collect::<Option<Vec<WriteArgs<'_>>>>();
-    let calls = calls.ok_or(vfs::Error::Invalid)?;
-    let first = calls.first().ok_or(vfs::Error::Invalid)?;
+pub(crate) fn write(cx: &CallContext<'_>, first: &WriteArgs<'_>, parts: &[&[u8]]) -> Result<Gathered, Fault> {
     let node = cx.node(first.file.as_bytes())?;
     let wcc = Wcc::begin_write(&node, stability(first.stable))?;
     // The verifier is taken first. If it is renewed during the write, the client must not take the data as written
     // under the new one.
     let verifier = cx.server.write_verifier();
-    let parts: Vec<&[u8]> = calls.iter().map(|call| call.data).collect();
-    let (written, after) = write_parts(&node, &wcc, first, &parts)?;
-    let count = whole_parts(&parts, written.count);
+    let (written, after) = write_parts(&node, &wcc, first, parts)?;
+    let count = whole_parts(parts, written.count);
     if count == 0 {
         return Err(vfs::Error::Invalid.into());
     }
@@ -110,10 +111,6 @@ pub(crate) fn write(cx: &CallContext<'_>, run: &[&[u8]]) -> Result<Gathered, Fau
     let before = unchanged.map(|after| WccAttr { size: after.size, modified: after.modified, changed: after.changed });
     let further_wcc = WccData { before, after: first_wcc.after };
     Ok(Gathered { count, first_wcc, further_wcc, committed: stable_how(written.stability), verifier })
-}
-
-fn arguments<'a>(message: &'a [u8]) -> Option<WriteArgs<'a>> {
-    WriteArgs::decode(&mut Call::parse(message).ok()?.arguments).ok()
 }
 
 fn write_parts(
@@ -138,9 +135,8 @@ fn whole_parts(parts: &[&[u8]], written: usize) -> usize {
 }
 
 impl Gathered {
-    /// Appends the reply to the WRITE at `index` of the run.
-    pub(crate) fn encode(&self, index: usize, message: &[u8], to: &mut Encoder<'_>) {
-        let Some(count) = WriteRunKey::parse(message).map(|head| head.count) else { return };
+    /// Appends the reply to the WRITE at `index` of the run, which wrote `count` bytes.
+    pub(crate) fn encode(&self, index: usize, count: u32, to: &mut Encoder<'_>) {
         let file_wcc = if index == 0 { self.first_wcc } else { self.further_wcc };
         let ok = WriteOk { file_wcc, count, committed: self.committed, verifier: self.verifier };
         Status::Ok.encode(to);

@@ -1,6 +1,5 @@
 //! Advances copies, one turn at a time.
 
-use std::cell::Cell;
 use std::mem;
 use std::time::Duration;
 
@@ -66,15 +65,7 @@ impl Server {
         let request =
             Request { message: &[], peer: asker.peer, worker, may_block: true, now, batch: None, is_scarce: false };
         let exports = self.exports.load();
-        let identity = asker.identity;
-        let cx = CallContext {
-            server: self,
-            request: &request,
-            exports: &exports,
-            identity,
-            begun: None,
-            waits_for: Cell::default(),
-        };
+        let cx = CallContext::new(self, &request, &exports, asker.identity);
         let to = side(&cx, &job.what.destination)?;
         let from = match &job.what.source {
             CopyOrigin::Here(place) => side(&cx, place)?,

@@ -36,7 +36,7 @@ fn send(caller: &Caller<'_>, calls: &[WriteArgs<'_>]) -> (usize, Vec<Reply>) {
     let count = written.as_ref().map_or(0, |written| written.count());
     let of_run = |index: usize| {
         let mut output = Output::new();
-        written.as_ref().unwrap().answer(index, &messages[index], &mut output);
+        written.as_ref().unwrap().answer(index, &mut output);
         output.bytes.as_slice().to_vec()
     };
     let replies = (0..calls.len()).map(|index| {

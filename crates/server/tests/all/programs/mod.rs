@@ -13,6 +13,7 @@ mod permissions;
 mod replay;
 mod rpcbind;
 mod scrambled;
+mod security;
 mod sendfile;
 mod storage;
 mod unanswered;
