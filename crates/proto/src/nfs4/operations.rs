@@ -193,6 +193,19 @@ pub enum CurrentHandle {
     Clears,
 }
 
+/// The effect of running an operation once more, when its reply was lost (RFC 7530 §9.1.7, RFC 8881 §2.10.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Repetition {
+    /// None: it changes nothing, or only the COMPOUND's own state.
+    Harmless,
+    /// It changes data, or state such as opens and locks, which ends with the server's process.
+    Changes,
+    /// It changes attributes of a file, over changes that others made in between.
+    ChangesAttributes,
+    /// It changes names, and fails with EXIST or NOENT the second time.
+    ChangesNames,
+}
+
 /// The properties of an operation in the RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationInfo {
@@ -214,6 +227,8 @@ pub struct OperationInfo {
     pub needs_saved: bool,
     /// Its effect on the current file handle.
     pub current: CurrentHandle,
+    /// The effect of running it again.
+    pub repetition: Repetition,
 }
 
 /// Whether a number is an operation in a minor version.
@@ -274,6 +289,21 @@ impl OperationInfo {
         !self.needs_session(minor)
     }
 
+    /// Whether it must not run again.
+    pub fn is_change(&self) -> bool {
+        self.repetition != Repetition::Harmless
+    }
+
+    /// Whether it changes files in a way that no seqid of an owner protects in NFSv4.0 (RFC 7530 §9.1.7).
+    pub fn is_unnumbered_change(&self) -> bool {
+        matches!(self.repetition, Repetition::ChangesAttributes | Repetition::ChangesNames)
+    }
+
+    /// Whether it changes attributes: after a restart of the server, it must not overwrite those of others.
+    pub fn changes_attributes(&self) -> bool {
+        self.repetition == Repetition::ChangesAttributes
+    }
+
     const fn new(number: OpNumber, name: &'static str, first: MinorVersion) -> OperationInfo {
         OperationInfo {
             number,
@@ -285,7 +315,20 @@ impl OperationInfo {
             needs_current: false,
             needs_saved: false,
             current: CurrentHandle::Keeps,
+            repetition: Repetition::Changes,
         }
+    }
+
+    const fn harmless(self) -> OperationInfo {
+        OperationInfo { repetition: Repetition::Harmless, ..self }
+    }
+
+    const fn sets_attributes(self) -> OperationInfo {
+        OperationInfo { repetition: Repetition::ChangesAttributes, ..self }
+    }
+
+    const fn changes_names(self) -> OperationInfo {
+        OperationInfo { repetition: Repetition::ChangesNames, ..self }
     }
 
     const fn until(self, last: MinorVersion) -> OperationInfo {
@@ -330,41 +373,41 @@ pub const OPERATIONS: [OperationInfo; 73] = {
         OperationInfo::new(number, name, first)
     }
     [
-        op(N::Access, "ACCESS", V0).on_current(),
+        op(N::Access, "ACCESS", V0).on_current().harmless(),
         op(N::Close, "CLOSE", V0).on_current(),
-        op(N::Commit, "COMMIT", V0).on_current(),
-        op(N::Create, "CREATE", V0).on_current().sets_current(),
+        op(N::Commit, "COMMIT", V0).on_current().harmless(),
+        op(N::Create, "CREATE", V0).on_current().sets_current().changes_names(),
         op(N::Delegpurge, "DELEGPURGE", V0).optional(),
         op(N::Delegreturn, "DELEGRETURN", V0).optional().on_current(),
-        op(N::Getattr, "GETATTR", V0).on_current(),
-        op(N::Getfh, "GETFH", V0).on_current(),
-        op(N::Link, "LINK", V0).optional().on_current().on_saved(),
+        op(N::Getattr, "GETATTR", V0).on_current().harmless(),
+        op(N::Getfh, "GETFH", V0).on_current().harmless(),
+        op(N::Link, "LINK", V0).optional().on_current().on_saved().changes_names(),
         op(N::Lock, "LOCK", V0).on_current(),
-        op(N::Lockt, "LOCKT", V0).on_current(),
+        op(N::Lockt, "LOCKT", V0).on_current().harmless(),
         op(N::Locku, "LOCKU", V0).on_current(),
-        op(N::Lookup, "LOOKUP", V0).on_current().sets_current(),
-        op(N::Lookupp, "LOOKUPP", V0).on_current().sets_current(),
-        op(N::Nverify, "NVERIFY", V0).on_current(),
+        op(N::Lookup, "LOOKUP", V0).on_current().sets_current().harmless(),
+        op(N::Lookupp, "LOOKUPP", V0).on_current().sets_current().harmless(),
+        op(N::Nverify, "NVERIFY", V0).on_current().harmless(),
         op(N::Open, "OPEN", V0).on_current().sets_current(),
         op(N::Openattr, "OPENATTR", V0).optional().on_current().sets_current(),
         op(N::OpenConfirm, "OPEN_CONFIRM", V0).until(V0).on_current(),
         op(N::OpenDowngrade, "OPEN_DOWNGRADE", V0).on_current(),
-        op(N::Putfh, "PUTFH", V0).sets_current(),
-        op(N::Putpubfh, "PUTPUBFH", V0).sets_current(),
-        op(N::Putrootfh, "PUTROOTFH", V0).sets_current(),
-        op(N::Read, "READ", V0).on_current(),
-        op(N::Readdir, "READDIR", V0).on_current(),
-        op(N::Readlink, "READLINK", V0).optional().on_current(),
-        op(N::Remove, "REMOVE", V0).on_current(),
-        op(N::Rename, "RENAME", V0).on_current().on_saved(),
+        op(N::Putfh, "PUTFH", V0).sets_current().harmless(),
+        op(N::Putpubfh, "PUTPUBFH", V0).sets_current().harmless(),
+        op(N::Putrootfh, "PUTROOTFH", V0).sets_current().harmless(),
+        op(N::Read, "READ", V0).on_current().harmless(),
+        op(N::Readdir, "READDIR", V0).on_current().harmless(),
+        op(N::Readlink, "READLINK", V0).optional().on_current().harmless(),
+        op(N::Remove, "REMOVE", V0).on_current().changes_names(),
+        op(N::Rename, "RENAME", V0).on_current().on_saved().changes_names(),
         op(N::Renew, "RENEW", V0).until(V0),
-        op(N::Restorefh, "RESTOREFH", V0).on_saved().sets_current(),
-        op(N::Savefh, "SAVEFH", V0).on_current(),
-        op(N::Secinfo, "SECINFO", V0).on_current().clears_current(),
-        op(N::Setattr, "SETATTR", V0).on_current(),
+        op(N::Restorefh, "RESTOREFH", V0).on_saved().sets_current().harmless(),
+        op(N::Savefh, "SAVEFH", V0).on_current().harmless(),
+        op(N::Secinfo, "SECINFO", V0).on_current().clears_current().harmless(),
+        op(N::Setattr, "SETATTR", V0).on_current().sets_attributes(),
         op(N::Setclientid, "SETCLIENTID", V0).until(V0),
         op(N::SetclientidConfirm, "SETCLIENTID_CONFIRM", V0).until(V0),
-        op(N::Verify, "VERIFY", V0).on_current(),
+        op(N::Verify, "VERIFY", V0).on_current().harmless(),
         op(N::Write, "WRITE", V0).on_current(),
         op(N::ReleaseLockowner, "RELEASE_LOCKOWNER", V0).until(V0),
         op(N::BackchannelCtl, "BACKCHANNEL_CTL", V1),
@@ -379,10 +422,10 @@ pub const OPERATIONS: [OperationInfo; 73] = {
         op(N::Layoutcommit, "LAYOUTCOMMIT", V1).optional().on_current(),
         op(N::Layoutget, "LAYOUTGET", V1).optional().on_current(),
         op(N::Layoutreturn, "LAYOUTRETURN", V1).optional().on_current(),
-        op(N::SecinfoNoName, "SECINFO_NO_NAME", V1).recommended().on_current().clears_current(),
-        op(N::Sequence, "SEQUENCE", V1).sequencing(First),
+        op(N::SecinfoNoName, "SECINFO_NO_NAME", V1).recommended().on_current().clears_current().harmless(),
+        op(N::Sequence, "SEQUENCE", V1).sequencing(First).harmless(),
         op(N::SetSsv, "SET_SSV", V1),
-        op(N::TestStateid, "TEST_STATEID", V1),
+        op(N::TestStateid, "TEST_STATEID", V1).harmless(),
         op(N::WantDelegation, "WANT_DELEGATION", V1).optional().on_current(),
         op(N::DestroyClientid, "DESTROY_CLIENTID", V1).sequencing(BehindOrAlone),
         op(N::ReclaimComplete, "RECLAIM_COMPLETE", V1),
@@ -390,19 +433,19 @@ pub const OPERATIONS: [OperationInfo; 73] = {
         op(N::Copy, "COPY", V2).optional().on_current().on_saved(),
         op(N::CopyNotify, "COPY_NOTIFY", V2).optional().on_current(),
         op(N::Deallocate, "DEALLOCATE", V2).optional().on_current(),
-        op(N::IoAdvise, "IO_ADVISE", V2).optional().on_current(),
+        op(N::IoAdvise, "IO_ADVISE", V2).optional().on_current().harmless(),
         op(N::Layouterror, "LAYOUTERROR", V2).optional().on_current(),
         op(N::Layoutstats, "LAYOUTSTATS", V2).optional().on_current(),
         op(N::OffloadCancel, "OFFLOAD_CANCEL", V2).optional().on_current(),
-        op(N::OffloadStatus, "OFFLOAD_STATUS", V2).optional().on_current(),
-        op(N::ReadPlus, "READ_PLUS", V2).optional().on_current(),
-        op(N::Seek, "SEEK", V2).optional().on_current(),
+        op(N::OffloadStatus, "OFFLOAD_STATUS", V2).optional().on_current().harmless(),
+        op(N::ReadPlus, "READ_PLUS", V2).optional().on_current().harmless(),
+        op(N::Seek, "SEEK", V2).optional().on_current().harmless(),
         op(N::WriteSame, "WRITE_SAME", V2).optional().on_current(),
         op(N::Clone, "CLONE", V2).optional().on_current().on_saved(),
-        op(N::Getxattr, "GETXATTR", V2).optional().on_current(),
-        op(N::Setxattr, "SETXATTR", V2).optional().on_current(),
-        op(N::Listxattrs, "LISTXATTRS", V2).optional().on_current(),
-        op(N::Removexattr, "REMOVEXATTR", V2).optional().on_current(),
+        op(N::Getxattr, "GETXATTR", V2).optional().on_current().harmless(),
+        op(N::Setxattr, "SETXATTR", V2).optional().on_current().sets_attributes(),
+        op(N::Listxattrs, "LISTXATTRS", V2).optional().on_current().harmless(),
+        op(N::Removexattr, "REMOVEXATTR", V2).optional().on_current().sets_attributes(),
     ]
 };
 
@@ -455,5 +498,50 @@ mod tests {
         ];
         assert_eq!(first, expected);
         assert!(OPERATIONS.iter().filter(|info| info.first == V0).all(|info| info.may_be_first(V0)));
+    }
+
+    fn names_where(is: fn(&OperationInfo) -> bool) -> Vec<&'static str> {
+        OPERATIONS.iter().filter(|info| is(info)).map(|info| info.name).collect()
+    }
+
+    #[test]
+    fn operations_without_an_effect_may_run_again_and_no_others() {
+        let harmless = [
+            "ACCESS",
+            "COMMIT",
+            "GETATTR",
+            "GETFH",
+            "LOCKT",
+            "LOOKUP",
+            "LOOKUPP",
+            "NVERIFY",
+            "PUTFH",
+            "PUTPUBFH",
+            "PUTROOTFH",
+            "READ",
+            "READDIR",
+            "READLINK",
+            "RESTOREFH",
+            "SAVEFH",
+            "SECINFO",
+            "VERIFY",
+            "SECINFO_NO_NAME",
+            "SEQUENCE",
+            "TEST_STATEID",
+            "IO_ADVISE",
+            "OFFLOAD_STATUS",
+            "READ_PLUS",
+            "SEEK",
+            "GETXATTR",
+            "LISTXATTRS",
+        ];
+        assert_eq!(names_where(|info| !info.is_change()), harmless);
+    }
+
+    #[test]
+    fn changes_of_names_and_attributes_have_no_seqid_in_4_0() {
+        let unnumbered = names_where(|info| info.is_unnumbered_change() && info.first == V0);
+        assert_eq!(unnumbered, ["CREATE", "LINK", "REMOVE", "RENAME", "SETATTR"]);
+        assert_eq!(names_where(OperationInfo::changes_attributes), ["SETATTR", "SETXATTR", "REMOVEXATTR"]);
     }
 }

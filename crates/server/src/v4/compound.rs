@@ -13,9 +13,9 @@ use vfs::Handle;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::failure::{Failure, OpResult, in_minor};
+use super::operations;
 use super::paused::Paused;
 use super::state_error::inner;
-use super::{operations, owner_seqid};
 use crate::exports::Exported;
 use crate::fault::{Fault, NoResults};
 use crate::node::{CallContext, Node};
@@ -201,17 +201,18 @@ impl<'c> Compound<'c> {
         };
         append_status(number, Status::Ok, output);
         let (status_at, mark) = (output.bytes.len() - 4, output.mark());
-        let carry_out = if self.progress.minor.has_sessions() { operations::carry_out } else { owner_seqid::carry_out };
-        if outlives_process(info.number) {
+        // Opens and locks end with the process, writes are idempotent, and changes of names are logged one by one. An OPEN
+        // that may create a file requests this itself.
+        if info.changes_attributes() {
             self.progress.changes.keep();
         }
         let outcome = self
             .check_room(output)
             .and_then(|()| self.check(info))
-            .and_then(|()| carry_out(self, info.number, from, output));
+            .and_then(|()| operations::carry_out(self, info.number, from, output));
         let status = match outcome.and_then(|()| self.check_reply(output)) {
             Ok(()) => {
-                self.progress.has_changed |= is_change(info.number);
+                self.progress.has_changed |= info.is_change();
                 return Ok(Status::Ok);
             }
             Err(Failure::Status(status)) => {
@@ -374,48 +375,6 @@ impl<'c> Compound<'c> {
 /// Fails if `stateid`, which must not be the current stateid, does not permit the access.
 pub(super) fn check_io(scope: StateidScope, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> OpResult<()> {
     Ok(node.server.state.check_io(node.now, (scope, &inner(stateid)), &node.file_key(), io)?)
-}
-
-/// Whether the reply to an operation must outlive the process although the operation is not logged. Opens and locks end
-/// with the process, and reads and writes are idempotent. An OPEN that may create a file requests it itself.
-fn outlives_process(number: OpNumber) -> bool {
-    use OpNumber as N;
-    matches!(number, N::Setattr | N::Setxattr | N::Removexattr)
-}
-
-/// Whether an operation must not be repeated.
-fn is_change(number: OpNumber) -> bool {
-    use OpNumber as N;
-    !matches!(
-        number,
-        N::Access
-            | N::Commit
-            | N::Getattr
-            | N::Getfh
-            | N::Getxattr
-            | N::IoAdvise
-            | N::Listxattrs
-            | N::Lockt
-            | N::Lookup
-            | N::Lookupp
-            | N::Nverify
-            | N::OffloadStatus
-            | N::Putfh
-            | N::Putpubfh
-            | N::Putrootfh
-            | N::Read
-            | N::ReadPlus
-            | N::Readdir
-            | N::Readlink
-            | N::Restorefh
-            | N::Savefh
-            | N::Secinfo
-            | N::SecinfoNoName
-            | N::Seek
-            | N::Sequence
-            | N::TestStateid
-            | N::Verify
-    )
 }
 
 fn append_failure(number: u32, status: Status, output: &mut Output) {

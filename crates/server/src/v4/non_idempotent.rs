@@ -1,9 +1,9 @@
 //! Finds the COMPOUNDs of NFSv4.0 that are not idempotent: those with changes that no owner's seqid protects. Their
 //! replies are cached as in NFSv3. From NFSv4.1 on, sessions do this (RFC 7530 §3.1.1, RFC 8881 §2.10.6).
 
-use proto::nfs4::{ArgOp, CompoundHead, MinorVersion};
+use proto::nfs4::{ArgOp, CompoundHead, MinorVersion, OpNumber, OperationInfo};
 use rpc::Call;
-use xdr::Decode;
+use xdr::{Decode, Decoder};
 
 use super::compound::MAX_OPERATIONS;
 
@@ -18,10 +18,12 @@ pub(crate) fn is_non_idempotent(call: &Call<'_>) -> bool {
         return false;
     }
     let operations = head.operations.min(MAX_OPERATIONS);
-    (0..operations).map_while(|_| ArgOp::decode(&mut from).ok()).any(|operation| is_unnumbered_change(&operation))
+    (0..operations).map_while(|_| read_operation(&mut from)).any(OperationInfo::is_unnumbered_change)
 }
 
-fn is_unnumbered_change(operation: &ArgOp<'_>) -> bool {
-    use ArgOp as A;
-    matches!(operation, A::Create(_) | A::Link(_) | A::Remove(_) | A::Rename(_) | A::Setattr(_))
+/// Reads an operation with its arguments.
+fn read_operation(from: &mut Decoder<'_>) -> Option<&'static OperationInfo> {
+    let number = OpNumber::from_number(from.clone().u32().ok()?)?;
+    ArgOp::decode(from).ok()?;
+    Some(number.info())
 }

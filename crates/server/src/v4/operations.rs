@@ -6,6 +6,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::Compound;
 use super::failure::OpResult;
+use super::owner_seqid::{self, HasSeqid};
 use super::{
     access, allocate, backchannel_ctl, bind_conn_to_session, clone, close, commit, copy, copy_notify, create,
     create_session, delegreturn, destroy_clientid, destroy_session, exchange_id, getattr, getfh, getxattr, io_advise,
@@ -36,19 +37,19 @@ fn on_state(
     Some(match number {
         N::BackchannelCtl => answer(compound, from, output, backchannel_ctl::backchannel_ctl),
         N::BindConnToSession => answer(compound, from, output, bind_conn_to_session::bind),
-        N::Close => answer(compound, from, output, close::close),
+        N::Close => in_order(compound, from, output, encoded(close::close)),
         N::CreateSession => answer(compound, from, output, create_session::create_session),
         N::Delegreturn => answer(compound, from, output, delegreturn::delegreturn),
         N::DestroyClientid => answer(compound, from, output, destroy_clientid::destroy_clientid),
         N::DestroySession => answer(compound, from, output, destroy_session::destroy_session),
         N::ExchangeId => arguments(from).and_then(|args| exchange_id::run(compound, &args, output)),
         N::FreeStateid => answer(compound, from, output, stateids::free),
-        N::Lock => answer(compound, from, output, lock::lock),
+        N::Lock => in_order(compound, from, output, encoded(lock::lock)),
         N::Lockt => answer(compound, from, output, lockt::lockt),
-        N::Locku => answer(compound, from, output, locku::locku),
-        N::Open => arguments(from).and_then(|args| open::run(compound, &args, output)),
-        N::OpenConfirm => answer(compound, from, output, open_confirm::open_confirm),
-        N::OpenDowngrade => answer(compound, from, output, open_downgrade::open_downgrade),
+        N::Locku => in_order(compound, from, output, encoded(locku::locku)),
+        N::Open => in_order(compound, from, output, open::run),
+        N::OpenConfirm => in_order(compound, from, output, encoded(open_confirm::open_confirm)),
+        N::OpenDowngrade => in_order(compound, from, output, encoded(open_downgrade::open_downgrade)),
         N::ReclaimComplete => answer(compound, from, output, reclaim_complete::reclaim_complete),
         N::ReleaseLockowner => answer(compound, from, output, release_lockowner::release_lockowner),
         N::Renew => answer(compound, from, output, renew::renew),
@@ -125,4 +126,28 @@ fn answer<'a, A: Decode<'a>, T: Encode>(
     let results = operation(compound, &arguments(from)?)?;
     results.encode(&mut Encoder::new(&mut output.bytes));
     Ok(())
+}
+
+/// Decodes the arguments, and runs an operation that has an owner's seqid in NFSv4.0.
+fn in_order<'a, A: Decode<'a> + HasSeqid>(
+    compound: &mut Compound<'_>,
+    from: &mut Decoder<'a>,
+    output: &mut Output,
+    operation: impl FnOnce(&mut Compound<'_>, &A, &mut Output) -> OpResult<()>,
+) -> OpResult<()> {
+    let args = arguments(from)?;
+    if compound.progress.minor.has_sessions() {
+        return operation(compound, &args, output);
+    }
+    owner_seqid::in_order(compound, &args, output, operation)
+}
+
+/// An operation that appends its results.
+fn encoded<A, T: Encode>(
+    operation: impl FnOnce(&mut Compound<'_>, &A) -> OpResult<T>,
+) -> impl FnOnce(&mut Compound<'_>, &A, &mut Output) -> OpResult<()> {
+    |compound, args, output| {
+        operation(compound, args)?.encode(&mut Encoder::new(&mut output.bytes));
+        Ok(())
+    }
 }

@@ -5,7 +5,7 @@
 
 use buffer::{Buffer, Output};
 use proto::nfs4::{
-    CloseArgs, FileHandle, LockArgs, Locker, LockuArgs, OpNumber, OpenArgs, OpenConfirmArgs, OpenDowngradeArgs, Status,
+    CloseArgs, FileHandle, LockArgs, Locker, LockuArgs, OpenArgs, OpenConfirmArgs, OpenDowngradeArgs, Stateid, Status,
 };
 use state::{ClientId, OwnerTurn, SeqidOwner, SeqidTurn};
 use xdr::{Decode, Decoder, Encode, Encoder};
@@ -13,72 +13,79 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
 use super::getfh::file_handle;
-use super::operations;
 use super::state_error::inner;
 use crate::fault::Fault;
 
-/// Runs an operation of NFSv4.0, in its owner's order if it has a seqid.
-pub(super) fn carry_out(
+/// Runs an operation of NFSv4.0 in its owner's order.
+pub(super) fn in_order<A: HasSeqid>(
     compound: &mut Compound<'_>,
-    number: OpNumber,
-    from: &mut Decoder<'_>,
+    args: &A,
     output: &mut Output,
+    operation: impl FnOnce(&mut Compound<'_>, &A, &mut Output) -> OpResult<()>,
 ) -> OpResult<()> {
-    let mut behind = from.clone();
-    // Malformed arguments have no seqid; the operation itself returns BADXDR.
-    let Ok(Some(numbers)) = OwnerSeqids::decode(number, &mut behind) else {
-        return operations::carry_out(compound, number, from, output);
-    };
-    match numbers.begin(compound)? {
-        SeqidStart::Repeated(kept) => {
-            *from = behind;
-            repeat(compound, &kept, output)
-        }
+    match args.seqids().begin(compound)? {
+        SeqidStart::Repeated(kept) => repeat(compound, &kept, output),
         SeqidStart::Turns(turns) => {
             let start = output.bytes.len();
-            let outcome = operations::carry_out(compound, number, from, output);
+            let outcome = operation(compound, args, output);
             turns.finish(compound, &outcome, &output.bytes.as_slice()[start..]);
             outcome
         }
     }
 }
 
+/// The arguments of an operation with a seqid.
+pub(super) trait HasSeqid {
+    /// The seqids with their owners.
+    fn seqids(&self) -> OwnerSeqids<'_>;
+}
+
 /// The seqid of a request with its owner; a LOCK with a new lock owner has two.
-struct OwnerSeqids<'a> {
+pub(super) struct OwnerSeqids<'a> {
     first: (SeqidOwner<'a>, u32),
     second: Option<(SeqidOwner<'a>, u32)>,
 }
 
+impl HasSeqid for OpenArgs<'_> {
+    fn seqids(&self) -> OwnerSeqids<'_> {
+        let owner = SeqidOwner::OpenOwner { client: ClientId(self.owner.client.0), name: self.owner.owner };
+        OwnerSeqids { first: (owner, self.seqid), second: None }
+    }
+}
+
+impl HasSeqid for OpenConfirmArgs {
+    fn seqids(&self) -> OwnerSeqids<'_> {
+        OwnerSeqids::of_stateid(&self.stateid, self.seqid)
+    }
+}
+
+impl HasSeqid for OpenDowngradeArgs {
+    fn seqids(&self) -> OwnerSeqids<'_> {
+        OwnerSeqids::of_stateid(&self.stateid, self.seqid)
+    }
+}
+
+impl HasSeqid for CloseArgs {
+    fn seqids(&self) -> OwnerSeqids<'_> {
+        OwnerSeqids::of_stateid(&self.open_stateid, self.seqid)
+    }
+}
+
+impl HasSeqid for LockuArgs {
+    fn seqids(&self) -> OwnerSeqids<'_> {
+        OwnerSeqids::of_stateid(&self.stateid, self.seqid)
+    }
+}
+
+impl HasSeqid for LockArgs<'_> {
+    fn seqids(&self) -> OwnerSeqids<'_> {
+        OwnerSeqids::of_lock(&self.locker)
+    }
+}
+
 impl<'a> OwnerSeqids<'a> {
-    /// Decodes the arguments of an operation; `None` for one without a seqid.
-    fn decode(number: OpNumber, from: &mut Decoder<'a>) -> xdr::Result<Option<OwnerSeqids<'a>>> {
-        let by_stateid = |stateid, seqid| (SeqidOwner::Stateid(inner(stateid)), seqid);
-        let first = match number {
-            OpNumber::Open => {
-                let args = OpenArgs::decode(from)?;
-                let client = ClientId(args.owner.client.0);
-                (SeqidOwner::OpenOwner { client, name: args.owner.owner }, args.seqid)
-            }
-            OpNumber::OpenConfirm => {
-                let args = OpenConfirmArgs::decode(from)?;
-                by_stateid(&args.stateid, args.seqid)
-            }
-            OpNumber::OpenDowngrade => {
-                let args = OpenDowngradeArgs::decode(from)?;
-                by_stateid(&args.stateid, args.seqid)
-            }
-            OpNumber::Close => {
-                let args = CloseArgs::decode(from)?;
-                by_stateid(&args.open_stateid, args.seqid)
-            }
-            OpNumber::Locku => {
-                let args = LockuArgs::decode(from)?;
-                by_stateid(&args.stateid, args.seqid)
-            }
-            OpNumber::Lock => return Ok(Some(OwnerSeqids::of_lock(&LockArgs::decode(from)?.locker))),
-            _ => return Ok(None),
-        };
-        Ok(Some(OwnerSeqids { first, second: None }))
+    fn of_stateid(stateid: &Stateid, seqid: u32) -> OwnerSeqids<'a> {
+        OwnerSeqids { first: (SeqidOwner::Stateid(inner(stateid)), seqid), second: None }
     }
 
     /// The first LOCK of a lock owner also counts for the open owner (RFC 7530 §16.10.4).
