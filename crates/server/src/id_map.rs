@@ -5,6 +5,7 @@
 
 use std::hash::Hash;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use names::{AnswerCache, IdKind, NameService};
@@ -15,7 +16,8 @@ use crate::fault::Fault;
 pub(crate) struct IdMap {
     domain: String,
     service: Box<dyn NameService>,
-    names: AnswerCache<(IdKind, u32), String>,
+    /// Names with their domains.
+    names: AnswerCache<(IdKind, u32), Arc<str>>,
     ids: AnswerCache<(IdKind, String), u32>,
 }
 
@@ -32,9 +34,11 @@ impl IdMap {
     }
 
     /// `name@domain` for a number, if it has a name.
-    pub(crate) fn name(&self, kind: IdKind, id: u32, asking: Asking) -> Result<Option<String>, Fault> {
-        let name = answer(&self.names, (kind, id), asking, || self.service.name(kind, id))?;
-        Ok(name.map(|name| format!("{name}@{}", self.domain)))
+    pub(crate) fn name(&self, kind: IdKind, id: u32, asking: Asking) -> Result<Option<Arc<str>>, Fault> {
+        answer(&self.names, (kind, id), asking, || {
+            let name = self.service.name(kind, id)?;
+            Ok(name.map(|name| format!("{name}@{}", self.domain).into()))
+        })
     }
 
     /// The number of `name@domain`, if the name is of this domain.
@@ -68,7 +72,6 @@ fn answer<Q: Eq + Hash, A: Clone>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;

@@ -304,6 +304,15 @@ impl OperationInfo {
         self.repetition == Repetition::ChangesAttributes
     }
 
+    /// Whether attributes of files that were fetched before it are still good after it. Reads change the time of access,
+    /// COMMIT the space, and OFFLOAD_STATUS reports a change that was made meanwhile.
+    pub fn keeps_attributes(&self) -> bool {
+        use OpNumber as N;
+        let is_followed_by_others =
+            matches!(self.number, N::Read | N::ReadPlus | N::Readdir | N::Readlink | N::Commit | N::OffloadStatus);
+        !self.is_change() && !is_followed_by_others
+    }
+
     const fn new(number: OpNumber, name: &'static str, first: MinorVersion) -> OperationInfo {
         OperationInfo {
             number,
@@ -543,5 +552,13 @@ mod tests {
         let unnumbered = names_where(|info| info.is_unnumbered_change() && info.first == V0);
         assert_eq!(unnumbered, ["CREATE", "LINK", "REMOVE", "RENAME", "SETATTR"]);
         assert_eq!(names_where(OperationInfo::changes_attributes), ["SETATTR", "SETXATTR", "REMOVEXATTR"]);
+    }
+
+    #[test]
+    fn attributes_stay_good_behind_nothing_that_reads_data_flushes_or_changes() {
+        let harmless_and_drops =
+            names_where(|info| info.repetition == Repetition::Harmless && !info.keeps_attributes());
+        assert_eq!(harmless_and_drops, ["COMMIT", "READ", "READDIR", "READLINK", "OFFLOAD_STATUS", "READ_PLUS"]);
+        assert!(OPERATIONS.iter().all(|info| !(info.is_change() && info.keeps_attributes())));
     }
 }

@@ -11,7 +11,8 @@ use super::acl::Nfs4Acl;
 use super::compound::Compound;
 use super::failure::OpResult;
 use super::getfh::file_handle;
-use super::{owner, set};
+use super::owner::{self, OwnerName};
+use super::set;
 use crate::node::Node;
 use crate::transfer;
 
@@ -104,12 +105,6 @@ pub(super) struct Subject<'n> {
 }
 
 impl<'n> Subject<'n> {
-    /// Fetches a file's attributes.
-    pub(super) fn look(compound: &Compound<'_>, node: &Node<'n>) -> OpResult<Subject<'n>> {
-        let attributes = node.attributes()?;
-        Ok(Subject::new(compound, node, attributes))
-    }
-
     /// A file whose attributes were already fetched.
     pub(super) fn new(compound: &Compound<'_>, node: &Node<'n>, attributes: Attributes) -> Subject<'n> {
         let is_root = attributes.kind == FileKind::Directory && node.handle == node.fs().root();
@@ -158,8 +153,8 @@ pub(super) fn write(
 
 /// The attribute values that contain names of users and groups.
 struct NamedOwners {
-    owner: Vec<u8>,
-    group: Vec<u8>,
+    owner: Option<OwnerName>,
+    group: Option<OwnerName>,
     acl: Option<Nfs4Acl>,
 }
 
@@ -167,12 +162,12 @@ impl NamedOwners {
     /// Resolves the values in `mask`.
     fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> OpResult<NamedOwners> {
         let Subject { node, attributes, .. } = subject;
-        let mut names = NamedOwners { owner: Vec::new(), group: Vec::new(), acl: None };
+        let mut names = NamedOwners { owner: None, group: None, acl: None };
         if mask.contains(Attribute::Owner.number()) {
-            names.owner = owner::user_name(compound, attributes.uid)?;
+            names.owner = Some(owner::user_name(compound, attributes.uid)?);
         }
         if mask.contains(Attribute::OwnerGroup.number()) {
-            names.group = owner::group_name(compound, attributes.gid)?;
+            names.group = Some(owner::group_name(compound, attributes.gid)?);
         }
         if !mask.intersection(OF_ACLS).is_empty() {
             let acls = node.fs().acls(&node.context, &node.handle)?;
@@ -184,8 +179,8 @@ impl NamedOwners {
     /// Appends an attribute if it is one with names; returns whether it is.
     fn put(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
         match attribute {
-            Attribute::Owner => writer.put(&AttributeValue::Owner(Principal(&self.owner))),
-            Attribute::OwnerGroup => writer.put(&AttributeValue::OwnerGroup(Principal(&self.group))),
+            Attribute::Owner => writer.put(&AttributeValue::Owner(principal(self.owner.as_ref()))),
+            Attribute::OwnerGroup => writer.put(&AttributeValue::OwnerGroup(principal(self.group.as_ref()))),
             Attribute::Acl | Attribute::Dacl => return self.put_acl(attribute, writer),
             _ => return false,
         }
@@ -200,6 +195,10 @@ impl NamedOwners {
         }
         true
     }
+}
+
+fn principal(name: Option<&OwnerName>) -> Principal<'_> {
+    Principal(name.map_or(&[], OwnerName::as_bytes))
 }
 
 /// Fails if the request contains write-only attributes (RFC 7530 §16.7.4, RFC 8881 §18.7.3).

@@ -9,12 +9,12 @@ use proto::nfs4::{
 };
 use rpc::Call;
 use state::{IoKind, SlotTurn, StateidScope};
-use vfs::Handle;
+use vfs::{Attributes, Handle};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::failure::{Failure, OpResult, in_minor};
 use super::operations;
-use super::paused::Paused;
+use super::paused::{Paused, PausedFile};
 use super::state_error::inner;
 use crate::exports::Exported;
 use crate::fault::{Fault, NoResults};
@@ -31,11 +31,12 @@ const MAX_REPLY_BYTES: usize = 64 << 10;
 /// The limit for a client that has used up its share of memory, data included.
 const MAX_SCARCE_REPLY_BYTES: usize = 12 << 10;
 
-/// A current or saved file.
-#[derive(Debug, Clone)]
-pub(super) struct CompoundFile {
-    pub(super) exported: Arc<Exported>,
-    pub(super) handle: Handle,
+/// A current or saved file, as the caller sees it.
+#[derive(Clone, Copy)]
+pub(super) struct CompoundFile<'c> {
+    node: Node<'c>,
+    /// Its attributes, fetched by this COMPOUND, until an operation may have changed them.
+    attributes: Option<Attributes>,
 }
 
 /// A file handle that is unknown here. It can only be saved, and be the source of a COPY from another server (RFC 7862
@@ -52,8 +53,6 @@ pub(super) struct Foreign {
 #[derive(Debug)]
 pub(super) struct CompoundState {
     pub(super) minor: MinorVersion,
-    pub(super) current: Option<CompoundFile>,
-    pub(super) saved: Option<CompoundFile>,
     /// A handle of another server in place of the current or saved file, which is then empty.
     pub(super) foreign: Option<Foreign>,
     pub(super) current_stateid: Option<Stateid>,
@@ -73,6 +72,10 @@ pub(super) struct CompoundState {
 /// A COMPOUND in progress.
 pub(super) struct Compound<'c> {
     pub(super) cx: &'c CallContext<'c>,
+    pub(super) current: Option<CompoundFile<'c>>,
+    pub(super) saved: Option<CompoundFile<'c>>,
+    /// Attributes of the current file after an operation that changed it.
+    pub(super) attributes_after: Option<Attributes>,
     pub(super) progress: CompoundState,
     /// The start of the reply in the output.
     reply_mark: Mark,
@@ -85,11 +88,13 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     let head = CompoundHead::decode(&mut from)?;
     let reply = ReplyHead::begin(head.tag, output);
     let paused = if cx.request.may_block { cx.server.paused.take(cx.client(), call.xid.0) } else { None };
+    let files;
     let begun = match paused {
-        Some(Paused { progress, read, results }) => {
+        Some(Paused { progress, current, saved, read, results }) => {
             from = Decoder::new(&arguments[read..]);
             output.bytes.put(&results);
-            Ok(Compound { cx, progress, reply_mark: reply.mark })
+            files = (current, saved);
+            Ok(Compound::resume(cx, progress, (&files.0, &files.1), reply.mark))
         }
         None => begin(cx, &head, reply.mark),
     };
@@ -154,15 +159,14 @@ fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_mark: Mark)
     if head.operations > MAX_OPERATIONS {
         return Err(in_minor(Status::TooManyOps, minor));
     }
-    Ok(Compound { cx, progress: CompoundState::new(minor, head.operations), reply_mark })
+    let progress = CompoundState::new(minor, head.operations);
+    Ok(Compound { cx, current: None, saved: None, attributes_after: None, progress, reply_mark })
 }
 
 impl CompoundState {
     fn new(minor: MinorVersion, count: u32) -> CompoundState {
         CompoundState {
             minor,
-            current: None,
-            saved: None,
             foreign: None,
             current_stateid: None,
             saved_stateid: None,
@@ -176,6 +180,20 @@ impl CompoundState {
 }
 
 impl<'c> Compound<'c> {
+    /// Continues a COMPOUND with its current and its saved file.
+    fn resume(
+        cx: &'c CallContext<'c>,
+        progress: CompoundState,
+        (current, saved): (&'c Option<PausedFile>, &'c Option<PausedFile>),
+        reply_mark: Mark,
+    ) -> Compound<'c> {
+        let mut compound = Compound { cx, current: None, saved: None, attributes_after: None, progress, reply_mark };
+        // A file that is no longer exported to the caller is gone.
+        let file = |file: &'c PausedFile| compound.file(&file.exported, file.handle).ok();
+        (compound.current, compound.saved) = (current.as_ref().and_then(file), saved.as_ref().and_then(file));
+        compound
+    }
+
     /// Runs the remaining operations and returns the status of the last one. Fails with [`Failure::Defer`], with `from`
     /// before the operation that must wait, or with [`Failure::Replay`].
     fn carry_out(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<Status> {
@@ -213,6 +231,9 @@ impl<'c> Compound<'c> {
         let status = match outcome.and_then(|()| self.check_reply(output)) {
             Ok(()) => {
                 self.progress.has_changed |= info.is_change();
+                if !info.keeps_attributes() {
+                    self.drop_attributes();
+                }
                 return Ok(Status::Ok);
             }
             Err(Failure::Status(status)) => {
@@ -237,11 +258,11 @@ impl<'c> Compound<'c> {
             self.check_place(info)?;
         }
         let (number, foreign) = (info.number, self.progress.foreign);
-        if info.needs_current && self.progress.current.is_none() {
+        if info.needs_current && self.current.is_none() {
             let is_foreign = number == OpNumber::Savefh && foreign.is_some_and(|foreign| !foreign.is_saved);
             return if is_foreign { Ok(()) } else { Err(Status::NoFileHandle.into()) };
         }
-        if info.needs_saved && self.progress.saved.is_none() {
+        if info.needs_saved && self.saved.is_none() {
             return match foreign {
                 Some(_) if number == OpNumber::Copy => Ok(()),
                 Some(foreign) => Err(foreign.status.into()),
@@ -317,10 +338,12 @@ impl<'c> Compound<'c> {
         if !self.progress.has_changed {
             return None;
         }
-        let Compound { cx, progress, reply_mark } = self;
-        let paused = Paused { progress, read, results: results.to_vec() };
+        let Compound { cx, current, saved, attributes_after, progress, reply_mark } = self;
+        let [paused_current, paused_saved] = [current, saved].map(|file| file.map(|file| PausedFile::of(&file.node)));
+        let results = results.to_vec();
+        let paused = Paused { progress, current: paused_current, saved: paused_saved, read, results };
         let refused = cx.server.paused.keep(cx.client(), call.xid.0, paused)?;
-        Some(Compound { cx, progress: refused.progress, reply_mark })
+        Some(Compound { cx, current, saved, attributes_after, progress: refused.progress, reply_mark })
     }
 
     /// Resolves the special current stateid (RFC 8881 §16.2.3.1.2).
@@ -337,38 +360,73 @@ impl<'c> Compound<'c> {
     }
 
     /// The current file, as the caller sees it.
-    pub(super) fn current(&self) -> OpResult<Node<'_>> {
-        self.node(self.progress.current.as_ref())
+    pub(super) fn current(&self) -> OpResult<Node<'c>> {
+        self.node(self.current.as_ref())
     }
 
     /// The saved file, as the caller sees it.
-    pub(super) fn saved(&self) -> OpResult<Node<'_>> {
-        self.node(self.progress.saved.as_ref())
+    pub(super) fn saved(&self) -> OpResult<Node<'c>> {
+        self.node(self.saved.as_ref())
     }
 
-    fn node<'n>(&'n self, file: Option<&'n CompoundFile>) -> OpResult<Node<'n>> {
+    fn node(&self, file: Option<&CompoundFile<'c>>) -> OpResult<Node<'c>> {
         let file = file.ok_or_else(|| self.progress.foreign.map_or(Status::NoFileHandle, |foreign| foreign.status))?;
-        Ok(self.cx.node_of(&file.exported, file.handle)?.for_requester(self.requester()))
+        self.cx.waits_for.set(file.node.exported.id());
+        Ok(file.node)
+    }
+
+    /// The attributes of the current file: those that an earlier operation fetched, unless one may have changed them
+    /// since.
+    pub(super) fn current_attributes(&mut self) -> OpResult<Attributes> {
+        let node = self.current()?;
+        if let Some(CompoundFile { attributes: Some(attributes), .. }) = &self.current {
+            return Ok(*attributes);
+        }
+        let attributes = node.attributes()?;
+        self.set_attributes(attributes);
+        Ok(attributes)
+    }
+
+    /// Keeps attributes of the current file that were just fetched.
+    pub(super) fn set_attributes(&mut self, attributes: Attributes) {
+        if let Some(current) = &mut self.current {
+            current.attributes = Some(attributes);
+        }
+    }
+
+    /// Drops all attributes but those that a change left.
+    fn drop_attributes(&mut self) {
+        for file in [&mut self.current, &mut self.saved].into_iter().flatten() {
+            file.attributes = None;
+        }
+        if let Some(attributes) = self.attributes_after.take() {
+            self.set_attributes(attributes);
+        }
     }
 
     /// Makes a file of the same export the current one.
     pub(super) fn set_current_sibling(&mut self, handle: Handle) {
-        if let Some(current) = &mut self.progress.current {
-            current.handle = handle;
+        if let Some(current) = &mut self.current {
+            *current = CompoundFile { node: current.node.sibling(handle), attributes: None };
         }
         self.progress.current_stateid = None;
     }
 
     /// Makes a file the current one, if it is exported to the caller.
-    pub(super) fn set_current(&mut self, exported: &Arc<Exported>, handle: Handle) -> OpResult<()> {
-        self.cx.node_of(exported, handle).map_err(|fault| match fault {
+    pub(super) fn set_current(&mut self, exported: &'c Arc<Exported>, handle: Handle) -> OpResult<()> {
+        let file = self.file(exported, handle).map_err(|fault| match fault {
             // RFC 8881 §2.6.3.1: another flavour or address might succeed.
             Fault::NotExported => Failure::Status(Status::Access),
             fault => fault.into(),
         })?;
-        self.progress.current = Some(CompoundFile { exported: exported.clone(), handle });
+        self.current = Some(file);
         self.progress.current_stateid = None;
         Ok(())
+    }
+
+    fn file(&self, exported: &'c Arc<Exported>, handle: Handle) -> Result<CompoundFile<'c>, Fault> {
+        let node = self.cx.node_of(exported, handle)?.for_requester(self.requester());
+        Ok(CompoundFile { node, attributes: None })
     }
 }
 

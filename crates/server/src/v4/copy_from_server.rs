@@ -14,8 +14,8 @@ use super::compound::Compound;
 use super::copies::CopyOrigin;
 use super::copy::{begun, can_go_on, new_job};
 use super::failure::{Failure, OpResult};
+use super::getfh::file_handle;
 use super::source::Side;
-use crate::exports::ExportTable;
 use crate::remote_files::{RemoteFiles, RemoteName};
 
 /// The only supported combination.
@@ -59,9 +59,7 @@ fn source_handle(compound: &Compound<'_>) -> OpResult<FileHandle> {
     if let Some(foreign) = &compound.progress.foreign {
         return Ok(foreign.handle);
     }
-    let file = compound.progress.saved.as_ref().ok_or(Status::NoFileHandle)?;
-    let handle = ExportTable::wire_handle(&file.exported, &file.handle);
-    Ok(FileHandle::new(handle.as_bytes()).ok_or(Status::ServerFault)?)
+    Ok(file_handle(&compound.saved()?))
 }
 
 /// The range; the end of the source is found by reading it.

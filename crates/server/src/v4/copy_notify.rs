@@ -62,13 +62,13 @@ pub(super) fn read_noticed(
         return Err(refusal);
     }
     let cx = compound.cx;
-    let file = compound.progress.current.as_ref().ok_or(Status::NoFileHandle)?;
-    let key = compound.current()?.file_key();
+    let file = compound.current()?;
+    let key = file.file_key();
     let reader = (cx.request.peer.address.ip(), cx.request.now);
     let CopyNotice { asker, source, .. } = cx.server.copy_notices.reading(&args.stateid, &key, reader)?;
     let request = Request { peer: asker.peer, ..*cx.request };
     let cx = CallContext { request: &request, identity: asker.identity, waits_for: cx.waits_for.clone(), ..*cx };
-    let node = cx.node_of(&file.exported, file.handle)?;
+    let node = cx.node_of(file.exported, file.handle)?;
     check_io(StateidScope::V41(asker.client), &node, &source.newest_stateid(), IoKind::Read)?;
     read::read(compound, &node, args, output)
 }

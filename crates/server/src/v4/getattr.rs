@@ -16,7 +16,8 @@ const OF_THE_HOLDER: Bitmap = {
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &GetattrArgs, output: &mut Output) -> OpResult<()> {
     attributes::require_readable(args.request)?;
-    let mut subject = Subject::look(compound, &compound.current()?)?;
+    let attributes = compound.current_attributes()?;
+    let mut subject = Subject::new(compound, &compound.current()?, attributes);
     if !args.request.intersection(OF_THE_HOLDER).is_empty() {
         subject.attributes = subject.node.true_attributes(&subject.attributes)?;
     }

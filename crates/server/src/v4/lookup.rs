@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use proto::nfs4::{LookupArgs, Status};
-use vfs::{Access, FileKind, Handle};
+use vfs::{Access, Attributes, FileKind, Handle};
 
 use super::compound::Compound;
 use super::failure::OpResult;
@@ -13,34 +13,45 @@ use crate::node::{CallContext, Node};
 
 pub(super) fn lookup(compound: &mut Compound<'_>, args: &LookupArgs<'_>) -> OpResult<()> {
     let dir = compound.current()?;
-    require_searchable(&dir)?;
+    require_searchable(&dir, &compound.current_attributes()?)?;
     let name = vfs::Name::new(args.name.0)?;
-    let (exported, handle) = find(compound.cx, &dir, name)?;
-    let exported = exported.clone();
-    compound.set_current(&exported, handle)
+    let found = find(compound.cx, &dir, name)?;
+    compound.set_current(found.exported, found.handle)?;
+    if let Some(attributes) = found.attributes {
+        compound.set_attributes(attributes);
+    }
+    Ok(())
+}
+
+/// A file that was looked up.
+pub(super) struct FoundFile<'c> {
+    exported: &'c Arc<Exported>,
+    handle: Handle,
+    /// Its attributes, unless it is in another export.
+    attributes: Option<Attributes>,
 }
 
 /// The file called `name` in `dir`, in whichever export it is.
-pub(super) fn find<'c>(
-    cx: &'c CallContext<'_>,
-    dir: &Node<'c>,
-    name: vfs::Name<'_>,
-) -> OpResult<(&'c Arc<Exported>, Handle)> {
+pub(super) fn find<'c>(cx: &'c CallContext<'_>, dir: &Node<'c>, name: vfs::Name<'_>) -> OpResult<FoundFile<'c>> {
     match dir.fs().lookup(&dir.context, vfs::Place { dir: dir.handle, name }) {
-        Ok(found) => Ok(cx.exports.crossed(dir.exported, found.handle, cx.client()).ok_or(Status::Access)?),
+        Ok(found) => {
+            let crossed = cx.exports.crossed(dir.exported, found.handle, cx.client());
+            let (exported, handle) = crossed.ok_or(Status::Access)?;
+            let attributes = Arc::ptr_eq(exported, dir.exported).then_some(found.attributes);
+            Ok(FoundFile { exported, handle, attributes })
+        }
         Err(vfs::Error::Elsewhere(origin)) => {
             let root = cx.root_at(&origin)?;
-            Ok((root.exported, root.handle))
+            Ok(FoundFile { exported: root.exported, handle: root.handle, attributes: None })
         }
         Err(error) => Err(error.into()),
     }
 }
 
 /// Fails unless the caller may search the directory. A symbolic link has its own status (RFC 8881 §15.1.2.9).
-pub(super) fn require_searchable(dir: &Node<'_>) -> OpResult<()> {
-    let attributes = dir.attributes()?;
+pub(super) fn require_searchable(dir: &Node<'_>, attributes: &Attributes) -> OpResult<()> {
     match attributes.kind {
-        FileKind::Directory => Ok(dir.require(&attributes, Access::EXECUTE)?),
+        FileKind::Directory => Ok(dir.require(attributes, Access::EXECUTE)?),
         FileKind::Symlink => Err(Status::Symlink.into()),
         _ => Err(Status::NotDir.into()),
     }

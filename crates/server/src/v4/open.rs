@@ -5,7 +5,7 @@ use proto::nfs4::{
     self, Bitmap, ChangeInfo, CreateHow, OpNumber, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX,
     StateOwner, Status,
 };
-use state::{Claim, ClientId, ShareAccess, ShareDeny};
+use state::{Claim, ClientId, DelegationAnswer, ShareAccess, ShareDeny};
 use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, Place, SetAttributes, race};
 use xdr::{Encode, Encoder};
 
@@ -71,6 +71,11 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     )?;
     compound.set_current_sibling(target.handle);
     compound.progress.current_stateid = Some(outer(&opened.stateid));
+    // A delegation, or the exclusion of writers, guarantees that nobody changed the file after it: the attributes that
+    // were fetched before are not enough then.
+    if deny == ShareDeny::NONE && !matches!(opened.delegation, DelegationAnswer::Granted { .. }) {
+        compound.attributes_after = Some(target.attributes);
+    }
     let ok = OpenOk {
         stateid: outer(&opened.stateid),
         change: target.change,
@@ -130,16 +135,24 @@ fn by_name(
     name: &[u8],
     (how, access): (&OpenHow<'_>, ShareAccess),
 ) -> OpResult<Target> {
-    super::lookup::require_searchable(dir)?;
+    let dir_attributes = dir.attributes()?;
+    super::lookup::require_searchable(dir, &dir_attributes)?;
     let place = Place { dir: dir.handle, name: vfs::Name::new(name)? };
-    let change = DirChange::begin(dir)?;
-    let found = match how {
-        OpenHow::NoCreate => OpenedName::existing(existing(dir, place)?.ok_or(Status::NoEnt)?),
-        OpenHow::Create(how) => create(compound, dir, place, (how, access))?,
+    let (found, change) = match how {
+        OpenHow::NoCreate => {
+            // The directory does not change.
+            let change = ChangeInfo { atomic: true, before: dir_attributes.change, after: dir_attributes.change };
+            (OpenedName::existing(existing(dir, place)?.ok_or(Status::NoEnt)?), change)
+        }
+        OpenHow::Create(how) => {
+            let change = DirChange::begin(dir)?;
+            let found = create(compound, dir, place, (how, access))?;
+            (found, change.info(dir))
+        }
     };
     let OpenedName { entry: Entry { handle, attributes }, attributes_set, is_new } = found;
     require_regular(&attributes)?;
-    Ok(Target { handle, attributes, change: change.info(dir), attributes_set, is_new })
+    Ok(Target { handle, attributes, change, attributes_set, is_new })
 }
 
 /// The existing file. Where another export begins, it is a directory, even for callers without access.

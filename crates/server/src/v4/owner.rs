@@ -1,6 +1,8 @@
 //! The names of users and groups (RFC 7530 §5.9, RFC 8881 §5.9): `name@domain` if the server has a domain and knows the
 //! name, else a number in digits. A name without a domain is never translated, as §5.9 requires.
 
+use std::sync::Arc;
+
 use names::IdKind;
 use proto::nfs4::{self, Status};
 
@@ -9,13 +11,55 @@ use super::failure::{Failure, OpResult};
 use crate::fault::Fault;
 use crate::id_map::Asking;
 
+/// The name of a user or a group on the wire. Making one allocates nothing.
+pub(super) enum OwnerName {
+    /// `name@domain`.
+    Name(Arc<str>),
+    /// A number.
+    Number(Digits),
+    /// A name that stands for no fixed user or group, such as `OWNER@` (RFC 8881 §6.2.1.5).
+    Special(&'static [u8]),
+}
+
+impl OwnerName {
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        match self {
+            OwnerName::Name(name) => name.as_bytes(),
+            OwnerName::Number(digits) => &digits.bytes[digits.start..],
+            OwnerName::Special(name) => name,
+        }
+    }
+}
+
+/// The decimal digits of a number, from `start` on.
+pub(super) struct Digits {
+    bytes: [u8; Digits::MOST],
+    start: usize,
+}
+
+impl Digits {
+    /// The digits of the largest number.
+    const MOST: usize = 10;
+
+    fn of(number: u32) -> Digits {
+        let mut digits = Digits { bytes: [b'0'; Digits::MOST], start: Digits::MOST };
+        let mut left = number;
+        while left > 0 || digits.start == Digits::MOST {
+            digits.start -= 1;
+            digits.bytes[digits.start] = b'0' + (left % 10) as u8;
+            left /= 10;
+        }
+        digits
+    }
+}
+
 /// The name of a user.
-pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> OpResult<Vec<u8>> {
+pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> OpResult<OwnerName> {
     name(compound, IdKind::User, uid)
 }
 
 /// The name of a group.
-pub(super) fn group_name(compound: &Compound<'_>, gid: u32) -> OpResult<Vec<u8>> {
+pub(super) fn group_name(compound: &Compound<'_>, gid: u32) -> OpResult<OwnerName> {
     name(compound, IdKind::Group, gid)
 }
 
@@ -33,7 +77,7 @@ fn asking(compound: &Compound<'_>) -> Asking {
     Asking { now: compound.cx.request.now, may_block: compound.cx.request.may_block }
 }
 
-fn name(compound: &Compound<'_>, kind: IdKind, id: u32) -> OpResult<Vec<u8>> {
+fn name(compound: &Compound<'_>, kind: IdKind, id: u32) -> OpResult<OwnerName> {
     let known = match &compound.cx.server.id_map {
         Some(owners) => match owners.name(kind, id, asking(compound)) {
             Err(Fault::Defer) => return Err(Failure::Defer),
@@ -42,7 +86,7 @@ fn name(compound: &Compound<'_>, kind: IdKind, id: u32) -> OpResult<Vec<u8>> {
         },
         None => None,
     };
-    Ok(known.unwrap_or_else(|| id.to_string()).into_bytes())
+    Ok(known.map_or_else(|| OwnerName::Number(Digits::of(id)), OwnerName::Name))
 }
 
 fn id(compound: &Compound<'_>, kind: IdKind, wanted: &nfs4::Principal<'_>) -> OpResult<u32> {
@@ -61,4 +105,17 @@ fn number(text: &str) -> OpResult<u32> {
     let digits = text.split_once('@').map_or(text, |(digits, _)| digits);
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if is_number { Ok(digits.parse().map_err(|_| Status::BadOwner)?) } else { Err(Status::BadOwner.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_of_the_number() {
+        for number in [0, 7, 10, 65_534, u32::MAX] {
+            let name = OwnerName::Number(Digits::of(number));
+            assert_eq!(name.as_bytes(), number.to_string().as_bytes());
+        }
+    }
 }

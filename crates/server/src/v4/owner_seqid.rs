@@ -169,9 +169,9 @@ fn repeat(compound: &mut Compound<'_>, kept: &[u8], output: &mut Output) -> OpRe
     if status != Status::Ok {
         return Err(Failure::Explained(status, from.rest().to_vec()));
     }
-    let (exported, handle) = compound.cx.exports.resolve(handle).map_err(Fault::from)?;
-    let exported = exported.clone();
-    compound.set_current(&exported, handle)?;
+    let cx = compound.cx;
+    let (exported, handle) = cx.exports.resolve(handle).map_err(Fault::from)?;
+    compound.set_current(exported, handle)?;
     output.bytes.put(from.rest());
     Ok(())
 }

@@ -6,18 +6,37 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use vfs::Handle;
 
 use super::compound::CompoundState;
+use crate::exports::Exported;
+use crate::node::Node;
 
 /// A paused COMPOUND.
 #[derive(Debug)]
 pub(super) struct Paused {
     pub(super) progress: CompoundState,
+    pub(super) current: Option<PausedFile>,
+    pub(super) saved: Option<PausedFile>,
     /// The number of argument bytes already read.
     pub(super) read: usize,
     /// The results so far.
     pub(super) results: Vec<u8>,
+}
+
+/// The current or the saved file of a paused COMPOUND.
+#[derive(Debug)]
+pub(super) struct PausedFile {
+    pub(super) exported: Arc<Exported>,
+    pub(super) handle: Handle,
+}
+
+impl PausedFile {
+    pub(super) fn of(node: &Node<'_>) -> PausedFile {
+        PausedFile { exported: node.exported.clone(), handle: node.handle }
+    }
 }
 
 /// The most bytes of results of all paused COMPOUNDs.

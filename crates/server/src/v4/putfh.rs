@@ -9,11 +9,9 @@ use crate::fault::Fault;
 
 /// Makes a file the current one; `rest` are the operations after this one.
 pub(super) fn putfh(compound: &mut Compound<'_>, args: &PutfhArgs, rest: &Decoder<'_>) -> OpResult<()> {
-    match compound.cx.exports.resolve(args.object.as_bytes()) {
-        Ok((exported, handle)) => {
-            let exported = exported.clone();
-            compound.set_current(&exported, handle)
-        }
+    let cx = compound.cx;
+    match cx.exports.resolve(args.object.as_bytes()) {
+        Ok((exported, handle)) => compound.set_current(exported, handle),
         Err(error) => match Failure::from(Fault::from(error)) {
             Failure::Status(status) if may_be_foreign(compound, rest) => {
                 set_foreign(compound, args, status);
@@ -32,8 +30,8 @@ fn may_be_foreign(compound: &Compound<'_>, rest: &Decoder<'_>) -> bool {
 }
 
 fn set_foreign(compound: &mut Compound<'_>, args: &PutfhArgs, status: Status) {
+    compound.current = None;
     let progress = &mut compound.progress;
-    progress.current = None;
     progress.current_stateid = None;
     progress.foreign = Some(Foreign { handle: args.object, status, is_saved: false });
 }

@@ -5,7 +5,7 @@ use super::compound::Compound;
 use super::failure::OpResult;
 
 pub(super) fn putrootfh(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
-    let (exported, handle) = compound.cx.exports.top(compound.cx.client());
-    let exported = exported.clone();
-    compound.set_current(&exported, handle)
+    let cx = compound.cx;
+    let (exported, handle) = cx.exports.top(cx.client());
+    compound.set_current(exported, handle)
 }

@@ -17,9 +17,8 @@ use xdr::{Encode, Encoder};
 
 use buffer::Buffer;
 
-use super::compound::{Compound, CompoundFile};
+use super::compound::Compound;
 use super::failure::{Failure, OpResult};
-use crate::exports::ExportTable;
 use crate::node::Node;
 use crate::replay::Begun;
 
@@ -67,13 +66,9 @@ fn identity(compound: &Compound<'_>, number: OpNumber, args: &impl Encode) -> Op
     to.fixed(&verifier);
     to.opaque(&compound.principal().0);
     to.u32(number.number());
-    for file in [&compound.progress.current, &compound.progress.saved] {
-        to.opaque(file.as_ref().map(wire).as_ref().map_or(&[], |handle| handle.as_bytes()));
+    for file in [compound.current(), compound.saved()] {
+        to.opaque(file.map(|node| node.wire_handle()).as_ref().map_or(&[], |handle| handle.as_bytes()));
     }
     args.encode(&mut to);
     Some(bytes)
-}
-
-fn wire(file: &CompoundFile) -> crate::handle::WireHandle {
-    ExportTable::wire_handle(&file.exported, &file.handle)
 }

@@ -4,8 +4,8 @@ use super::compound::Compound;
 use super::failure::OpResult;
 
 pub(super) fn restorefh(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
+    compound.current = compound.saved;
     let progress = &mut compound.progress;
-    progress.current = progress.saved.clone();
     progress.current_stateid = progress.saved_stateid;
     Ok(())
 }

@@ -4,11 +4,11 @@ use super::compound::{Compound, Foreign};
 use super::failure::OpResult;
 
 pub(super) fn savefh(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
+    compound.saved = compound.current;
     let progress = &mut compound.progress;
-    progress.saved = progress.current.clone();
     progress.saved_stateid = progress.current_stateid;
     progress.foreign = match progress.foreign {
-        Some(foreign) if progress.current.is_none() => Some(Foreign { is_saved: true, ..foreign }),
+        Some(foreign) if compound.current.is_none() => Some(Foreign { is_saved: true, ..foreign }),
         _ => None,
     };
     Ok(())

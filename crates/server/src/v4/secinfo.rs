@@ -10,7 +10,7 @@ use super::{lookup, lookupp};
 
 pub(super) fn by_name(compound: &mut Compound<'_>, args: &SecinfoArgs<'_>, output: &mut Output) -> OpResult<()> {
     let dir = compound.current()?;
-    lookup::require_searchable(&dir)?;
+    lookup::require_searchable(&dir, &compound.current_attributes()?)?;
     let name = vfs::Name::new(args.name.0)?;
     lookup::find(compound.cx, &dir, name)?;
     finish(compound, output)
@@ -18,7 +18,7 @@ pub(super) fn by_name(compound: &mut Compound<'_>, args: &SecinfoArgs<'_>, outpu
 
 pub(super) fn no_name(compound: &mut Compound<'_>, style: &SecinfoStyle, output: &mut Output) -> OpResult<()> {
     if *style == SecinfoStyle::Parent {
-        lookupp::parent(compound, &compound.current()?)?;
+        lookupp::parent(compound.cx, &compound.current()?)?;
     }
     finish(compound, output)
 }
@@ -28,7 +28,7 @@ fn finish(compound: &mut Compound<'_>, output: &mut Output) -> OpResult<()> {
     let flavors = vec![Flavor::Plain(rpc::Flavor::SYS.0), Flavor::Plain(rpc::Flavor::NONE.0)];
     SecinfoOk { flavors }.encode(&mut Encoder::new(&mut output.bytes));
     if compound.progress.minor.has_sessions() {
-        compound.progress.current = None;
+        compound.current = None;
     }
     Ok(())
 }

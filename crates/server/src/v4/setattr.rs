@@ -9,7 +9,7 @@ use super::set::{For, NewAttributes};
 
 pub(super) fn setattr(compound: &mut Compound<'_>, args: &SetattrArgs<'_>) -> OpResult<Bitmap> {
     let node = compound.current()?;
-    let kind = node.attributes()?.kind;
+    let kind = compound.current_attributes()?.kind;
     let new = NewAttributes::parse(compound, &args.attributes, For { node: &node, kind })?;
     if new.set.size_bytes.is_some() {
         compound.check_io(&node, &args.stateid, IoKind::Write)?;

@@ -17,7 +17,7 @@ pub(super) fn nverify(compound: &mut Compound<'_>, args: &NverifyArgs<'_>) -> Op
 }
 
 /// Whether the file has these attributes, compared by their bytes.
-fn is_same(compound: &Compound<'_>, wanted: &Fattr<'_>) -> OpResult<bool> {
+fn is_same(compound: &mut Compound<'_>, wanted: &Fattr<'_>) -> OpResult<bool> {
     let node = compound.current()?;
     let supported = attributes::supported(compound.progress.minor, &node.fs().properties());
     if !wanted.mask.difference(supported).is_empty() {
@@ -33,7 +33,8 @@ fn is_same(compound: &Compound<'_>, wanted: &Fattr<'_>) -> OpResult<bool> {
     if wanted.values().any(|value| value.is_err()) {
         return Err(Status::BadXdr.into());
     }
-    let subject = Subject::look(compound, &node)?;
+    let attributes = compound.current_attributes()?;
+    let subject = Subject::new(compound, &node, attributes);
     let mut buffer = Buffer::new();
     attributes::write(compound, &subject, wanted.mask, &mut Encoder::new(&mut buffer))?;
     let mut theirs = Buffer::new();

@@ -9,11 +9,12 @@ use vfs::{Access, AclTag, Acls, PosixAcl};
 
 use super::super::compound::Compound;
 use super::super::failure::OpResult;
+use super::super::owner::{self, OwnerName};
 use super::{EVERYONE, GROUP, INHERIT, NumericAce, OWNER, Who, permissions};
 
 /// An NFSv4 ACL with resolved names.
 pub(in super::super) struct Nfs4Acl {
-    entries: Vec<(NumericAce, Vec<u8>)>,
+    entries: Vec<(NumericAce, OwnerName)>,
 }
 
 impl Nfs4Acl {
@@ -26,7 +27,7 @@ impl Nfs4Acl {
 
     /// The attribute `acl`.
     pub(in super::super) fn acl(&self) -> Acl<'_> {
-        Acl { aces: self.entries.iter().map(|(entry, who)| ace(entry, who)).collect() }
+        Acl { aces: self.entries.iter().map(|(entry, who)| ace(entry, who.as_bytes())).collect() }
     }
 
     /// The attribute `dacl`, without automatic inheritance (RFC 8881 §6.4.3.2).
@@ -40,13 +41,13 @@ fn ace<'a>(entry: &NumericAce, who: &'a [u8]) -> Ace<'a> {
     Ace { ace_type, flags: entry.flags, access_mask: entry.mask, who: Principal(who) }
 }
 
-fn name(compound: &Compound<'_>, who: Who) -> OpResult<Vec<u8>> {
+fn name(compound: &Compound<'_>, who: Who) -> OpResult<OwnerName> {
     match who {
-        Who::Owner => Ok(OWNER.to_vec()),
-        Who::OwningGroup => Ok(GROUP.to_vec()),
-        Who::Everyone => Ok(EVERYONE.to_vec()),
-        Who::User(uid) => super::super::owner::user_name(compound, uid),
-        Who::Group(gid) => super::super::owner::group_name(compound, gid),
+        Who::Owner => Ok(OwnerName::Special(OWNER)),
+        Who::OwningGroup => Ok(OwnerName::Special(GROUP)),
+        Who::Everyone => Ok(OwnerName::Special(EVERYONE)),
+        Who::User(uid) => owner::user_name(compound, uid),
+        Who::Group(gid) => owner::group_name(compound, gid),
     }
 }
 

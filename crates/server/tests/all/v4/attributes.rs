@@ -1,12 +1,15 @@
 //! GETATTR, VERIFY and the attributes that there are (RFC 7530 §5, RFC 8881 §5).
 
+use buffer::Buffer;
 use proto::nfs4::{
-    Attribute, AttributeAccess, AttributeValue, Bitmap, Fattr, FileType, Getattr, GetattrArgs, Nverify, NverifyArgs,
-    Status, Verify, VerifyArgs,
+    Attribute, AttributeAccess, AttributeValue, Bitmap, Component, CreateHow, Fattr, FattrWriter, FileType, Getattr,
+    GetattrArgs, Lookup, Nverify, NverifyArgs, OpNumber, Open, OpenArgs, OpenClaim, OpenHow, SHARE_ACCESS_BOTH,
+    SHARE_DENY_NONE, StableHow, StateOwner, Stateid, Status, Verify, VerifyArgs, Write, WriteArgs,
 };
+use xdr::{Decode, Decoder, Encoder};
 
 use crate::caller::{Caller, memory_server};
-use crate::compound::{Compound, failure, success};
+use crate::compound::{Compound, Results, failure, success};
 use crate::session::Session;
 
 fn getattr(compound: Compound, request: Bitmap) -> Compound {
@@ -72,7 +75,7 @@ fn verify_goes_on_when_all_is_the_same_and_nverify_when_not() {
     let server = memory_server();
     let caller = Caller::root(&server);
     let same = attributes_of_root(caller, 0, Attribute::set(&[Attribute::Type, Attribute::FileId]));
-    let mut buffer = buffer::Buffer::new();
+    let mut buffer = Buffer::new();
     let other = Fattr::collect(&[AttributeValue::Type(FileType::Regular)], &mut buffer);
     let verify = |attributes| {
         let compound = Compound::new(0).root().op::<Verify>(&VerifyArgs { attributes });
@@ -105,4 +108,69 @@ fn attribute_that_can_only_be_set_is_invalid_to_ask_for() {
     let request = Attribute::set(&[Attribute::Type, Attribute::TimeModifySet]);
     let mut results = Caller::root(&server).compound(&getattr(Compound::new(0), request));
     assert_eq!(failure(results.skip_root().take::<Getattr>()), Status::Inval);
+}
+
+/// The size among attributes of which it is the only one.
+fn size(fattr: &Fattr<'_>) -> u64 {
+    match fattr.values().next() {
+        Some(Ok(AttributeValue::Size(size))) => size,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn write(offset: u64) -> WriteArgs<'static> {
+    WriteArgs { stateid: Stateid::ANONYMOUS, offset, stable: StableHow::Unstable, data: b"data" }
+}
+
+fn truncating(name: &str) -> OpenArgs<'_> {
+    let mut bytes = Buffer::new();
+    let mut to = Encoder::new(&mut bytes);
+    let mut writer = FattrWriter::begin(&mut to, Attribute::set(&[Attribute::Size]));
+    writer.put(&AttributeValue::Size(0));
+    writer.finish();
+    let empty = Fattr::decode(&mut Decoder::new(bytes.as_slice().to_vec().leak())).unwrap();
+    OpenArgs {
+        seqid: 0,
+        share_access: SHARE_ACCESS_BOTH,
+        share_deny: SHARE_DENY_NONE,
+        owner: StateOwner { client: proto::nfs4::ClientId(0), owner: b"owner" },
+        how: OpenHow::Create(CreateHow::Unchecked(empty)),
+        claim: OpenClaim::Null(Component(name.as_bytes())),
+    }
+}
+
+/// One COMPOUND fetches attributes once for several operations, but never tells those from before its own change.
+#[test]
+fn attributes_within_a_compound_are_those_after_its_own_changes() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let request = Attribute::set(&[Attribute::Size]);
+    let look = |compound: Compound| compound.op::<Getattr>(&GetattrArgs { request });
+    let open = look(session.begin().root().op::<Open>(&truncating("f")));
+    let all = look(look(open).op::<Write>(&write(0))).number(OpNumber::Savefh.number());
+    let all = look(all.op::<Write>(&write(4))).number(OpNumber::Restorefh.number());
+    let mut results = session.call(&look(all));
+    success(results.skip_root().take::<Open>());
+    let mut sizes = Vec::new();
+    let mut take_size = |results: &mut Results| sizes.push(size(&success(results.take::<Getattr>())));
+    take_size(&mut results);
+    take_size(&mut results);
+    success(results.take::<Write>());
+    take_size(&mut results);
+    assert_eq!(results.bare(), (OpNumber::Savefh.number(), Status::Ok));
+    success(results.take::<Write>());
+    take_size(&mut results);
+    assert_eq!(results.bare(), (OpNumber::Restorefh.number(), Status::Ok));
+    take_size(&mut results);
+    results.end();
+    assert_eq!(sizes, [0, 0, 4, 8, 8]);
+
+    let both = session.begin().root().lookup("f");
+    let both = look(look(both).root());
+    let mut results = session.call(&look(both.op::<Open>(&truncating("f"))));
+    success(results.skip_root().take::<Lookup>());
+    assert_eq!(size(&success(results.take::<Getattr>())), 8);
+    success(results.skip_root().take::<Getattr>());
+    success(results.take::<Open>());
+    assert_eq!(size(&success(results.take::<Getattr>())), 0, "OPEN truncated the file");
 }
