@@ -273,25 +273,23 @@ impl AttributeSource<'_> {
 
     /// Appends an attribute if it is one of this file alone; returns whether it is.
     fn put_of_file(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
-        use AttributeValue as V;
         let Subject { node, attributes, mounted_on_fileid } = self.subject;
         match attribute {
-            Attribute::Type => writer.put(&V::Type(file_type(attributes.kind))),
-            Attribute::Change => writer.put(&V::Change(attributes.change)),
-            Attribute::Size => writer.put(&V::Size(attributes.size_bytes)),
-            Attribute::Fsid => writer.put(&V::Fsid(Fsid { major: node.exported.fsid, minor: 0 })),
-            Attribute::FileHandle => writer.put(&V::FileHandle(file_handle(node))),
-            Attribute::FileId => writer.put(&V::FileId(attributes.fileid)),
-            Attribute::Mode => writer.put(&V::Mode(attributes.mode)),
-            Attribute::NumLinks => writer.put(&V::NumLinks(attributes.links)),
-            Attribute::RawDev => {
-                writer.put(&V::RawDev(SpecData { major: attributes.device.major, minor: attributes.device.minor }))
-            }
-            Attribute::SpaceUsed => writer.put(&V::SpaceUsed(attributes.used_bytes)),
-            Attribute::TimeAccess => writer.put(&V::TimeAccess(time(attributes.accessed))),
-            Attribute::TimeMetadata => writer.put(&V::TimeMetadata(time(attributes.changed))),
-            Attribute::TimeModify => writer.put(&V::TimeModify(time(attributes.modified))),
-            Attribute::MountedOnFileId => writer.put(&V::MountedOnFileId(*mounted_on_fileid)),
+            Attribute::Type => writer.put_value(attribute, &file_type(attributes.kind)),
+            Attribute::Change => writer.put_value(attribute, &attributes.change),
+            Attribute::Size => writer.put_value(attribute, &attributes.size_bytes),
+            Attribute::Fsid => writer.put_value(attribute, &Fsid { major: node.exported.fsid, minor: 0 }),
+            Attribute::FileHandle => writer.put_value(attribute, &file_handle(node)),
+            Attribute::FileId => writer.put_value(attribute, &attributes.fileid),
+            Attribute::Mode => writer.put_value(attribute, &attributes.mode),
+            Attribute::NumLinks => writer.put_value(attribute, &attributes.links),
+            Attribute::RawDev => writer
+                .put_value(attribute, &SpecData { major: attributes.device.major, minor: attributes.device.minor }),
+            Attribute::SpaceUsed => writer.put_value(attribute, &attributes.used_bytes),
+            Attribute::TimeAccess => writer.put_value(attribute, &time(attributes.accessed)),
+            Attribute::TimeMetadata => writer.put_value(attribute, &time(attributes.changed)),
+            Attribute::TimeModify => writer.put_value(attribute, &time(attributes.modified)),
+            Attribute::MountedOnFileId => writer.put_value(attribute, mounted_on_fileid),
             _ => return false,
         }
         true
