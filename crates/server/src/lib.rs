@@ -4,8 +4,8 @@
 //! [`Server::answer`] takes one RPC message and appends its reply. It opens no socket and reads no clock: callers pass
 //! both in, so that tests drive the same code as the event loops.
 //!
-//! A call flows one way: message → RPC header ([`rpc::Call`]) → caller, and plain arguments (`security`) → replay cache,
-//! for calls that are not idempotent → one module per procedure (`v3/read.rs` …) → file system → reply.
+//! A call flows one way: message → RPC header ([`rpc::Call`]) → plain arguments (`security`) → replay cache, for calls
+//! that are not idempotent → caller (`identity`) → one module per procedure (`v3/read.rs` …) → file system → reply.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -140,8 +140,8 @@ pub(crate) struct FilePart {
     pub(crate) is_last: bool,
 }
 
-/// The part of a file to send directly for a READ, if the reply may have one and it is long enough and sending it never waits for
-/// storage. If the file is truncated before the reply is sent, zeros replace the missing bytes.
+/// The part of a file to send directly for a READ, if the reply may have one, it is long enough, and sending it never
+/// waits for storage. If the file is truncated before the reply is sent, zeros replace the missing bytes.
 pub(crate) fn file_part(
     node: &Node<'_>,
     open: &Readable,

@@ -98,7 +98,7 @@ impl<'m> Run<'m> {
         Some(run)
     }
 
-    /// Adds a WRITE that continues the run. Callers have compared the messages already, but not those that were wrapped.
+    /// Adds a WRITE that continues the run. Callers have compared plain messages already, but not wrapped ones.
     fn add(&mut self, message: &'m [u8]) -> Option<()> {
         let (call, args) = write(message)?;
         let continues = call.credential == self.credential
@@ -137,8 +137,8 @@ impl Server {
         self.settings.gather_writes && (gather::continues(previous, next) || self.may_continue_wrapped(previous, next))
     }
 
-    /// Whether both are WRITEs of a flavour that wraps arguments: [`Server::write_run`] unwraps them, and learns whether
-    /// one continues the other.
+    /// Whether both are WRITEs of a flavour that wraps arguments: [`Server::write_run`] unwraps them, and learns
+    /// whether one continues the other.
     fn may_continue_wrapped(&self, previous: &[u8], next: &[u8]) -> bool {
         let is_wrapped = |message| gather::is_write(message) && !self.arrived_plain(message);
         !self.security.is_empty() && is_wrapped(previous) && is_wrapped(next)

@@ -304,8 +304,8 @@ impl OperationInfo {
         self.repetition == Repetition::ChangesAttributes
     }
 
-    /// Whether attributes of files that were fetched before it are still good after it. Reads change the time of access,
-    /// COMMIT the space, and OFFLOAD_STATUS reports a change that was made meanwhile.
+    /// Whether attributes of files that were fetched before it are still valid after it. Reads change the time of
+    /// access, COMMIT the space, and OFFLOAD_STATUS reports a change that was made meanwhile.
     pub fn keeps_attributes(&self) -> bool {
         use OpNumber as N;
         let is_followed_by_others =
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_stay_good_behind_nothing_that_reads_data_flushes_or_changes() {
+    fn attributes_stay_valid_after_operations_that_neither_read_data_nor_flush_nor_change() {
         let harmless_and_drops =
             names_where(|info| info.repetition == Repetition::Harmless && !info.keeps_attributes());
         assert_eq!(harmless_and_drops, ["COMMIT", "READ", "READDIR", "READLINK", "OFFLOAD_STATUS", "READ_PLUS"]);

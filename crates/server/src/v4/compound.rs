@@ -219,8 +219,8 @@ impl<'c> Compound<'c> {
         };
         append_status(number, Status::Ok, output);
         let (status_at, mark) = (output.bytes.len() - 4, output.mark());
-        // Opens and locks end with the process, writes are idempotent, and changes of names are logged one by one. An OPEN
-        // that may create a file requests this itself.
+        // Opens and locks end with the process, writes are idempotent, and changes of names are logged one by one. An
+        // OPEN that may create a file requests this itself.
         if info.changes_attributes() {
             self.progress.changes.keep();
         }

@@ -158,8 +158,8 @@ impl<'e, 'b> FattrWriter<'e, 'b> {
         self.left.remove(number);
     }
 
-    /// Appends the value of the next attribute, which has the type of that attribute in [`AttributeValue`]. It costs less
-    /// than [`FattrWriter::put`].
+    /// Appends the value of the next attribute, which has the type of that attribute in [`AttributeValue`]. It costs
+    /// less than [`FattrWriter::put`].
     ///
     /// # Panics
     /// When the next attribute is another one, and in debug builds when the value has another type.
