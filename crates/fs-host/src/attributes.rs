@@ -68,7 +68,8 @@ pub(crate) fn from_statx(stat: &Statx, fsid: u64) -> Attributes {
     }
 }
 
-fn timestamp(time: StatxTimestamp) -> Timestamp {
+/// A time, in neutral terms.
+pub(crate) fn timestamp(time: StatxTimestamp) -> Timestamp {
     Timestamp { seconds: time.tv_sec, nanoseconds: time.tv_nsec }
 }
 

@@ -1,23 +1,16 @@
-//! Listings. A cookie is the kernel's own position behind an entry (`d_off`), which ext4, XFS, Btrfs and tmpfs (since
-//! Linux 6.6) keep good for as long as the directory exists, whatever is added to it or removed from it.
+//! Listings. Names come from memory while the directory is unchanged (`metadata/listings.rs`), else from the kernel.
 
 use std::ffi::CStr;
-use std::mem::MaybeUninit;
-use std::os::fd::BorrowedFd;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FileType, RawDir, RawDirEntry, SeekFrom};
-use rustix::io::Errno;
-use vfs::{Context, Detail, DirEntry, EachEntry, Entry, Error, FileKind, Listing, ReadDir, Result};
+use vfs::{Context, Detail, DirEntry, EachEntry, Entry, Error, Listing, ReadDir, Result};
 
-use crate::failure::failed;
+use crate::attributes::timestamp;
 use crate::handles::NameAt;
 use crate::host::HostFs;
-
-/// How much of a directory is taken from the kernel at once, in bytes: about what one reply holds, since the rest is
-/// asked for again with the next call.
-const BATCH_BYTES: usize = 8 * 1024;
+use crate::metadata::{ChunkEntry, DirChunk, DirState, Moment};
+use crate::node::HostNode;
 
 /// How long a listing goes on where it must not block; then it ends early with what it has.
 const MAX_TIME_ON_LOOP: Duration = Duration::from_millis(2);
@@ -27,95 +20,78 @@ const ENTRIES_PER_LOOK: u32 = 64;
 
 impl HostFs {
     pub(crate) fn list(&self, cx: &Context<'_>, list: &ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
-        if !cx.may_block && !self.volume.is_memory {
-            // Nothing tells whether the kernel has the directory's blocks in memory.
+        if !self.may_wait(cx) && list.detail != Detail::Names {
+            // Nothing tells whether the kernel has the inodes of all entries in memory.
             return Err(Error::WouldBlock);
         }
         let dir = self.dir_node(cx, list.dir)?;
         self.identity.own()?;
-        self.stat_living(list.dir, &dir)?;
-        let fd = self.with_room(cx, || dir.listing())?;
-        let _position = dir.position.lock().unwrap_or_else(PoisonError::into_inner);
-        go_to(fd, list.after)?;
+        let before = Moment::now();
+        let stat = self.stat_living(list.dir, &dir)?;
+        let state = DirState::new(list.dir, before, timestamp(stat.stx_ctime));
         let mut budget = ListingBudget::new(cx);
-        let mut buffer = [const { MaybeUninit::uninit() }; BATCH_BYTES];
-        let mut entries = RawDir::new(fd, &mut buffer);
-        while let Some(entry) = entries.next() {
-            let entry = entry.map_err(|errno| refused(errno, list.after))?;
-            if is_dots(entry.file_name()) {
-                continue;
+        let mut after = list.after;
+        loop {
+            let chunk = match self.chunk(cx, &dir, state, after) {
+                Err(Error::WouldBlock) if after != list.after => return Ok(Listing::Stopped),
+                chunk => chunk?,
+            };
+            for entry in chunk.after(after).unwrap_or_default() {
+                let site = NameAt { dir: list.dir, node: &dir, name: chunk.name(entry) };
+                if each(self.dir_entry(cx, site, list.detail, entry)).is_break() || budget.is_spent() {
+                    self.keep_handles()?;
+                    return Ok(Listing::Stopped);
+                }
             }
-            let site = NameAt { dir: list.dir, node: &dir, name: entry.file_name() };
-            if each(self.dir_entry(cx, site, list.detail, &entry)).is_break() || budget.is_spent() {
-                self.keep_handles()?;
-                return Ok(Listing::Stopped);
+            match chunk.next() {
+                Some(next) => after = next,
+                None => break,
             }
         }
         self.keep_handles()?;
         Ok(Listing::Complete)
     }
 
-    fn dir_entry<'e>(
-        &self,
-        cx: &Context<'_>,
-        site: NameAt<'_>,
-        detail: Detail,
-        entry: &'e RawDirEntry<'_>,
-    ) -> DirEntry<'e> {
-        let listed = kind(entry.file_type());
+    /// What comes after a cookie.
+    fn chunk(&self, cx: &Context<'_>, dir: &HostNode, state: DirState<'_>, after: u64) -> Result<Arc<DirChunk>> {
+        if let Some(chunk) = self.listings.as_ref().and_then(|listings| listings.find(state, after)) {
+            return Ok(chunk);
+        }
+        if !self.may_wait(cx) {
+            // Nothing tells whether the kernel has the directory's blocks in memory.
+            return Err(Error::WouldBlock);
+        }
+        let keeper = self.listings.as_ref().filter(|_| state.is_settled);
+        let fd = self.with_room(cx, || dir.listing())?;
+        let position = dir.position.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunk = DirChunk::read(fd, after, keeper.is_some())?;
+        drop(position);
+        Ok(match keeper {
+            Some(listings) => listings.keep(state, chunk),
+            None => Arc::new(chunk),
+        })
+    }
+
+    /// Whether this thread may wait, or never has to.
+    fn may_wait(&self, cx: &Context<'_>) -> bool {
+        cx.may_block || self.volume.is_memory
+    }
+
+    fn dir_entry<'e>(&self, cx: &Context<'_>, site: NameAt<'e>, detail: Detail, listed: &ChunkEntry) -> DirEntry<'e> {
         let found = match detail {
             Detail::Names => None,
             // Some file systems keep no kinds beside the names.
-            Detail::Kinds if listed.is_some() => None,
+            Detail::Kinds if listed.kind.is_some() => None,
             Detail::Kinds | Detail::Entries => self.find(cx, site).ok(),
         };
         DirEntry {
-            name: entry.file_name().to_bytes(),
-            fileid: found.map_or(entry.ino(), |found: Entry| found.attributes.fileid),
-            cookie: entry.next_entry_cookie(),
-            kind: found.map(|found| found.attributes.kind).or(listed),
+            name: CStr::to_bytes(site.name),
+            fileid: found.map_or(listed.fileid, |found: Entry| found.attributes.fileid),
+            cookie: listed.cookie,
+            kind: found.map(|found| found.attributes.kind).or(listed.kind),
             entry: found,
         }
     }
-}
-
-/// The kind of file that a listing tells, if it does.
-fn kind(listed: FileType) -> Option<FileKind> {
-    Some(match listed {
-        FileType::RegularFile => FileKind::Regular,
-        FileType::Directory => FileKind::Directory,
-        FileType::Symlink => FileKind::Symlink,
-        FileType::BlockDevice => FileKind::BlockDevice,
-        FileType::CharacterDevice => FileKind::CharDevice,
-        FileType::Fifo => FileKind::Fifo,
-        FileType::Socket => FileKind::Socket,
-        FileType::Unknown => return None,
-    })
-}
-
-/// Puts the listing behind the entry of a cookie. The kernel counts in signed numbers.
-fn go_to(fd: BorrowedFd<'_>, cookie: u64) -> Result<()> {
-    if i64::try_from(cookie).is_err() {
-        return Err(Error::BadCookie);
-    }
-    match rustix::fs::seek(fd, SeekFrom::Start(cookie)) {
-        Ok(_) => Ok(()),
-        Err(Errno::INVAL) => Err(Error::BadCookie),
-        Err(errno) => Err(failed(errno)),
-    }
-}
-
-/// ENOENT and EINVAL from a listing mean a directory that is gone or a position that is none.
-fn refused(errno: Errno, cookie: u64) -> Error {
-    match errno {
-        Errno::NOENT => Error::Stale,
-        Errno::INVAL if cookie != 0 => Error::BadCookie,
-        _ => failed(errno),
-    }
-}
-
-fn is_dots(name: &CStr) -> bool {
-    matches!(name.to_bytes(), b"." | b"..")
 }
 
 /// The time that a listing may take on a thread that must not block.

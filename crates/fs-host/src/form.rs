@@ -14,7 +14,7 @@ use crate::sys::KernelHandle;
 /// The first byte of the exported directory's handle, which has no other.
 const ROOT_FORM: u8 = 0x00;
 const MAX_KERNEL_TYPE: i32 = 0xdf;
-const BTRFS_FORM: u8 = 0xf0;
+pub(crate) const BTRFS_FORM: u8 = 0xf0;
 const STORE_FORM: u8 = 0xf1;
 
 /// What a handle says.

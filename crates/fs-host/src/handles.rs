@@ -1,6 +1,7 @@
 //! Which handle a file gets: the kernel's, or a number of the store.
 
 use std::ffi::CStr;
+use std::hash::BuildHasher;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
@@ -8,11 +9,17 @@ use rustix::fs::{Statx, StatxFlags};
 use vfs::{Error, FileKind, Handle, Result};
 
 use crate::attributes::{device, kind};
-use crate::form::{Named, decode, root_handle, stored_handle};
+use crate::form::{BTRFS_FORM, Named, decode, root_handle, stored_handle};
 use crate::kernel_handles::KernelHandles;
 use crate::node::HostNode;
 use crate::store::{Fingerprint, ROOT_ID, Store, StoredFile};
 use crate::sys;
+
+/// The types of handles that begin with a number of 8 bytes: XFS's (`FILEID_INO32_GEN` with `XFS_FILEID_TYPE_64FLAG`),
+/// Btrfs's, and the form that a handle of Btrfs has here.
+const XFS_TYPE: i32 = 0x81;
+const BTRFS_TYPE: i32 = 0x4d;
+const COMPACT_BTRFS: i32 = BTRFS_FORM as i32;
 
 /// The bytes of a kernel handle's type, in front of its own in the evidence.
 const KIND_BYTES: usize = 4;
@@ -70,9 +77,30 @@ impl Handles {
         match self {
             Handles::Kernel(kernel) => {
                 let handle = kernel.make(subject.fd, subject.path)?;
-                Ok(shows_fileid(&handle.as_bytes()[1..], stat.stx_ino).then_some(handle))
+                let (form, bytes) = handle.as_bytes().split_at(1);
+                Ok(shows_fileid(form[0].into(), bytes, stat.stx_ino).then_some(handle))
             }
             Handles::Stored(stored) => stored.make_by_name(site, subject),
+        }
+    }
+
+    /// What must be the same for a handle to be given out again without asking, besides the file itself.
+    ///
+    /// The kernel's handle depends on nothing else. Giving out a number writes down where the file was seen, which need
+    /// not be done again while the file is seen in the same place and no record was changed.
+    pub(crate) fn circumstances(&self, site: NameAt<'_>) -> u64 {
+        match self {
+            Handles::Kernel(_) => 0,
+            Handles::Stored(stored) => stored.sightings.hash_one((site.dir, site.name, stored.store.moves())),
+        }
+    }
+
+    /// Whether a file with these attributes may be known under its circumstances: the store keeps one of several names,
+    /// whichever is left.
+    pub(crate) fn may_be_known(&self, stat: &Statx) -> bool {
+        match self {
+            Handles::Kernel(_) => true,
+            Handles::Stored(_) => is_only_name(stat),
         }
     }
 
@@ -90,6 +118,8 @@ pub(crate) struct StoredHandles {
     pub(crate) store: Arc<Store>,
     evidence: Evidence,
     device: u64,
+    /// Hashes places.
+    sightings: foldhash::fast::RandomState,
 }
 
 /// What shows that a file is not a later one with the same number.
@@ -113,7 +143,7 @@ impl StoredHandles {
         } else {
             Evidence::Created
         };
-        StoredHandles { store, evidence, device }
+        StoredHandles { store, evidence, device, sightings: foldhash::fast::RandomState::default() }
     }
 
     /// What a file is recognised by.
@@ -175,24 +205,38 @@ impl StoredHandles {
             return Ok(None);
         }
         let fingerprint = self.fingerprint(subject)?;
-        let handle_bytes = fingerprint.evidence.get(KIND_BYTES..).unwrap_or_default();
+        let (kind, bytes) = fingerprint.evidence.split_first_chunk::<KIND_BYTES>().unwrap_or((&[0; KIND_BYTES], &[]));
         // The time when a file was made comes in one answer with its number.
-        let is_one_file = self.evidence == Evidence::Created || shows_fileid(handle_bytes, fingerprint.fileid);
+        let is_one_file =
+            self.evidence == Evidence::Created || shows_fileid(i32::from_le_bytes(*kind), bytes, fingerprint.fileid);
         if is_one_file { self.number(site, subject, fingerprint).map(Some) } else { Ok(None) }
     }
 
     fn number(&self, site: NameAt<'_>, subject: FileAt<'_>, fingerprint: Fingerprint) -> Result<Handle> {
         let (parent, name) = (Self::id_of(site.dir)?, site.name.to_bytes().to_vec());
         let seen = StoredFile { id: 0, parent, name, fingerprint };
-        let is_only_name = subject.stat.stx_nlink == 1 || kind(subject.stat) == FileKind::Directory;
-        self.store.id(&seen, is_only_name).map(stored_handle).map_err(Error::Io)
+        self.store.id(&seen, is_only_name(subject.stat)).map(stored_handle).map_err(Error::Io)
     }
 }
 
-/// Whether a kernel handle has the inode number where the common file systems have it: in the first or the second word.
-fn shows_fileid(handle: &[u8], fileid: u64) -> bool {
-    let low = (fileid as u32).to_ne_bytes();
-    handle.get(..4).is_some_and(|word| word == low) || handle.get(4..8).is_some_and(|word| word == low)
+fn is_only_name(stat: &Statx) -> bool {
+    stat.stx_nlink == 1 || kind(stat) == FileKind::Directory
+}
+
+/// Whether a kernel handle of this type is of the inode with this number. Where the layout is not known, the low half of
+/// the number in the first or the second word has to do.
+fn shows_fileid(kind: i32, handle: &[u8], fileid: u64) -> bool {
+    let word = |start: usize| handle.get(start..start + 4)?.try_into().ok().map(u32::from_ne_bytes);
+    let long = |start: usize| handle.get(start..start + 8)?.try_into().ok().map(u64::from_ne_bytes);
+    let low = Some(fileid as u32);
+    match (kind, handle.len()) {
+        // `FILEID_INO32_GEN`: ext4, and XFS with small numbers.
+        (1, 8) => word(0).map(u64::from) == Some(fileid),
+        // tmpfs: generation, number.
+        (1, 12) => long(4) == Some(fileid),
+        (XFS_TYPE | BTRFS_TYPE | COMPACT_BTRFS, _) => long(0) == Some(fileid),
+        _ => word(0) == low || word(4) == low,
+    }
 }
 
 fn handle_evidence(subject: FileAt<'_>, flags: i32) -> Result<Vec<u8>> {

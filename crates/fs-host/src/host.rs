@@ -14,6 +14,7 @@ use crate::handles::Handles;
 use crate::identity::Impersonation;
 use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
+use crate::metadata::{KnownFiles, Listings};
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
 use crate::search::Searches;
@@ -27,6 +28,9 @@ pub struct HostFs {
     pub(crate) lookup_pace: LookupPace,
     pub(crate) nodes: NodeCache,
     pub(crate) made: MadeFiles,
+    /// Handles and names from earlier calls, where the file system's times prove them.
+    pub(crate) known: Option<KnownFiles>,
+    pub(crate) listings: Option<Listings>,
     pub(crate) identity: Impersonation,
     pub(crate) streams: StreamTable,
     pub(crate) flushes: Arc<FlushGroup>,
@@ -63,6 +67,8 @@ impl FileSystem for HostFs {
         self.made.tidy();
         self.release_removed();
         self.tidy_searches();
+        self.known.iter().for_each(KnownFiles::tidy);
+        self.listings.iter().for_each(Listings::tidy);
     }
 
     fn properties(&self) -> Properties {

@@ -16,8 +16,9 @@
 //! - **What may wait.** On a thread that may not block, reads of bytes that are not in memory, synchronous writes,
 //!   syncs, all that deals with holes, copies and (with [`HostOptions::sync_metadata`]) all changes of the tree answer
 //!   [`WouldBlock`](vfs::Error::WouldBlock), except on memory file systems. Unstable writes go to the page cache right
-//!   away; the kernel holds them up only when too much of it is dirty. Lookups, attributes and listings run right away,
-//!   since Linux offers no way to try them: cold ones wait for the disk.
+//!   away; the kernel holds them up only when too much of it is dirty. Names are looked up in the kernel's memory, and
+//!   listed from this process's, else by a thread that may wait. Attributes are fetched right away, since Linux offers
+//!   no way to try it: cold ones wait for the disk.
 //!
 //! Opening the first export sets the process's file creation mask to 0, so that modes come out as callers ask, and
 //! raises the soft limit of open files to the hard one. /proc must be mounted.
@@ -47,6 +48,7 @@ mod lookup;
 mod lookup_pace;
 mod made;
 mod make_node;
+mod metadata;
 mod new_names;
 mod node;
 mod open;
@@ -73,6 +75,7 @@ mod xattr;
 pub use flush::{FlushCounters, FlushCounts, whole_flushes_report_failures};
 pub use host::HostFs;
 pub use identity::act_as_server;
+pub use metadata::MetadataMemory;
 pub use open::{Examined, OpenError};
 pub use options::{GoneListener, HandleForm, HostOptions};
 pub use read_ahead::{ReadAhead, ReadAheadCounts, ReadAheadMode};

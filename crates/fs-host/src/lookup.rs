@@ -7,10 +7,11 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, Statx};
 use rustix::io::Errno;
 use vfs::{Context, Entry, Error, FileKind, Handle, Place, Result};
 
-use crate::attributes::{from_statx, stat_fd, stat_name};
+use crate::attributes::{device, from_statx, stat_fd, stat_name};
 use crate::failure::failed;
 use crate::handles::{FileAt, Handles, NameAt};
 use crate::host::HostFs;
+use crate::metadata::{KnownFile, Moment};
 use crate::node::CName;
 
 /// How far up a directory is followed to see whether it is still inside of the export: deeper than any path that a
@@ -29,17 +30,51 @@ impl HostFs {
 
     /// What a name stands for now.
     pub(crate) fn find(&self, cx: &Context<'_>, site: NameAt<'_>) -> Result<Entry> {
+        let before = Moment::now();
         if !cx.may_block && !self.lookup_pace.is_quick() {
             let fd = self.with_room(cx, || open_cached_path(site.node.fd(), site.name))?;
-            return self.identify(site, &fd);
+            return self.identify_known(cx, (site, before), &fd);
         }
         let stat = self.lookup_pace.time(|| stat_name(site.node.fd(), site.name))?;
         self.volume.check(&stat)?;
+        let circumstances = self.handles.circumstances(site);
+        if let Some(handle) = self.known_handle(cx, &stat, circumstances) {
+            return Ok(self.entry(handle, &stat));
+        }
         if let Some(handle) = self.handles.make_by_name(site, &stat)? {
+            self.keep_known(cx, (before, &stat), circumstances, handle);
             return Ok(self.entry(handle, &stat));
         }
         let fd = self.with_room(cx, || open_path(site.node.fd(), site.name))?;
-        self.identify(site, &fd)
+        self.identify_known(cx, (site, before), &fd)
+    }
+
+    /// The handle and attributes of what a descriptor, opened at this site after a moment, stands for.
+    fn identify_known(&self, cx: &Context<'_>, (site, before): (NameAt<'_>, Moment), fd: &impl AsFd) -> Result<Entry> {
+        let stat = stat_fd(fd.as_fd())?;
+        self.volume.check(&stat)?;
+        let circumstances = self.handles.circumstances(site);
+        if let Some(handle) = self.known_handle(cx, &stat, circumstances) {
+            return Ok(self.entry(handle, &stat));
+        }
+        let handle = self.handles.make(site, FileAt::of_fd(fd, &stat))?;
+        self.keep_known(cx, (before, &stat), circumstances, handle);
+        Ok(self.entry(handle, &stat))
+    }
+
+    /// The handle that was given out before for a file with these attributes.
+    fn known_handle(&self, cx: &Context<'_>, stat: &Statx, circumstances: u64) -> Option<Handle> {
+        self.known.as_ref()?.handle(cx, stat, circumstances).filter(|_| device(stat) == self.volume.device)
+    }
+
+    fn keep_known(&self, cx: &Context<'_>, (before, stat): (Moment, &Statx), circumstances: u64, handle: Handle) {
+        if let Some(known) = &self.known
+            && device(stat) == self.volume.device
+            && self.handles.may_be_known(stat)
+            && let Some(file) = KnownFile::new(before, stat, circumstances, handle)
+        {
+            known.keep(cx, stat.stx_ino, file);
+        }
     }
 
     /// The handle and attributes of what a descriptor, opened at this site, stands for.

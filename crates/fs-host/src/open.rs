@@ -18,6 +18,7 @@ use crate::identity::Impersonation;
 use crate::kernel_handles::KernelHandles;
 use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
+use crate::metadata::{KnownFiles, Listings};
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
 use crate::search::Searches;
@@ -192,13 +193,19 @@ impl HostFs {
         let streams = StreamTable::new(options.read_ahead.clone());
         let flushes = Arc::new(flush_group(dir, &volume, &options)?);
         let lookup_pace = LookupPace::new(volume.cache_kind());
+        let memory = Some(&options.metadata_memory).filter(|memory| memory.is_on() && volume.keeps_times());
+        let known = memory.map(|memory| KnownFiles::new(options.workers, memory));
+        let listings = memory.map(Listings::new);
+        let searches = Searches::default();
         Ok(HostFs {
             volume,
             handles,
-            searches: Searches::default(),
+            searches,
             lookup_pace,
             nodes,
             made,
+            known,
+            listings,
             identity,
             streams,
             flushes,

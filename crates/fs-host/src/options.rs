@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vfs::Handle;
 
 use crate::flush::FlushCounters;
+use crate::metadata::MetadataMemory;
 use crate::read_ahead::ReadAheadMode;
 
 /// Which kind of handle names files.
@@ -49,6 +50,8 @@ pub struct HostOptions {
     pub flush_counters: Arc<FlushCounters>,
     /// Who reads ahead of sequential readers.
     pub read_ahead: ReadAheadMode,
+    /// What names and handles of local files may take in memory, together with other directories that share this.
+    pub metadata_memory: Arc<MetadataMemory>,
     /// Who hears that a file is gone.
     pub on_gone: Option<GoneListener>,
 }
@@ -65,6 +68,7 @@ impl Default for HostOptions {
             group_commit: true,
             flush_counters: Arc::default(),
             read_ahead: ReadAheadMode::default(),
+            metadata_memory: Arc::default(),
             on_gone: None,
         }
     }
@@ -81,6 +85,7 @@ impl fmt::Debug for HostOptions {
             .field("sync_metadata", &self.sync_metadata)
             .field("group_commit", &self.group_commit)
             .field("read_ahead", &self.read_ahead)
+            .field("metadata_memory", &self.metadata_memory)
             .finish_non_exhaustive()
     }
 }

@@ -76,7 +76,7 @@ impl HostFs {
         self.nodes.forget(&victim.handle);
         drop(self.made.take(&victim.handle));
         if let Some(stored) = self.handles.stored() {
-            stored.store.forget(StoredHandles::id_of(&victim.handle)?).map_err(Error::Io)?;
+            stored.store.forget_removed(StoredHandles::id_of(&victim.handle)?).map_err(Error::Io)?;
         }
         if let Some(heard) = &self.options.on_gone {
             heard(&victim.handle);

@@ -58,7 +58,11 @@ impl HostFs {
     fn opened(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(Arc<HostNode>, Statx)> {
         self.identity.own()?;
         let changes = self.volume.borders.changes();
-        let (node, stat) = self.with_room(cx, || self.open_node(cx, handle, depth))?;
+        let opened = self.with_room(cx, || self.open_node(cx, handle, depth));
+        if let (Some(known), Err(Error::Stale)) = (&self.known, &opened) {
+            known.forget(handle);
+        }
+        let (node, stat) = opened?;
         let node = Arc::new(node);
         self.nodes.put(cx.worker, *handle, Arc::clone(&node));
         if self.volume.borders.changes() != changes {

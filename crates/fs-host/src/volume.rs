@@ -129,6 +129,13 @@ impl HostVolume {
         }
     }
 
+    /// Whether the file system is a local one whose times prove what is known of its files (`metadata/mod.rs`).
+    ///
+    /// A file system of a network or of FUSE changes elsewhere, and an overlay shows the times of its layers.
+    pub(crate) fn keeps_times(&self) -> bool {
+        matches!(self.magic, TMPFS_MAGIC | EXT_MAGIC | XFS_MAGIC | BTRFS_MAGIC)
+    }
+
     /// The page cache with what was changed here: of one start of the machine, and of one device.
     pub(crate) fn memory(&self) -> Option<u64> {
         self.memory

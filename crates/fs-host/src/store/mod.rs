@@ -14,7 +14,8 @@ mod slots;
 
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use index::{Index, IndexedIds};
 pub(crate) use record::{Fingerprint, StoredFile, fnv};
@@ -30,6 +31,7 @@ const MAX_PENDING_SLOTS: usize = 1024;
 /// The numbers of one export.
 pub(crate) struct Store {
     numbers: Mutex<NumberTable>,
+    moves: Arc<AtomicU64>,
 }
 
 struct NumberTable {
@@ -37,6 +39,9 @@ struct NumberTable {
     index: Index,
     next: u64,
     reserved: u64,
+    /// How often the record of a file that may exist was changed or dropped. It is counted before the change, so that
+    /// whoever reads the count before a number is given out notices every change since.
+    moves: Arc<AtomicU64>,
 }
 
 /// Why the store cannot be opened.
@@ -63,10 +68,11 @@ impl Store {
         // Should the table have lost its end, the index knows still which numbers were in it.
         let indexed_below = if let IndexedIds::Below(number) = known { number } else { ROOT_ID + 1 };
         let next = slots.end().max(indexed_below);
-        let mut numbers = NumberTable { slots, index, next, reserved: 0 };
+        let moves = Arc::<AtomicU64>::default();
+        let mut numbers = NumberTable { slots, index, next, reserved: 0, moves: Arc::clone(&moves) };
         numbers.complete_index(known)?;
         numbers.reserve()?;
-        Ok(Store { numbers: Mutex::new(numbers) })
+        Ok(Store { numbers: Mutex::new(numbers), moves })
     }
 
     /// The number of a file that was seen as `name` in `parent`: the one that it has, or a new one.
@@ -81,6 +87,11 @@ impl Store {
             numbers.replace(known, StoredFile { id, ..seen.clone() })?;
         }
         Ok(id)
+    }
+
+    /// How often the record of a file that may exist was changed or dropped so far.
+    pub(crate) fn moves(&self) -> u64 {
+        self.moves.load(Ordering::Acquire)
     }
 
     /// What is known of a file, if it has a number.
@@ -107,8 +118,15 @@ impl Store {
         }
     }
 
-    /// Forgets a file that is gone.
+    /// Forgets a file that was not found anywhere.
     pub(crate) fn forget(&self, id: u64) -> io::Result<()> {
+        let mut numbers = self.lock();
+        numbers.note_move();
+        numbers.forget(id)
+    }
+
+    /// Forgets a file whose last name was removed, so that nobody sees it again.
+    pub(crate) fn forget_removed(&self, id: u64) -> io::Result<()> {
         self.lock().forget(id)
     }
 
@@ -178,6 +196,7 @@ impl NumberTable {
         };
         if record.is_none() {
             tracing::warn!(id, "a record in the store of file handles is damaged: its handle is stale");
+            self.note_move();
             self.slots.clear(id, 1);
         }
         Ok(record)
@@ -210,6 +229,7 @@ impl NumberTable {
     }
 
     fn replace(&mut self, known: StoredFile, record: StoredFile) -> io::Result<()> {
+        self.note_move();
         self.make_room()?;
         self.clear_rest(&known)?;
         if known.fingerprint != record.fingerprint {
@@ -226,6 +246,10 @@ impl NumberTable {
         self.clear_rest(&record)?;
         self.slots.clear(id, 1);
         Ok(())
+    }
+
+    fn note_move(&self) {
+        self.moves.fetch_add(1, Ordering::Release);
     }
 
     /// Puts a record into its slot, and what does not fit there into slots of numbers that no file gets.

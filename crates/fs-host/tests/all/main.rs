@@ -12,6 +12,7 @@ mod group_commit;
 mod handles;
 mod listing;
 mod locks;
+mod metadata;
 mod overlay;
 mod permissions;
 mod read_ahead;

@@ -1,0 +1,148 @@
+//! What is known of files and directories from earlier calls, and when it still holds.
+//!
+//! Nothing here is ever believed because of its age. Each use is proved by a number that the kernel keeps for the file,
+//! fetched during the call that uses it:
+//!
+//! - `known.rs`: a file's **handle**, by its inode number and the time when the inode was made (btime). While the inode
+//!   exists nothing changes the two, and a later inode with the same number has a later time.
+//! - `listings.rs`: a directory's **names**, by its change time (ctime). Every change of a directory's names sets it
+//!   before anybody can see the change.
+//!
+//! A kernel clock ticks slowly, so a time proves something only if the clock had moved on before the first look
+//! ([`Moment`]). This works on the file systems of [`HostVolume::keeps_times`](crate::volume::HostVolume::keeps_times).
+//! Attributes are never kept: nothing tells that they have changed ([decision
+//! 20](../../../../docs/decisions/0020-names-are-proved-by-times-not-by-notices.md)).
+
+mod chunk;
+mod known;
+mod listings;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::time::ClockId;
+use vfs::Timestamp;
+
+pub(crate) use chunk::{ChunkEntry, DirChunk};
+pub(crate) use known::{KnownFile, KnownFiles};
+pub(crate) use listings::{DirState, Listings};
+
+/// The memory for names and handles of directories of this machine, for all exports that share it.
+#[derive(Debug)]
+pub struct MetadataMemory {
+    max_bytes: usize,
+    used_bytes: AtomicUsize,
+}
+
+/// Memory that was taken, and is given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct MemoryShare {
+    memory: Arc<MetadataMemory>,
+    bytes: usize,
+}
+
+impl MetadataMemory {
+    /// What is taken unless something else is said.
+    pub const DEFAULT_BYTES: usize = 64 << 20;
+
+    /// Lets names and handles take so many bytes at the most; with 0 none are kept.
+    pub fn new(max_bytes: usize) -> MetadataMemory {
+        MetadataMemory { max_bytes, used_bytes: AtomicUsize::new(0) }
+    }
+
+    /// Whether anything may be kept.
+    pub(crate) fn is_on(&self) -> bool {
+        self.max_bytes > 0
+    }
+
+    /// How much is taken now.
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl Default for MetadataMemory {
+    fn default() -> Self {
+        MetadataMemory::new(MetadataMemory::DEFAULT_BYTES)
+    }
+}
+
+impl MemoryShare {
+    /// An empty share.
+    pub(crate) fn none(memory: &Arc<MetadataMemory>) -> MemoryShare {
+        MemoryShare { memory: Arc::clone(memory), bytes: 0 }
+    }
+
+    /// An empty share of the same memory.
+    pub(crate) fn empty(&self) -> MemoryShare {
+        MemoryShare::none(&self.memory)
+    }
+
+    /// Takes more memory, if there is any left.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let used = self.memory.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if used + bytes > self.memory.max_bytes {
+            self.memory.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return false;
+        }
+        self.bytes += bytes;
+        true
+    }
+}
+
+impl Drop for MemoryShare {
+    fn drop(&mut self) {
+        self.memory.used_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// The clock that file times are taken from, before a look at a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment(Timestamp);
+
+impl Moment {
+    /// Now.
+    pub(crate) fn now() -> Moment {
+        let now = rustix::time::clock_gettime(ClockId::RealtimeCoarse);
+        Moment(Timestamp { seconds: now.tv_sec, nanoseconds: u32::try_from(now.tv_nsec).unwrap_or(0) })
+    }
+
+    /// Whether any time that the kernel sets from this moment on differs from `time`. A file system that keeps whole
+    /// seconds has no nanoseconds.
+    pub(crate) fn is_after(self, time: Timestamp) -> bool {
+        let Moment(now) = self;
+        now.seconds > time.seconds || (time.nanoseconds != 0 && now > time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(seconds: i64, nanoseconds: u32) -> Timestamp {
+        Timestamp { seconds, nanoseconds }
+    }
+
+    #[test]
+    fn time_of_the_running_tick_proves_nothing() {
+        let now = Moment(time(10, 4_000_000));
+        assert!(now.is_after(time(10, 3_999_999)) && now.is_after(time(9, 999_999_999)));
+        assert!(!now.is_after(time(10, 4_000_000)) && !now.is_after(time(11, 1)));
+    }
+
+    #[test]
+    fn whole_second_proves_nothing_before_it_is_over() {
+        let late = Moment(time(10, 999_999_999));
+        assert!(!late.is_after(time(10, 0)) && late.is_after(time(9, 0)));
+    }
+
+    #[test]
+    fn memory_is_given_back_and_never_exceeded() {
+        let memory = Arc::new(MetadataMemory::new(100));
+        let mut first = MemoryShare::none(&memory);
+        assert!(first.grow(60) && !first.grow(50) && first.grow(40));
+        assert_eq!(memory.used_bytes(), 100);
+        drop(first);
+        assert_eq!(memory.used_bytes(), 0);
+    }
+}
