@@ -277,17 +277,21 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// The open file to read from, and attributes fetched after this request arrived: for this request, or for the
-    /// previous one of its batch.
+    /// The open file to read from, and its shared attributes.
     pub(crate) fn open_to_read(&self) -> vfs::Result<(Arc<dyn OpenFile>, Attributes)> {
         let file = self.open(OpenMode::Read)?;
-        let Some(batch) = self.batch else {
-            let attributes = file.attributes(&self.context)?;
-            return Ok((file, attributes));
-        };
-        let (files, worker) = (&self.server.files, self.context.worker);
-        let attributes = files.attributes(worker, batch, &self.file_key(), || file.attributes(&self.context))?;
+        let attributes = self.share_attributes(|| file.attributes(&self.context))?;
         Ok((file, attributes))
+    }
+
+    /// Attributes fetched after this request arrived: for this request, or for the previous one of its batch.
+    pub(crate) fn shared_attributes(&self) -> vfs::Result<Attributes> {
+        self.share_attributes(|| self.attributes())
+    }
+
+    fn share_attributes(&self, fetch: impl FnOnce() -> vfs::Result<Attributes>) -> vfs::Result<Attributes> {
+        let Some(batch) = self.batch else { return fetch() };
+        self.server.files.attributes(self.context.worker, batch, &self.file_key(), fetch)
     }
 
     /// Evicts the cached open files of this file.

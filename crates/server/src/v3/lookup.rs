@@ -7,7 +7,7 @@ use crate::node::CallContext;
 
 pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Nfs3Result<LookupOk, PostOpAttr> {
     let dir = cx.node(args.what.dir.as_bytes())?;
-    let dir_attributes = dir.attributes()?;
+    let dir_attributes = dir.shared_attributes()?;
     let post_op = || Some(convert::fattr(&dir, &dir_attributes));
     let found = cx.look_up(&dir, &dir_attributes, args.what.name);
     let (file, attributes) = found.map_err(|fault| fault.with(post_op))?;

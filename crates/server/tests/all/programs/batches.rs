@@ -1,10 +1,11 @@
-//! Requests that were received together share the attributes of the file that they read, and nobody else does.
+//! Requests that were received together share the attributes of the file that they read or of the directory that they
+//! search, and nobody else does.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
 use buffer::Output;
-use proto::nfs3::{FileHandle, ReadHead, Status};
+use proto::nfs3::{FileHandle, ReadHead, Res, Status};
 use rpc::{CallResult, Reply};
 use xdr::Decode;
 
@@ -66,4 +67,38 @@ fn bytes_that_belie_the_attributes_of_the_batch_have_them_found_out_again() {
     read(&caller, file, 0, 100);
     File::options().write(true).open(memory.0.join("export/file")).unwrap().set_len(10).unwrap();
     assert_eq!(told(&read(&caller, file, 0, 100)).1, 10);
+}
+
+/// The mode of the root that the reply to a LOOKUP tells.
+fn mode_of_root_seen(caller: &Caller<'_>, root: &FileHandle) -> u32 {
+    success(caller.lookup(root, "file")).dir_attributes.unwrap().mode & 0o7777
+}
+
+#[test]
+fn change_of_a_directory_is_seen_by_every_lookup_that_is_received_after_it() {
+    let Some(memory) = Memory::new("lookup") else { return };
+    let server = memory.serve(None);
+    let caller = Caller::root(&server).myself().on_event_loop();
+    let root = caller.mount();
+    let set_mode = |mode| std::fs::set_permissions(memory.0.join("export"), Permissions::from_mode(mode)).unwrap();
+    set_mode(0o700);
+    assert_eq!(mode_of_root_seen(&caller.in_batch(1), &root), 0o700);
+    set_mode(0o750);
+    assert_eq!(mode_of_root_seen(&caller.in_batch(1), &root), 0o700, "it had been received before the change");
+    assert_eq!(mode_of_root_seen(&caller.in_batch(2), &root), 0o750);
+    success(caller.in_batch(2).setattr(&root, mode(0o755)));
+    assert_eq!(mode_of_root_seen(&caller.in_batch(2), &root), 0o755, "a request in front of it made the change");
+}
+
+#[test]
+fn name_that_appears_within_a_batch_is_found_by_the_lookups_behind_it() {
+    let Some(memory) = Memory::new("appears") else { return };
+    let server = memory.serve(None);
+    let caller = Caller::root(&server).myself().on_event_loop().in_batch(1);
+    let root = caller.mount();
+    assert!(matches!(caller.lookup(&root, "new"), Res::Fail(Status::NoEnt, _)));
+    std::fs::write(memory.0.join("export/new"), "").unwrap();
+    success(caller.lookup(&root, "new"));
+    std::fs::remove_file(memory.0.join("export/new")).unwrap();
+    assert!(matches!(caller.lookup(&root, "new"), Res::Fail(Status::NoEnt, _)));
 }
