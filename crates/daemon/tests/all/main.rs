@@ -5,3 +5,4 @@
 mod raw;
 mod retransmission;
 mod truncation;
+mod truth;

@@ -27,7 +27,8 @@ impl Wire {
         Wire { stream, xid: 0, answered: 0, record: Vec::new() }
     }
 
-    pub fn send(&mut self, procedure: Procedure, arguments: &impl Encode) {
+    /// Sends a call, and returns its number.
+    pub fn send(&mut self, procedure: Procedure, arguments: &impl Encode) -> u32 {
         self.xid += 1;
         let mut message = Buffer::new();
         let mut to = Encoder::new(&mut message);
@@ -37,11 +38,20 @@ impl Wire {
         let mark = rpc::record::last_mark(message.len() - 4);
         message.as_mut_slice()[..4].copy_from_slice(&mark.to_be_bytes());
         self.stream.write_all(message.as_slice()).unwrap();
+        self.xid
     }
 
     /// The results of the next reply, which must be that of the call whose turn it is: a connection that is out of step
     /// has a mark and a number there that make no sense.
     pub fn receive(&mut self) -> Decoder<'_> {
+        let expected = self.answered + 1;
+        let (number, from) = self.receive_any();
+        assert_eq!(number, expected, "replies of calls that never wait keep their order");
+        from
+    }
+
+    /// The number of the call that is answered next, from 1 on, and its results.
+    pub fn receive_any(&mut self) -> (u32, Decoder<'_>) {
         let mut mark = [0; 4];
         self.stream.read_exact(&mut mark).unwrap();
         let mark = u32::from_be_bytes(mark);
@@ -50,8 +60,7 @@ impl Wire {
         self.stream.read_exact(&mut self.record).unwrap();
         self.answered += 1;
         let reply = Reply::parse(&self.record).unwrap();
-        assert_eq!(reply.xid, Xid(self.answered), "replies of reads that never wait keep their order");
         let CallResult::Success(from) = reply.outcome else { panic!("rejected") };
-        from
+        (reply.xid.0, from)
     }
 }
