@@ -19,6 +19,7 @@
 //! read_ahead = "4M"               # or "kernel", "off"
 //! gather_writes = true
 //! group_commit = true
+//! metadata_cache = "64M"          # or "off"
 //!
 //! [limits]
 //! max_connections = 16384

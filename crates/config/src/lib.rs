@@ -52,5 +52,5 @@ pub use settings::{
 };
 pub use size::{SizeError, SizeOrWordError, parse_size};
 pub use spec::{ExportSpec, Source};
-pub use storage::{ReadAhead, StorageSettings, parse_read_ahead};
+pub use storage::{ReadAhead, StorageSettings, parse_metadata_cache, parse_read_ahead};
 pub use write_log::{WriteLogPlace, WriteLogSettings, parse_percent, parse_write_log};

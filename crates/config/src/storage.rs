@@ -14,6 +14,9 @@ pub struct StorageSettings {
     pub gather_writes: Option<bool>,
     /// Whether requests that wait for stable storage at the same time share flushes.
     pub group_commit: Option<bool>,
+    /// The memory for names and handles of local directories, in bytes; 0 keeps none.
+    #[serde(deserialize_with = "metadata_cache")]
+    pub metadata_cache: Option<u64>,
 }
 
 /// Who reads ahead for sequential readers of files on disk.
@@ -34,6 +37,7 @@ impl StorageSettings {
             read_ahead: self.read_ahead.or(other.read_ahead),
             gather_writes: self.gather_writes.or(other.gather_writes),
             group_commit: self.group_commit.or(other.group_commit),
+            metadata_cache: self.metadata_cache.or(other.metadata_cache),
         }
     }
 }
@@ -50,6 +54,17 @@ pub fn parse_read_ahead(text: &str) -> Result<ReadAhead, SizeOrWordError> {
     }
 }
 
+/// Reads `off`, which is 0 bytes, or a size.
+///
+/// # Errors
+/// When it is neither.
+pub fn parse_metadata_cache(text: &str) -> Result<u64, SizeOrWordError> {
+    match text {
+        "off" => Ok(0),
+        size => parse_size(size).map_err(|error| error.or("`off`")),
+    }
+}
+
 fn of_bytes(bytes: u64) -> ReadAhead {
     if bytes == 0 { ReadAhead::Off } else { ReadAhead::Streams(bytes) }
 }
@@ -60,4 +75,12 @@ fn read_ahead<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ReadA
         Size::Text(text) => parse_read_ahead(&text),
     };
     read_ahead.map(Some).map_err(de::Error::custom)
+}
+
+fn metadata_cache<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let bytes = match Size::deserialize(deserializer)? {
+        Size::Bytes(bytes) => Ok(bytes),
+        Size::Text(text) => parse_metadata_cache(&text),
+    };
+    bytes.map(Some).map_err(de::Error::custom)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use config::{ExportSpec, Source};
 use fs_fault::{FaultFs, FaultPlan, Rules};
-use fs_host::{FlushCounters, HostFs, HostOptions, ReadAheadMode};
+use fs_host::{FlushCounters, HostFs, HostOptions, MetadataMemory, ReadAheadMode};
 use fs_mem::{MemFs, MemOptions};
 use server::Export;
 use vfs::FileSystem;
@@ -44,6 +44,8 @@ pub struct BackendOptions {
     pub read_ahead: ReadAheadMode,
     /// Whether requests that wait for stable storage share flushes.
     pub group_commit: bool,
+    /// The memory for names and handles of all directories of this machine.
+    pub metadata_memory: Arc<MetadataMemory>,
     /// Counts the flushes of all directories of this machine.
     pub flush_counters: Arc<FlushCounters>,
     /// The owner of the root of a file system in memory.
@@ -191,6 +193,7 @@ impl BackendOptions {
             sync_metadata,
             read_ahead: self.read_ahead.clone(),
             group_commit: self.group_commit,
+            metadata_memory: Arc::clone(&self.metadata_memory),
             flush_counters: Arc::clone(&self.flush_counters),
             max_nodes: self.files_at_hand,
             ..HostOptions::default()

@@ -63,6 +63,7 @@ impl Serving {
         let backends = Backends::new(BackendOptions {
             read_ahead: read_ahead.clone(),
             group_commit: settings.storage.group_commit.unwrap_or(true),
+            metadata_memory: Arc::new(storage_flags::metadata_memory(&settings.storage)),
             flush_counters: Arc::clone(&flush_counters),
             state_dir: options.state_dir.clone(),
             workers: options.workers(),

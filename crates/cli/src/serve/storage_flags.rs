@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use config::{ReadAhead, StorageSettings};
-use fs_host::ReadAheadMode;
+use fs_host::{MetadataMemory, ReadAheadMode};
 
 /// How files are read and written. The defaults are the fastest measured.
 #[derive(Debug, Args)]
@@ -18,6 +18,10 @@ pub struct StorageFlags {
     /// Let requests that wait for stable storage at the same time share a flush (ext4, XFS, btrfs). [default: on]
     #[arg(long, value_name = "SWITCH")]
     group_commit: Option<Whether>,
+    /// Memory for names and handles of local directories, which are used while the directories are unchanged; `off`
+    /// keeps none. [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = config::parse_metadata_cache)]
+    metadata_cache: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -34,8 +38,15 @@ impl StorageFlags {
             read_ahead: self.read_ahead,
             gather_writes: self.gather_writes.map(is_on),
             group_commit: self.group_commit.map(is_on),
+            metadata_cache: self.metadata_cache,
         }
     }
+}
+
+/// Returns the memory for names and handles of local directories.
+pub fn metadata_memory(settings: &StorageSettings) -> MetadataMemory {
+    let bytes = settings.metadata_cache.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    MetadataMemory::new(bytes.unwrap_or(MetadataMemory::DEFAULT_BYTES))
 }
 
 /// Returns who reads ahead.

@@ -123,6 +123,11 @@ fn every_key_of_storage_has_its_effect() {
     ] {
         assert_eq!(settings(&format!("read_ahead = {text}")).read_ahead, Some(read_ahead), "{text}");
     }
+    for (text, bytes) in [("\"off\"", 0), ("\"32M\"", 32 << 20), ("4096", 4096)] {
+        assert_eq!(settings(&format!("metadata_cache = {text}")).metadata_cache, Some(bytes), "{text}");
+    }
+    let refused = refusal("[storage]\nmetadata_cache = \"much\"\n");
+    assert!(refused.contains("much") && refused.contains("`off`"), "{refused}");
     let refused = refusal("[storage]\nread_ahead = \"far\"\n");
     assert!(refused.contains("far") && refused.contains("`kernel` and `off`"), "{refused}");
 }
