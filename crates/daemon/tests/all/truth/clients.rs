@@ -164,7 +164,7 @@ impl Seen {
     fn judge_rest(&self, oracle: &Oracle, asked: Asked, is_whole: bool) {
         for (index, is_seen) in self.names.iter().enumerate() {
             if is_whole && !is_seen {
-                oracle.judge(number(self.dir, index), asked, Answer::Absent);
+                oracle.judge(number(self.dir, index), asked, Answer::Unlisted);
             }
         }
     }

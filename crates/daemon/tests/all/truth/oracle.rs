@@ -35,6 +35,8 @@ pub struct Present {
 #[derive(Debug, Clone, Copy)]
 pub enum Answer {
     Absent,
+    /// A listing does not have it. One that is made while a name passes to another file may miss both (readdir(3p)).
+    Unlisted,
     /// There is such a name.
     Named {
         fileid: u64,
@@ -114,15 +116,18 @@ impl Oracle {
         self.answers.fetch_add(1, Ordering::Relaxed);
         self.versions(name, |versions| {
             let oldest = (1..versions.len()).rev().find(|&later| versions[later].seen <= asked.from).unwrap_or(0);
-            let fits = |version: &&mut Version| version.start < asked.to && version.could_be(answer);
-            let mut fitting = versions[oldest..].iter_mut().filter(fits);
-            let Some(first) = fitting.next() else {
+            let begun = versions[oldest..].iter().take_while(|version| version.start < asked.to).count();
+            let possible = &mut versions[oldest..oldest + begun];
+            // Whether the version was still being replaced when the answer came, or was replaced by then.
+            let is_replaced = |index| index + 1 < begun;
+            let fits = |&index: &usize| possible[index].could_be(answer, is_replaced(index));
+            let fitting: Vec<usize> = (0..begun).filter(fits).collect();
+            let Some(&first) = fitting.first() else {
                 panic!("name {name}, {asked:?}: {answer:?} is none of {:?}", &versions[oldest..]);
             };
-            first.seen = first.seen.min(asked.to);
-            let file = first.state.map(|present| present.file.serial);
-            let is_certain = fitting.all(|other| other.state.map(|present| present.file.serial) == file);
-            file.filter(|_| is_certain)
+            possible[first].seen = possible[first].seen.min(asked.to);
+            let file_of = |index: usize| possible[index].state.map(|present| present.file.serial);
+            file_of(first).filter(|_| fitting.iter().all(|&index| file_of(index) == file_of(first)))
         })
     }
 
@@ -138,13 +143,24 @@ impl Oracle {
     }
 }
 
+impl Present {
+    /// A file that is losing its name may be found by it with a link less, by local processes too: XFS and btrfs count
+    /// before they remove the name.
+    fn looks(&self, shape: Shape, is_replaced: bool) -> bool {
+        self.shape == shape || (is_replaced && self.shape == Shape { links: shape.links + 1, ..shape })
+    }
+}
+
 impl Version {
-    fn could_be(&self, answer: Answer) -> bool {
+    fn could_be(&self, answer: Answer, is_replaced: bool) -> bool {
         let is = |present: &Present, fileid| present.file.fileid.is_none_or(|known| known == fileid);
         match (self.state, answer) {
-            (None, Answer::Absent) => true,
+            (None, Answer::Absent | Answer::Unlisted) => true,
+            (Some(_), Answer::Unlisted) => is_replaced,
             (Some(present), Answer::Named { fileid }) => is(&present, fileid),
-            (Some(present), Answer::Found { fileid, shape }) => is(&present, fileid) && present.shape == shape,
+            (Some(present), Answer::Found { fileid, shape }) => {
+                is(&present, fileid) && present.looks(shape, is_replaced)
+            }
             _ => false,
         }
     }
