@@ -9,7 +9,7 @@ use vfs::{Context, Detail, DirEntry, EachEntry, Entry, Error, Listing, ReadDir, 
 use crate::attributes::timestamp;
 use crate::handles::NameAt;
 use crate::host::HostFs;
-use crate::metadata::{ChunkEntry, DirChunk, DirState, Moment};
+use crate::metadata::{ChunkEntry, DirChunk, DirState};
 use crate::node::HostNode;
 
 /// How long a listing goes on where it must not block; then it ends early with what it has.
@@ -26,9 +26,9 @@ impl HostFs {
         }
         let dir = self.dir_node(cx, list.dir)?;
         self.identity.own()?;
-        let before = Moment::now();
+        let before = self.clock.earlier();
         let stat = self.stat_living(list.dir, &dir)?;
-        let state = DirState::new(list.dir, before, timestamp(stat.stx_ctime));
+        let state = DirState { dir: list.dir, before, changed: timestamp(stat.stx_ctime) };
         let mut budget = ListingBudget::new(cx);
         let mut after = list.after;
         loop {
@@ -61,7 +61,8 @@ impl HostFs {
             // Nothing tells whether the kernel has the directory's blocks in memory.
             return Err(Error::WouldBlock);
         }
-        let keeper = self.listings.as_ref().filter(|_| state.is_settled);
+        let is_proved = state.before <= self.clock.read() && state.before.is_after(state.changed);
+        let keeper = self.listings.as_ref().filter(|_| is_proved);
         let fd = self.with_room(cx, || dir.listing())?;
         let position = dir.position.lock().unwrap_or_else(PoisonError::into_inner);
         let chunk = DirChunk::read(fd, after, keeper.is_some())?;

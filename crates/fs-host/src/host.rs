@@ -14,7 +14,7 @@ use crate::handles::Handles;
 use crate::identity::Impersonation;
 use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
-use crate::metadata::{KnownFiles, Listings};
+use crate::metadata::{KnownFiles, Listings, MetadataClock};
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
 use crate::search::Searches;
@@ -31,6 +31,7 @@ pub struct HostFs {
     /// Handles and names from earlier calls, where the file system's times prove them.
     pub(crate) known: Option<KnownFiles>,
     pub(crate) listings: Option<Listings>,
+    pub(crate) clock: MetadataClock,
     pub(crate) identity: Impersonation,
     pub(crate) streams: StreamTable,
     pub(crate) flushes: Arc<FlushGroup>,

@@ -30,7 +30,7 @@ impl HostFs {
 
     /// What a name stands for now.
     pub(crate) fn find(&self, cx: &Context<'_>, site: NameAt<'_>) -> Result<Entry> {
-        let before = Moment::now();
+        let before = self.clock.earlier();
         if !cx.may_block && !self.lookup_pace.is_quick() {
             let fd = self.with_room(cx, || open_cached_path(site.node.fd(), site.name))?;
             return self.identify_known(cx, (site, before), &fd);
@@ -71,6 +71,7 @@ impl HostFs {
         if let Some(known) = &self.known
             && device(stat) == self.volume.device
             && self.handles.may_be_known(stat)
+            && before <= self.clock.read()
             && let Some(file) = KnownFile::new(before, stat, circumstances, handle)
         {
             known.keep(cx, stat.stx_ino, file);

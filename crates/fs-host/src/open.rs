@@ -18,7 +18,7 @@ use crate::identity::Impersonation;
 use crate::kernel_handles::KernelHandles;
 use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
-use crate::metadata::{KnownFiles, Listings};
+use crate::metadata::{KnownFiles, Listings, MetadataClock};
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
 use crate::search::Searches;
@@ -196,7 +196,7 @@ impl HostFs {
         let memory = Some(&options.metadata_memory).filter(|memory| memory.is_on() && volume.keeps_times());
         let known = memory.map(|memory| KnownFiles::new(options.workers, memory));
         let listings = memory.map(Listings::new);
-        let searches = Searches::default();
+        let (searches, clock) = (Searches::default(), MetadataClock::new());
         Ok(HostFs {
             volume,
             handles,
@@ -206,6 +206,7 @@ impl HostFs {
             made,
             known,
             listings,
+            clock,
             identity,
             streams,
             flushes,

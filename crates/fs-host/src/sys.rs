@@ -28,6 +28,14 @@ pub(crate) fn cached_pages(file: BorrowedFd<'_>, offset_bytes: u64, length_bytes
     if result == 0 { Ok(counts[0]) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The time of the clock that the kernel stamps files with, in seconds and nanoseconds.
+pub(crate) fn coarse_time() -> (i64, i64) {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes one timespec, which lives during the call. It cannot fail: Linux has this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut time) };
+    (time.tv_sec, time.tv_nsec)
+}
+
 /// A handle as the kernel lays it out (`struct file_handle`): its length, its type, its bytes.
 #[repr(C)]
 #[derive(Clone)]

@@ -41,16 +41,9 @@ struct ListedDir {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DirState<'a> {
     pub(crate) dir: &'a Handle,
+    /// A moment before it was fetched.
+    pub(crate) before: Moment,
     pub(crate) changed: Timestamp,
-    /// Whether every later change will show another time.
-    pub(crate) is_settled: bool,
-}
-
-impl<'a> DirState<'a> {
-    /// The state of a directory that had this change time at some time after `before`.
-    pub(crate) fn new(dir: &'a Handle, before: Moment, changed: Timestamp) -> DirState<'a> {
-        DirState { dir, changed, is_settled: before.is_after(changed) }
-    }
 }
 
 impl Listings {
@@ -73,11 +66,12 @@ impl Listings {
         listed.chunks.iter().find(|chunk| chunk.after(after).is_some()).map(Arc::clone)
     }
 
-    /// Keeps a chunk that was read after the directory's state was fetched.
+    /// Keeps a chunk that was read after the directory's state was fetched, if every later change will show another
+    /// time (`Moment::is_after`).
     pub(crate) fn keep(&self, state: DirState<'_>, mut chunk: DirChunk) -> Arc<DirChunk> {
         chunk.shrink();
         let mut share = MemoryShare::none(&self.memory);
-        if !state.is_settled || !share.grow(chunk.memory_bytes() + DIR_BYTES) {
+        if !share.grow(chunk.memory_bytes() + DIR_BYTES) {
             return Arc::new(chunk);
         }
         chunk.share = Some(share);

@@ -18,14 +18,17 @@ mod known;
 mod listings;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use rustix::time::ClockId;
 use vfs::Timestamp;
+
+use crate::sys;
 
 pub(crate) use chunk::{ChunkEntry, DirChunk};
 pub(crate) use known::{KnownFile, KnownFiles};
 pub(crate) use listings::{DirState, Listings};
+
+const NANOSECONDS: i64 = 1_000_000_000;
 
 /// The memory for names and handles of directories of this machine, for all exports that share it.
 #[derive(Debug)]
@@ -96,17 +99,41 @@ impl Drop for MemoryShare {
     }
 }
 
-/// The clock that file times are taken from, before a look at a file.
-#[derive(Debug, Clone, Copy)]
+/// The clock that file times are taken from, read only where something is kept.
+#[derive(Debug)]
+pub(crate) struct MetadataClock {
+    /// What it last showed, in nanoseconds.
+    last: AtomicI64,
+}
+
+/// A time that the clock showed before a look at a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(Timestamp);
 
-impl Moment {
-    /// Now.
-    pub(crate) fn now() -> Moment {
-        let now = rustix::time::clock_gettime(ClockId::RealtimeCoarse);
-        Moment(Timestamp { seconds: now.tv_sec, nanoseconds: u32::try_from(now.tv_nsec).unwrap_or(0) })
+impl MetadataClock {
+    /// Reads the clock.
+    pub(crate) fn new() -> MetadataClock {
+        let clock = MetadataClock { last: AtomicI64::new(0) };
+        clock.read();
+        clock
     }
 
+    /// A moment before this call.
+    pub(crate) fn earlier(&self) -> Moment {
+        let last = self.last.load(Ordering::Acquire);
+        let nanoseconds = u32::try_from(last.rem_euclid(NANOSECONDS)).unwrap_or(0);
+        Moment(Timestamp { seconds: last.div_euclid(NANOSECONDS), nanoseconds })
+    }
+
+    /// Reads the clock. An earlier moment that is not before this one is none: somebody has set the clock back.
+    pub(crate) fn read(&self) -> Moment {
+        let (seconds, nanoseconds) = sys::coarse_time();
+        self.last.store(seconds.saturating_mul(NANOSECONDS).saturating_add(nanoseconds), Ordering::Release);
+        Moment(Timestamp { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) })
+    }
+}
+
+impl Moment {
     /// Whether any time that the kernel sets from this moment on differs from `time`. A file system that keeps whole
     /// seconds has no nanoseconds.
     pub(crate) fn is_after(self, time: Timestamp) -> bool {

@@ -139,7 +139,8 @@ fn number_is_found_where_its_file_was_seen_last_whoever_saw_it() {
     let seen_by = |worker, name| fs.lookup(&Context { worker, ..LOOP }, at(&fs.root(), name)).unwrap().handle;
     fs::write(&a, "").unwrap();
     thread::sleep(TICK);
-    let handle = seen_by(0, "a");
+    // The first look reads the clock, and the second one keeps what it saw.
+    let [handle, _] = [seen_by(0, "a"), seen_by(0, "a")];
     fs::rename(&a, &b).unwrap();
     assert_eq!(seen_by(1, "b"), handle);
     fs::rename(&b, &a).unwrap();
@@ -158,7 +159,7 @@ fn number_is_found_by_the_name_that_is_left() {
     fs::hard_link(&a, &b).unwrap();
     thread::sleep(TICK);
     let handle = look_up(&fs, 0, "a").unwrap();
-    assert_eq!(look_up(&fs, 0, "b").unwrap(), handle);
+    (0..2).for_each(|_| assert_eq!(look_up(&fs, 0, "b").unwrap(), handle));
     fs::remove_file(&a).unwrap();
     assert_eq!(look_up(&fs, 0, "b").unwrap(), handle);
     drop(fs);
