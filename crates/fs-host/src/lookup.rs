@@ -68,13 +68,13 @@ impl HostFs {
     }
 
     fn keep_known(&self, cx: &Context<'_>, (before, stat): (Moment, &Statx), circumstances: u64, handle: Handle) {
-        if let Some(known) = &self.known
-            && device(stat) == self.volume.device
-            && self.handles.may_be_known(stat)
-            && before <= self.clock.read()
-            && let Some(file) = KnownFile::new(before, stat, circumstances, handle)
-        {
-            known.keep(cx, stat.stx_ino, file);
+        let Some(known) = self.known.as_ref().filter(|_| device(stat) == self.volume.device) else { return };
+        match KnownFile::new(before, stat, circumstances, handle) {
+            Some(file) if self.handles.may_be_known(stat) && before <= self.clock.read() => {
+                known.keep(cx, stat.stx_ino, file);
+            }
+            Some(_) => {}
+            None => self.clock.note_newer(),
         }
     }
 

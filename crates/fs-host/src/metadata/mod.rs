@@ -28,6 +28,9 @@ pub(crate) use chunk::{ChunkEntry, DirChunk};
 pub(crate) use known::{KnownFile, KnownFiles};
 pub(crate) use listings::{DirState, Listings};
 
+/// How many new files are seen between two looks at the clock.
+const FILES_PER_READ: usize = 64;
+
 const NANOSECONDS: i64 = 1_000_000_000;
 
 /// The memory for names and handles of directories of this machine, for all exports that share it.
@@ -104,6 +107,8 @@ impl Drop for MemoryShare {
 pub(crate) struct MetadataClock {
     /// What it last showed, in nanoseconds.
     last: AtomicI64,
+    /// How many files were seen that were newer than that.
+    newer: AtomicUsize,
 }
 
 /// A time that the clock showed before a look at a file.
@@ -113,7 +118,7 @@ pub(crate) struct Moment(Timestamp);
 impl MetadataClock {
     /// Reads the clock.
     pub(crate) fn new() -> MetadataClock {
-        let clock = MetadataClock { last: AtomicI64::new(0) };
+        let clock = MetadataClock { last: AtomicI64::new(0), newer: AtomicUsize::new(0) };
         clock.read();
         clock
     }
@@ -123,6 +128,14 @@ impl MetadataClock {
         let last = self.last.load(Ordering::Acquire);
         let nanoseconds = u32::try_from(last.rem_euclid(NANOSECONDS)).unwrap_or(0);
         Moment(Timestamp { seconds: last.div_euclid(NANOSECONDS), nanoseconds })
+    }
+
+    /// Notes that a file was seen of which an earlier moment proves nothing, so that later ones will. New files are
+    /// mostly changed or removed next, so that not each is worth a look at the clock.
+    pub(crate) fn note_newer(&self) {
+        if self.newer.fetch_add(1, Ordering::Relaxed).is_multiple_of(FILES_PER_READ) {
+            self.read();
+        }
     }
 
     /// Reads the clock. An earlier moment that is not before this one is none: somebody has set the clock back.
