@@ -51,7 +51,7 @@ impl LabProgress {
             Event::Resumed { passes } => {
                 self.tell(&format!("{}: resuming after {passes} completed passes", self.name));
             }
-            Event::BlockBegins { round } => {
+            Event::RoundBegins { round } => {
                 self.bar.set_message(format!("{}: servers start for round {round}", self.name));
             }
             Event::Precision { round, widest: Some(widest) } => {

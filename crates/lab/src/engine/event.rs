@@ -12,8 +12,8 @@ pub enum Event<'a> {
         passes: usize,
     },
     /// Servers and files are made anew, and warmed up.
-    BlockBegins {
-        /// In which round.
+    RoundBegins {
+        /// Which round.
         round: u32,
     },
     /// A pass has ended.

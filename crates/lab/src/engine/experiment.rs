@@ -29,11 +29,12 @@ pub trait Experiment {
     /// Adds the file systems and programs that take part to the description of the machine.
     fn describe(&self, _machine: &mut Machine) {}
 
-    /// Starts or restarts what a block of rounds needs: files and servers.
+    /// Starts or restarts what a round needs: files and servers. Random choices of the round, such as the layout of
+    /// files, follow from `seed`.
     ///
     /// # Errors
     /// What ends the run: a server does not start, or there is no space.
-    fn begin_block(&mut self, block: &Block) -> Result<(), Error>;
+    fn begin_round(&mut self, seed: u64) -> Result<(), Error>;
 
     /// Does one pass. `seed` is the same for both passes of a pair.
     ///
@@ -45,15 +46,6 @@ pub trait Experiment {
     fn processes(&self) -> Vec<u32> {
         Vec::new()
     }
-}
-
-/// Some rounds between two restarts of the servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block {
-    /// The number of the block, from 0.
-    pub number: u32,
-    /// What random choices of the block follow from, such as the layout of files.
-    pub seed: u64,
 }
 
 /// What an experiment takes, before it is run.

@@ -6,7 +6,8 @@
 //!
 //! - In each round, all combinations of levels come in random order. Within one, each contender runs right before or
 //!   after the reference, the first level of the contenders' factor.
-//! - Servers and files are made anew for each block of rounds, and warmed up.
+//! - Servers start anew for each round, and are warmed up: rounds with the same server processes would not be
+//!   independent, and intervals of them too narrow.
 //! - A pass that other programs disturbed is done again at once; both are kept.
 //! - A pass that fails is kept with its reason; the others go on.
 //! - Each pass is a line of `samples.jsonl` as soon as it has ended. A run that was stopped or killed resumes.
@@ -24,7 +25,7 @@ mod settings;
 
 pub use error::{Error, PassError};
 pub use event::{Ending, Event};
-pub use experiment::{Block, Experiment, Figures, Needs};
+pub use experiment::{Experiment, Figures, Needs};
 pub use folder::{FolderError, RunFolder, read_run};
 pub use precision::Precision;
 pub use runner::{head, run};

@@ -6,7 +6,7 @@ use measure::record::{Disturbance, Measurement, Place, Run};
 use super::disturbance::Watch;
 use super::precision::widest;
 use super::schedule::Planned;
-use super::{Block, Ending, Error, Event, Experiment, RunFolder, Schedule, Settings, machine};
+use super::{Ending, Error, Event, Experiment, RunFolder, Schedule, Settings, machine};
 
 /// The head of the record of a run that begins now.
 pub fn head(experiment: &dyn Experiment, settings: &Settings, version: &str) -> Run {
@@ -27,7 +27,7 @@ pub fn head(experiment: &dyn Experiment, settings: &Settings, version: &str) -> 
 /// Does the passes of a run that are not in its folder yet; the observer hears of each.
 ///
 /// # Errors
-/// When a block cannot begin, the folder cannot be written, or all passes fail.
+/// When a round cannot begin, the folder cannot be written, or all passes fail.
 pub fn run(
     experiment: &mut dyn Experiment,
     settings: &Settings,
@@ -47,7 +47,6 @@ pub fn run(
         schedule,
         began: Instant::now(),
         done_here: 0,
-        block: None,
     };
     runner.all_rounds()
 }
@@ -62,8 +61,6 @@ struct Runner<'a> {
     began: Instant,
     /// How many passes were done since then.
     done_here: u32,
-    /// The number of the block whose servers run.
-    block: Option<u32>,
 }
 
 impl Runner<'_> {
@@ -84,20 +81,20 @@ impl Runner<'_> {
 
     /// Does what is left of a round. Tells when the run was stopped in it.
     fn round(&mut self, round: u32) -> Result<Option<Ending>, Error> {
-        let planned = self.schedule.round(round);
-        let mut failed = None;
-        for pass in planned.iter().filter(|pass| !self.folder.has(pass)).collect::<Vec<_>>() {
+        let mut planned = self.schedule.round(round);
+        planned.retain(|pass| !self.folder.has(pass));
+        let (mut failed, mut has_begun) = (None, false);
+        for pass in &planned {
             if self.settings.stop.is_stopped() {
                 return Ok(Some(Ending::Stopped));
             }
-            self.begin_block_of(round)?;
+            if !has_begun {
+                self.begin(round)?;
+                has_begun = true;
+            }
             if let Some(reason) = self.until_undisturbed(pass)? {
                 failed = Some(reason);
             }
-        }
-        if failed.is_some() {
-            // A server may have died; the next round starts it again.
-            self.block = None;
         }
         let all_failed = self.folder.passes().iter().all(|pass| pass.failure.is_some());
         match failed {
@@ -106,16 +103,11 @@ impl Runner<'_> {
         }
     }
 
-    /// Makes servers and files for the block of a round, unless they are there, and warms them up.
-    fn begin_block_of(&mut self, round: u32) -> Result<(), Error> {
-        let number = (round - 1) / self.settings.rounds_per_block.max(1);
-        if self.block == Some(number) {
-            return Ok(());
-        }
-        (self.observe)(&Event::BlockBegins { round });
-        let seed = mixed(self.settings.seed, u64::from(number), "block");
-        self.experiment.begin_block(&Block { number, seed })?;
-        self.block = Some(number);
+    /// Starts the servers of a round anew with their files, and warms them up.
+    fn begin(&mut self, round: u32) -> Result<(), Error> {
+        (self.observe)(&Event::RoundBegins { round });
+        let seed = mixed(self.settings.seed, round.into(), "start");
+        self.experiment.begin_round(seed)?;
         for levels in self.schedule.warm_up() {
             let place = Place { round, position: 0, pair: String::new() };
             // What fails here fails again where it is recorded.
@@ -207,7 +199,8 @@ pub(crate) mod tests {
         /// What each pass shares with its neighbours, as a share of its figure.
         pub(crate) noise: f64,
         pub(crate) passes: Vec<(Levels, u64)>,
-        pub(crate) blocks: Vec<u32>,
+        /// The seed of each start of its servers.
+        pub(crate) starts: Vec<u64>,
         /// After how many passes the run is stopped, and what stops it.
         pub(crate) stop_after: Option<(usize, crate::bench::Stop)>,
     }
@@ -232,8 +225,8 @@ pub(crate) mod tests {
                 differences: Vec::new(),
                 skipped: Vec::new(),
             };
-            let (passes, blocks) = (Vec::new(), Vec::new());
-            Fake { design, missing: None, failing: Vec::new(), noise: 0.001, passes, blocks, stop_after: None }
+            let (passes, starts) = (Vec::new(), Vec::new());
+            Fake { design, missing: None, failing: Vec::new(), noise: 0.001, passes, starts, stop_after: None }
         }
     }
 
@@ -254,8 +247,8 @@ pub(crate) mod tests {
             self.missing.is_none_or(|(way, load)| levels["way"] != way || levels["load"] != load)
         }
 
-        fn begin_block(&mut self, block: &Block) -> Result<(), Error> {
-            self.blocks.push(block.number);
+        fn begin_round(&mut self, seed: u64) -> Result<(), Error> {
+            self.starts.push(seed);
             Ok(())
         }
 
@@ -318,10 +311,18 @@ pub(crate) mod tests {
             }
         });
         assert_eq!((ended.unwrap(), lines.len()), (Ending::Complete, 24));
-        // Two blocks, each warmed up by one pass of each way, which is not in the record.
-        assert_eq!((fake.blocks.as_slice(), fake.passes.len()), (&[0, 1][..], 24 + 2 * 3));
+        // Each round is warmed up by one pass of each way, which is not in the record.
+        assert_eq!(fake.passes.len(), 24 + 3 * 3);
         let (head, passes) = read_run(&folder.0).unwrap();
         assert_eq!((head.design.name.as_str(), passes.as_slice()), ("fake", open.passes()));
+    }
+
+    #[test]
+    fn servers_start_anew_for_each_round_with_a_seed_of_its_own() {
+        let (folder, mut fake) = (Folder::new("starts"), Fake::default());
+        done(&mut fake, &settings(4), &folder.0).unwrap();
+        let seeds: std::collections::BTreeSet<u64> = fake.starts.iter().copied().collect();
+        assert_eq!((fake.starts.len(), seeds.len()), (4, 4));
     }
 
     #[test]
@@ -353,7 +354,8 @@ pub(crate) mod tests {
             passes.into_iter().map(|pass| (pass.levels, pass.place, pass.figures)).collect()
         };
         assert_eq!(places(&parts), places(&whole));
-        assert_eq!(fake.passes.len(), 24 - 6 + 2 * 3);
+        // What was left of the first round, and two whole rounds; each begins with three passes to warm up.
+        assert_eq!(fake.passes.len(), 24 - 6 + 3 * 3);
     }
 
     #[test]
@@ -387,7 +389,7 @@ pub(crate) mod tests {
         assert!(
             failed.iter().all(|pass| pass.failure.as_deref() == Some("the server is gone") && pass.figures.is_empty())
         );
-        assert_eq!(fake.blocks, [0, 0]);
+        assert_eq!(fake.starts.len(), 2);
     }
 
     #[test]

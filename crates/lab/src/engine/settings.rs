@@ -10,8 +10,6 @@ pub struct Settings {
     pub precision: Option<Precision>,
     /// What all orders and random choices follow from.
     pub seed: u64,
-    /// After how many rounds servers and files are made anew.
-    pub rounds_per_block: u32,
     /// From which disturbance on a pass is done again.
     pub bound: Bound,
     /// What ends the run after the current pass.
@@ -38,7 +36,6 @@ impl Default for Settings {
             rounds: Self::ROUNDS,
             precision: None,
             seed: 1,
-            rounds_per_block: 2,
             bound: Bound { processors: 0.3, max_repeats: 2 },
             stop: Stop::default(),
         }

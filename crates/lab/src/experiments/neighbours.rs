@@ -19,7 +19,7 @@ use crate::bench::{self, End, Job, Observer, Progress};
 use crate::bench_load::{self, OPERATIONS, P50, P99};
 use crate::contender::{Contender, Named, Server};
 use crate::data_file;
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
 use crate::scratch::Scratch;
 use crate::servers::Servers;
@@ -299,7 +299,7 @@ impl Experiment for Neighbours {
         super::describe_programs(&self.others, machine);
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         let running = match self.running.take() {
             Some(running) => running,
             None => self.start()?,

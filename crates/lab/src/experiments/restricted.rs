@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use measure::record::{Design, Levels, Machine, Place};
 
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 
 /// Levels that are left in: the one of a factor with this name, or where there is none those that have the text in
 /// their names.
@@ -127,8 +127,8 @@ impl Experiment for Restricted {
         self.inner.describe(machine);
     }
 
-    fn begin_block(&mut self, block: &Block) -> Result<(), Error> {
-        self.inner.begin_block(block)
+    fn begin_round(&mut self, seed: u64) -> Result<(), Error> {
+        self.inner.begin_round(seed)
     }
 
     fn pass(&mut self, levels: &Levels, place: &Place, seed: u64) -> Result<Figures, PassError> {

@@ -158,6 +158,13 @@ fn runs_without_a_difference_claim_one_in_at_most_five_of_a_hundred() {
 }
 
 #[test]
+fn servers_that_differ_from_start_to_start_are_claimed_to_differ_in_at_most_five_of_a_hundred_runs() {
+    let server = Server { start_noise: 0.1, ..Server::default() };
+    let falsely = count(10, &server, |results| claims(&results.tables[0]) > 0);
+    assert!(falsely <= MOST_FALSE, "{falsely} of {SEEDS}");
+}
+
+#[test]
 fn runs_without_a_fault_warn_in_at_most_five_of_a_hundred_for_each_kind() {
     let kinds: [fn(&Warning) -> bool; 3] = [
         |warning| matches!(warning, Warning::Drift { .. }),

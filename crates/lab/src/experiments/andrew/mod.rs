@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use self::script::{PHASES, Script};
 use super::{AGAIN, Conditions, Kind, Scale, WHARF, named, wharf_twice};
 use crate::contender::Named;
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
 
@@ -94,7 +94,7 @@ impl Experiment for Andrew {
         super::describe_programs(&self.contenders, machine);
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         self.servers.restart()
     }
 

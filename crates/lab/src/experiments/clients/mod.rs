@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{Conditions, Kind, Scale, WHARF, named};
 use crate::bench::Order;
 use crate::contender::{Contender, Named, Server};
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::file_load::FileLoad;
 use crate::process::Process;
 use crate::processors::{self, Processor};
@@ -145,7 +145,7 @@ impl Experiment for Clients {
         true
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         self.servers.restart_with_file(FILE, file_bytes(self.scale))
     }
 

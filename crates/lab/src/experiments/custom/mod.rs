@@ -13,7 +13,7 @@ use serde_json::Value;
 use self::file::{Custom, SERVER};
 use super::Conditions;
 use crate::contender::{Named, Server};
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
 use crate::sys;
@@ -180,7 +180,7 @@ impl Experiment for CustomExperiment {
         super::describe_programs(&self.named, machine);
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         // Anew each time: commands may have written to it.
         self.servers.make_file(FILE, file_bytes(&self.custom))?;
         self.servers.restart_with_file(FILE, file_bytes(&self.custom))

@@ -14,7 +14,7 @@ use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKi
 use super::{Conditions, Kind, Scale, named};
 use crate::bench::{self, End, Files, Job, Order, Workload};
 use crate::contender::{Contender, Named};
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
 
@@ -159,7 +159,7 @@ impl Experiment for HandleCache {
         Needs { pass_seconds, space_bytes: space_bytes(self.scale), root: None }
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         for number in 0..processes(self.scale).into_iter().max().unwrap_or(0) {
             self.servers.make_file_once(&format!("{FILE}.{number}"), FILE_BYTES)?;
         }

@@ -1,7 +1,7 @@
 //! A mix of operations at rising rates, up to what the server can do at most, like LADDIS and SPECsfs.
 //!
 //! The loop is open: operations begin when they are due, at random moments, and their latency counts from then. What
-//! the rates are shares of is the most that the reference does in a closed loop, measured anew for each block.
+//! the rates are shares of is the most that the reference does in a closed loop, measured anew for each round.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::{AGAIN, Conditions, Kind, Scale, WHARF, named, wharf_twice};
 use crate::bench::{End, Job, Rate, Spacing, Workload};
 use crate::bench_load::{self, OPERATIONS, P50, P99, SERVER_COST};
 use crate::contender::{Named, Server};
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::servers::Servers;
 
 pub(super) const KIND: Kind = Kind {
@@ -163,11 +163,11 @@ impl Experiment for Mix {
         super::describe_programs(&self.contenders, machine);
     }
 
-    fn begin_block(&mut self, block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, seed: u64) -> Result<(), Error> {
         self.servers.restart()?;
         self.servers.make_directory(DIRECTORY, NAMES)?;
         let reference = self.servers.all().first();
-        let found = reference.map(|server| bench_load::measure(&self.job(server, block.seed)));
+        let found = reference.map(|server| bench_load::measure(&self.job(server, seed)));
         let found = found.transpose().map_err(|PassError(reason)| Error::AllFailed { reason })?;
         self.most = found.and_then(|found| found.values.get(OPERATIONS).copied()).unwrap_or_default();
         Ok(())

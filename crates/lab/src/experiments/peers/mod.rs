@@ -22,7 +22,7 @@ use crate::bench_load::{self, BANDWIDTH, MEMORY as SERVER_MEMORY, OPERATIONS, P9
 use crate::cache::{self, CacheState};
 use crate::ceiling::Way;
 use crate::contender::{Contender, Named, Server};
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
 
@@ -264,7 +264,7 @@ impl Experiment for Peers {
         super::describe_programs(&self.contenders, machine);
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         let names = names(self.scale);
         for servers in [&mut self.in_memory, &mut self.on_disk] {
             servers.make_file_once(READ_FILE, read_file_bytes(self.scale))?;

@@ -16,7 +16,7 @@ use super::{Conditions, Kind, Scale, named};
 use crate::cache::{self, CacheState};
 use crate::contender::{Contender, Named};
 use crate::data_file;
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::process::Process;
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
@@ -140,7 +140,7 @@ impl Experiment for ReadAhead {
         Needs { pass_seconds, space_bytes: file_bytes(self.scale) + 16 * MIB, root: None }
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         self.file = self.servers.export()?.join(FILE);
         // Anew each time, so that it lies elsewhere on the disk.
         data_file::make(&self.file, file_bytes(self.scale))

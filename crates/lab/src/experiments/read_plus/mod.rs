@@ -19,7 +19,7 @@ use super::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::cache::{self, CacheState};
 use crate::contender::{Contender, Server, Site};
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::file_load::{FileLoad, FileLoadFound};
 use crate::processors::{self, Processor};
 use crate::scratch::Scratch;
@@ -340,7 +340,7 @@ impl Experiment for ReadPlus {
         }
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         let running = match self.running.take() {
             Some(running) => running,
             None => self.start()?,

@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::contender::Named;
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::file_load::{FileLoad, FileLoadFound};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
@@ -129,7 +129,7 @@ impl Experiment for ReplyPath {
         true
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         self.servers.restart_with_file(FILE, file_bytes(self.scale, Order::Sequential))
     }
 

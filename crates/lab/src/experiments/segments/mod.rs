@@ -16,7 +16,7 @@ use segments::trace::Tally;
 use segments::user::{self, Control};
 
 use super::{Conditions, Kind, Scale, named};
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 
 pub(super) const KIND: Kind =
     Kind { name: NAME, summary: "what rules for cutting a TCP stream do to its packets (source 002)", make };
@@ -209,7 +209,7 @@ impl Experiment for Segments {
         Needs { pass_seconds: 0.1 + mib * 0.008, space_bytes: 0, root: Some("the TAP device") }
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         Ok(())
     }
 

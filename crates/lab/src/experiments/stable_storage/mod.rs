@@ -20,7 +20,7 @@ use super::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::cache::{self, CacheState};
 use crate::data_file;
-use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::file_load::{FileLoad, FileLoadFound};
 use crate::processors::{self, Processor};
 use crate::scratch::Scratch;
@@ -208,7 +208,7 @@ impl Experiment for StableStorage {
         Needs { pass_seconds, space_bytes: self.space_bytes() + self.log_bytes(), root: None }
     }
 
-    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+    fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         let running = match self.running.take() {
             Some(running) => running,
             None => self.start()?,

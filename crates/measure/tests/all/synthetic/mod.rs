@@ -21,6 +21,8 @@ pub struct Server {
     pub noise: f64,
     /// The deviation of what all passes of a round have in common.
     pub round_noise: f64,
+    /// The deviation of what all passes of a contender in a round have in common: its servers start for each round.
+    pub start_noise: f64,
     /// By which share the throughput rises from the first pass to the last one.
     pub drift: f64,
     /// Which share of operations takes ten times as long.
@@ -31,7 +33,15 @@ pub struct Server {
 
 impl Default for Server {
     fn default() -> Server {
-        Server { ratios: [1.0; 4], noise: 0.02, round_noise: 0.03, drift: 0.0, slow: 0.0, states: 0.0 }
+        Server {
+            ratios: [1.0; 4],
+            noise: 0.02,
+            round_noise: 0.03,
+            start_noise: 0.0,
+            drift: 0.0,
+            slow: 0.0,
+            states: 0.0,
+        }
     }
 }
 
@@ -108,11 +118,14 @@ pub fn passes(run: &Run, server: &Server) -> Vec<Measurement> {
     let all = run.rounds * (loads.len() * 6) as u32;
     for round in 1..=run.rounds {
         let common = 1.0 + server.round_noise * normal(&mut random);
+        let starts =
+            REPLIES.map(|_| if server.start_noise > 0.0 { server.start_noise * normal(&mut random) } else { 0.0 });
         for load in measure::shuffled(run.seed, round.into(), loads.len()) {
             for turn in measure::paired(run.seed, u64::from(round) << 8 | load as u64, REPLIES.len()) {
                 let place = Place { round, position: passes.len() as u32, pair: REPLIES[turn.pair].to_owned() };
+                let course = f64::from(place.position) / f64::from(all);
                 let speed =
-                    common * speed(server, &mut random, turn.contender, f64::from(place.position) / f64::from(all));
+                    common * (1.0 + starts[turn.contender]) * speed(server, &mut random, turn.contender, course);
                 passes.push(pass(loads[load], REPLIES[turn.contender], place, speed, server.slow));
             }
         }

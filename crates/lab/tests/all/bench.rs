@@ -1,5 +1,4 @@
 //! Jobs against a server in this process that serves from memory.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
