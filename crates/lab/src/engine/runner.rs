@@ -196,6 +196,8 @@ pub(crate) mod tests {
         pub(crate) missing: Option<(&'static str, &'static str)>,
         /// The ways whose passes fail.
         pub(crate) failing: Vec<&'static str>,
+        /// The ways whose passes have no rate.
+        pub(crate) unmeasured: Vec<&'static str>,
         /// What each pass shares with its neighbours, as a share of its figure.
         pub(crate) noise: f64,
         pub(crate) passes: Vec<(Levels, u64)>,
@@ -226,7 +228,16 @@ pub(crate) mod tests {
                 skipped: Vec::new(),
             };
             let (passes, starts) = (Vec::new(), Vec::new());
-            Fake { design, missing: None, failing: Vec::new(), noise: 0.001, passes, starts, stop_after: None }
+            Fake {
+                design,
+                missing: None,
+                failing: Vec::new(),
+                unmeasured: Vec::new(),
+                noise: 0.001,
+                passes,
+                starts,
+                stop_after: None,
+            }
         }
     }
 
@@ -265,7 +276,9 @@ pub(crate) mod tests {
             let factor = if levels["way"] == "fast" { 2.0 } else { 1.0 };
             let wobble = 1.0 + self.noise * f64::from(place.position * 37 % 10) / 10.0;
             let mut figures = Figures::default();
-            figures.set("rate", 100.0 * factor * wobble);
+            if !self.unmeasured.contains(&levels["way"].as_str()) {
+                figures.set("rate", 100.0 * factor * wobble);
+            }
             Ok(figures)
         }
     }
@@ -423,6 +436,10 @@ pub(crate) mod tests {
         let settings = Settings { precision, ..settings(12) };
         let (steady, noisy) = (Folder::new("steady"), Folder::new("noisy"));
         assert_eq!(done(&mut Fake::default(), &settings, &steady.0).unwrap(), Ending::Precise { rounds: 7 });
+        let (without, mut fake) = (Folder::new("without"), Fake::default());
+        fake.design.factors[1].levels.push("unmeasured".to_owned());
+        fake.unmeasured = vec!["unmeasured"];
+        assert_eq!(done(&mut fake, &settings, &without.0).unwrap(), Ending::Precise { rounds: 7 });
         let mut fake = Fake { noise: 1.0, ..Fake::default() };
         let ending = done(&mut fake, &settings, &noisy.0).unwrap();
         assert!(matches!(ending, Ending::Imprecise { widest: Some(widest) } if widest > 0.01), "{ending:?}");

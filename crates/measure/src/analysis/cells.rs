@@ -1,4 +1,4 @@
-use super::passes::{Passes, counted};
+use super::passes::{Passes, counted, may_have};
 use crate::record::{Design, Levels, Measurement};
 use crate::{Error, Samples};
 
@@ -22,9 +22,7 @@ pub struct Cell {
 /// Returns all figures of all combinations with passes.
 pub(super) fn all(design: &Design, passes: &Passes<'_>) -> Vec<Cell> {
     let cells = passes.groups().flat_map(|(levels, group)| {
-        let figures = design.figures.iter().filter(|figure| {
-            group.iter().any(|pass| pass.failure.is_some() || pass.figures.contains_key(&figure.name))
-        });
+        let figures = design.figures.iter().filter(|figure| may_have(group, &figure.name));
         figures.map(|figure| cell(levels, &figure.name, group)).collect::<Vec<Cell>>()
     });
     cells.collect()

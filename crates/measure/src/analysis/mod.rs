@@ -67,7 +67,7 @@ pub fn analyse(run: &Run, measurements: &[Measurement], margin: Margin) -> Resul
 }
 
 impl Results {
-    /// The greatest half-width of all ratios in tables; none if a ratio is missing or there are none.
+    /// The greatest half-width of all ratios in tables; none if one of them has too few pairs, or there are none.
     pub fn widest(&self) -> Option<f64> {
         let rows = self.tables.iter().flatten();
         let widths: Option<Vec<f64>> = rows.map(|row| row.comparison.ok().map(|found| found.half_width())).collect();

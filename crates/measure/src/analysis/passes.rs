@@ -24,6 +24,12 @@ impl<'a> Passes<'a> {
         self.groups.iter().map(|(levels, passes)| (*levels, passes.as_slice()))
     }
 
+    /// Whether a combination can have a figure: some pass has it, or failed before it could.
+    pub(super) fn may_have(&self, levels: &Levels, figure: &str) -> bool {
+        let group = self.groups.iter().find(|(of, _)| *of == levels);
+        group.is_some_and(|(_, passes)| may_have(passes, figure))
+    }
+
     /// The figures of a combination by round and pair.
     pub(super) fn figures(&self, levels: &Levels, figure: &str) -> BTreeMap<u32, BTreeMap<&'a str, f64>> {
         let mut rounds: BTreeMap<u32, BTreeMap<&str, f64>> = BTreeMap::new();
@@ -35,6 +41,11 @@ impl<'a> Passes<'a> {
         }
         rounds
     }
+}
+
+/// Whether some of these passes has a figure, or failed before it could.
+pub(super) fn may_have(passes: &[&Measurement], figure: &str) -> bool {
+    passes.iter().any(|pass| pass.failure.is_some() || pass.figures.contains_key(figure))
 }
 
 /// The figure of a pass, if the pass succeeded and was not repeated.

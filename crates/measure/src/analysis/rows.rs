@@ -72,6 +72,8 @@ fn is_claim(design: &Design, table: &TableKind, levels: &Levels) -> bool {
     is_in && !is_control && levels.get(&table.factor).is_some_and(|level| *level != table.baseline)
 }
 
+/// The rows of a table whose both sides can have the figure. A ratio that no number of rounds gives is no row: a run
+/// that waits for its precision would never end.
 fn rows_of(
     run: &Run,
     passes: &Passes<'_>,
@@ -79,13 +81,22 @@ fn rows_of(
     level: Level,
     is_row: impl Fn(&Levels) -> bool,
 ) -> Vec<Row> {
-    let candidates = passes.groups().map(|(levels, _)| levels).filter(|levels| is_row(levels));
+    let has_ratio = |levels: &Levels| {
+        passes.may_have(levels, &table.figure) && passes.may_have(&baseline_levels(table, levels), &table.figure)
+    };
+    let candidates = passes.groups().map(|(levels, _)| levels).filter(|levels| is_row(levels) && has_ratio(levels));
     candidates.map(|levels| row(run, passes, table, level, levels)).collect()
 }
 
+/// The levels that a candidate is compared with.
+fn baseline_levels(table: &TableKind, candidate: &Levels) -> Levels {
+    let mut levels = candidate.clone();
+    levels.insert(table.factor.clone(), table.baseline.clone());
+    levels
+}
+
 fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: &Levels) -> Row {
-    let mut base_levels = levels.clone();
-    base_levels.insert(table.factor.clone(), table.baseline.clone());
+    let base_levels = baseline_levels(table, levels);
     let (baseline, candidate) =
         pairs(&passes.figures(&base_levels, &table.figure), &passes.figures(levels, &table.figure));
     let comparison = Comparison::paired(&baseline, &candidate, level);

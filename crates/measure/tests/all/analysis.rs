@@ -134,6 +134,33 @@ fn run_with_too_few_rounds_claims_nothing_and_says_why() {
 }
 
 #[test]
+fn figure_that_a_contender_never_has_is_no_row_and_keeps_no_run_from_being_precise() {
+    let run = run(2, 10);
+    let all = |lacks: fn(&Measurement) -> bool| {
+        let mut all = passes(&run, &Server::default());
+        for pass in all.iter_mut().filter(|pass| lacks(pass)) {
+            pass.figures.remove("throughput");
+        }
+        results(&run, &all)
+    };
+    let without_candidate = all(|pass| pass.levels["reply"] == "zero-copy");
+    assert_eq!((without_candidate.tables[0].len(), without_candidate.widest().is_some()), (4, true));
+    let without_baseline = all(|pass| pass.levels["reply"] == "copy" && pass.levels["load"] == "read");
+    assert_eq!((without_baseline.tables[0].len(), without_baseline.widest().is_some()), (4, true));
+    assert_eq!(without_baseline.controls.len(), 2);
+    // Ratios that more rounds may give are rows.
+    let in_one_round = all(|pass| pass.levels["reply"] == "zero-copy" && pass.place.round != 3);
+    assert_eq!((in_one_round.tables[0].len(), in_one_round.widest()), (8, None));
+    let mut failing = passes(&run, &Server::default());
+    for pass in failing.iter_mut().filter(|pass| pass.levels["reply"] == "zero-copy") {
+        pass.failure = Some("the server went away".to_owned());
+        pass.figures.clear();
+    }
+    let failing = results(&run, &failing);
+    assert_eq!((failing.tables[0].len(), failing.widest()), (8, None));
+}
+
+#[test]
 fn run_that_is_less_precise_than_wanted_warns() {
     let mut run = run(4, 10);
     let all = passes(&run, &Server { noise: 0.01, ..Server::default() });
