@@ -38,6 +38,11 @@ impl Servers {
         Servers { program, parent, experiment, space_bytes, contenders, running: Vec::new(), scratch: None }
     }
 
+    /// About how long all of them take to start, in seconds.
+    pub(crate) fn start_seconds(&self) -> f64 {
+        self.contenders.iter().map(|one| one.contender.start_seconds()).sum()
+    }
+
     /// The directory that the servers on this machine serve.
     pub(crate) fn export(&mut self) -> Result<PathBuf, Error> {
         let scratch = match self.scratch.take() {

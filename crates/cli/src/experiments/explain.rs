@@ -36,7 +36,8 @@ pub fn list(flags: &ListFlags) -> Result<(), Failure> {
     for kind in &experiments::ALL {
         let experiment = (kind.make)(&flags.conditions.conditions()?).map_err(BenchError::from)?;
         let space = units::binary_bytes(experiment.needs().space_bytes as f64);
-        let time = format!("{:#}", HumanDuration(time(experiment.as_ref(), flags.conditions.rounds())?));
+        let time = schedule(experiment.as_ref())?.estimate(&experiment.needs(), flags.conditions.rounds());
+        let time = format!("{:#}", shown(time));
         table.push([kind.name.to_owned(), time, space, kind.summary.to_owned()]);
     }
     let mut output = Output::new();
@@ -53,20 +54,19 @@ pub fn explain(flags: &Flags) -> Result<(), Failure> {
     Ok(output.finish()?)
 }
 
-fn passes_per_round(experiment: &dyn Experiment) -> Result<u32, Failure> {
-    Ok(Schedule::new(experiment, 1).map_err(BenchError::from)?.passes_per_round())
+fn schedule(experiment: &dyn Experiment) -> Result<Schedule, Failure> {
+    Ok(Schedule::new(experiment, 1).map_err(BenchError::from)?)
 }
 
-/// How long so many rounds take.
-fn time(experiment: &dyn Experiment, rounds: u32) -> Result<Duration, Failure> {
-    let passes = passes_per_round(experiment)? * rounds;
-    Ok(Duration::from_secs_f64((experiment.needs().pass_seconds * f64::from(passes)).ceil()))
+/// A time in whole seconds, rounded up.
+fn shown(time: Duration) -> HumanDuration {
+    HumanDuration(Duration::from_secs_f64(time.as_secs_f64().ceil()))
 }
 
 fn text(experiment: &dyn Experiment, rounds: u32) -> Result<String, Failure> {
     let (design, needs) = (experiment.design(), experiment.needs());
-    let passes = passes_per_round(experiment)?;
-    let time = time(experiment, rounds)?;
+    let schedule = schedule(experiment)?;
+    let (passes, time) = (schedule.passes_per_round(), shown(schedule.estimate(&needs, rounds)));
     let mut lines = vec![design.name.clone(), format!("  {}", design.question)];
     lines.extend(design.source.iter().map(|source| format!("  Compared with: {source}.")));
     lines.push("varies".to_owned());
@@ -79,7 +79,7 @@ fn text(experiment: &dyn Experiment, rounds: u32) -> Result<String, Failure> {
         design.tables.iter().map(|table| format!("  {}: each {} with '{}'", table.title, table.factor, table.baseline)),
     );
     lines.push("takes".to_owned());
-    lines.push(format!("  {passes} passes in each round, about {:#} for {rounds} rounds", HumanDuration(time)));
+    lines.push(format!("  {passes} passes in each round, about {time:#} for {rounds} rounds"));
     lines.push(format!("  {} for files", units::binary_bytes(needs.space_bytes as f64)));
     lines.push(format!("  root: {}", needs.root.unwrap_or("not needed")));
     lines.push("settings".to_owned());

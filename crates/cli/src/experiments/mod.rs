@@ -38,9 +38,6 @@ enum Command {
     Ceiling(ceiling::Flags),
 }
 
-/// The rounds of a quick run.
-const QUICK_ROUNDS: u32 = 6;
-
 /// How much to measure, where, and with which servers.
 #[derive(Debug, Args)]
 struct ConditionFlags {
@@ -82,7 +79,7 @@ impl ConditionFlags {
 
     /// How many rounds there are when nobody says.
     fn rounds(&self) -> u32 {
-        if self.quick { QUICK_ROUNDS } else { Settings::ROUNDS }
+        if self.quick { Settings::QUICK_ROUNDS } else { Settings::ROUNDS }
     }
 
     fn conditions(&self) -> Result<Conditions, Failure> {

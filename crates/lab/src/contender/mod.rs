@@ -26,6 +26,22 @@ pub enum Contender {
     Running(Url),
 }
 
+impl Contender {
+    /// About how long Wharf takes to start, in seconds.
+    pub(crate) const START_SECONDS: f64 = 0.05;
+    /// The same of NFS-Ganesha.
+    const GANESHA_START_SECONDS: f64 = 1.5;
+
+    /// About how long it takes to start, in seconds.
+    pub(crate) fn start_seconds(&self) -> f64 {
+        match self {
+            Contender::Wharf(_) | Contender::UnprivilegedWharf | Contender::Command(_) => Self::START_SECONDS,
+            Contender::Ganesha => Self::GANESHA_START_SECONDS,
+            Contender::Running(_) => 0.0,
+        }
+    }
+}
+
 /// The user and group without privileges, `nobody` on most systems.
 pub(crate) const NOBODY: u32 = 65_534;
 

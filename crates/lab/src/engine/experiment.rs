@@ -53,6 +53,8 @@ pub trait Experiment {
 pub struct Needs {
     /// About how long one pass takes with its preparation, in seconds.
     pub pass_seconds: f64,
+    /// About how long servers and files of a round take until they are ready, in seconds.
+    pub round_seconds: f64,
     /// Space in its directories, in bytes.
     pub space_bytes: u64,
     /// What it needs root for; what is left out without it.

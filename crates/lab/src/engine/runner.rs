@@ -251,7 +251,7 @@ pub(crate) mod tests {
         }
 
         fn needs(&self) -> Needs {
-            Needs { pass_seconds: 0.0, space_bytes: 0, root: None }
+            Needs { pass_seconds: 0.0, round_seconds: 0.0, space_bytes: 0, root: None }
         }
 
         fn has(&self, levels: &Levels) -> bool {

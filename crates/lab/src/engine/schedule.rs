@@ -1,7 +1,9 @@
+use std::time::Duration;
+
 use measure::record::{Design, Factor, Levels, Place};
 use measure::{paired, shuffled};
 
-use super::{Error, Experiment};
+use super::{Error, Experiment, Needs};
 
 /// Every pass of every round, in its order.
 #[derive(Debug, Clone)]
@@ -58,6 +60,12 @@ impl Schedule {
     /// How many passes each round has.
     pub fn passes_per_round(&self) -> u32 {
         self.passes_per_round
+    }
+
+    /// About how long so many rounds take.
+    pub fn estimate(&self, needs: &Needs, rounds: u32) -> Duration {
+        let passes = f64::from(self.passes_per_round) + self.warm_up().len() as f64;
+        Duration::from_secs_f64(f64::from(rounds) * (needs.round_seconds + passes * needs.pass_seconds))
     }
 
     /// The passes of a round, which counts from 1.

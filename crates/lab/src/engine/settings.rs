@@ -28,6 +28,8 @@ pub struct Bound {
 impl Settings {
     /// How many rounds there are when nobody says.
     pub const ROUNDS: u32 = 10;
+    /// The rounds of a quick run: the fewest that give an interval.
+    pub const QUICK_ROUNDS: u32 = 6;
 }
 
 impl Default for Settings {

@@ -156,7 +156,7 @@ pub(crate) fn named<const N: usize>(names: [&str; N]) -> Vec<String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::engine::Schedule;
+    use crate::engine::{Schedule, Settings};
 
     pub(crate) fn conditions(scale: Scale) -> Conditions {
         let parent = |path: &str| Parent { path: path.into(), flag: "--dir" };
@@ -174,6 +174,25 @@ pub(crate) mod tests {
                 assert!(Schedule::new(experiment.as_ref(), 1).unwrap().passes_per_round() > 0);
             }
         }
+    }
+
+    #[test]
+    fn all_quick_experiments_take_less_than_ten_minutes_with_every_server_that_there_may_be() {
+        // As root all of them take part; this program is one that any user can run.
+        let mut conditions = Conditions { program: "/bin/true".into(), ..conditions(Scale::Quick) };
+        if ganesha().is_err() {
+            conditions.servers.push(Named { name: GANESHA.to_owned(), contender: Contender::Ganesha });
+        }
+        let estimate = |kind: &Kind| {
+            let servers =
+                if ["peers", "neighbours"].contains(&kind.name) { conditions.servers.clone() } else { Vec::new() };
+            let experiment = (kind.make)(&Conditions { servers, ..conditions.clone() }).unwrap();
+            let schedule = Schedule::new(experiment.as_ref(), 1).unwrap();
+            (kind.name, schedule.estimate(&experiment.needs(), Settings::QUICK_ROUNDS).as_secs_f64().round())
+        };
+        let estimates: Vec<(&str, f64)> = ALL.iter().map(estimate).collect();
+        let total: f64 = estimates.iter().map(|(_, seconds)| seconds).sum();
+        assert!(total < 600.0, "{total} s: {estimates:?}");
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Experiment for Simulated {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pass_seconds: 0.0, space_bytes: 0, root: None }
+        Needs { pass_seconds: 0.0, round_seconds: 0.0, space_bytes: 0, root: None }
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

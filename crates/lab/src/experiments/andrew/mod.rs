@@ -83,7 +83,12 @@ impl Experiment for Andrew {
     fn needs(&self) -> Needs {
         // About 1 ms for everything that is done with a file.
         let pass_seconds = 0.2 + f64::from(self.script.files()) * 1e-3;
-        Needs { pass_seconds, space_bytes: self.script.space_bytes(), root: None }
+        Needs {
+            pass_seconds,
+            round_seconds: self.servers.start_seconds(),
+            space_bytes: self.script.space_bytes(),
+            root: None,
+        }
     }
 
     fn takes_servers(&self) -> bool {

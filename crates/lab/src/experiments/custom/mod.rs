@@ -169,7 +169,12 @@ impl Experiment for CustomExperiment {
     }
 
     fn needs(&self) -> Needs {
-        Needs { pass_seconds: self.custom.pass_seconds, space_bytes: space_bytes(&self.custom), root: None }
+        Needs {
+            pass_seconds: self.custom.pass_seconds,
+            round_seconds: self.servers.start_seconds(),
+            space_bytes: space_bytes(&self.custom),
+            root: None,
+        }
     }
 
     fn takes_servers(&self) -> bool {

@@ -83,7 +83,7 @@ fn processes(scale: Scale) -> Vec<u32> {
 
 fn sizes(scale: Scale) -> Vec<u32> {
     match scale {
-        Scale::Quick => vec![256, 4096, 131_072],
+        Scale::Quick => vec![256, 131_072],
         Scale::Usual => vec![256, 4096, 32_768, 131_072],
         Scale::Full => document::SIZES.to_vec(),
     }
@@ -156,7 +156,12 @@ impl Experiment for HandleCache {
 
     fn needs(&self) -> Needs {
         let pass_seconds = runtime(self.scale).as_secs_f64() * 1.25 + 0.1;
-        Needs { pass_seconds, space_bytes: space_bytes(self.scale), root: None }
+        Needs {
+            pass_seconds,
+            round_seconds: self.servers.start_seconds(),
+            space_bytes: space_bytes(self.scale),
+            root: None,
+        }
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

@@ -73,7 +73,7 @@ fn space_bytes() -> u64 {
 
 fn runtime(scale: Scale) -> Duration {
     Duration::from_millis(match scale {
-        Scale::Quick => 200,
+        Scale::Quick => 100,
         Scale::Usual => 2000,
         Scale::Full => 10_000,
     })
@@ -151,8 +151,8 @@ impl Experiment for Mix {
     }
 
     fn needs(&self) -> Needs {
-        let pass_seconds = runtime(self.scale).as_secs_f64() * 1.25 + 0.1;
-        Needs { pass_seconds, space_bytes: space_bytes(), root: None }
+        let pass_seconds = runtime(self.scale).as_secs_f64() * 1.25 + 0.06;
+        Needs { pass_seconds, round_seconds: self.servers.start_seconds(), space_bytes: space_bytes(), root: None }
     }
 
     fn takes_servers(&self) -> bool {

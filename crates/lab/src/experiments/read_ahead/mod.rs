@@ -90,7 +90,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
 
 fn file_bytes(scale: Scale) -> u64 {
     match scale {
-        Scale::Quick => 32 * MIB,
+        Scale::Quick => 16 * MIB,
         Scale::Usual => 256 * MIB,
         Scale::Full => 2048 * MIB,
     }
@@ -137,7 +137,12 @@ impl Experiment for ReadAhead {
     fn needs(&self) -> Needs {
         // A disk of 200 MB/s.
         let pass_seconds = 0.05 + file_bytes(self.scale) as f64 / 200e6;
-        Needs { pass_seconds, space_bytes: file_bytes(self.scale) + 16 * MIB, root: None }
+        Needs {
+            pass_seconds,
+            round_seconds: self.servers.start_seconds(),
+            space_bytes: file_bytes(self.scale) + 16 * MIB,
+            root: None,
+        }
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

@@ -122,7 +122,12 @@ impl Experiment for ReplyPath {
     fn needs(&self) -> Needs {
         // About 1 GB/s.
         let pass_seconds = 0.05 + file_bytes(self.scale, Order::Sequential) as f64 / 1e9;
-        Needs { pass_seconds, space_bytes: space_bytes(self.scale), root: None }
+        Needs {
+            pass_seconds,
+            round_seconds: self.servers.start_seconds(),
+            space_bytes: space_bytes(self.scale),
+            root: None,
+        }
     }
 
     fn takes_servers(&self) -> bool {

@@ -19,6 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::cache::{self, CacheState};
+use crate::contender::Contender;
 use crate::data_file;
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::file_load::{FileLoad, FileLoadFound};
@@ -205,7 +206,8 @@ impl Experiment for StableStorage {
         // One pass in eight writes version 2 to a slow device; all others are as fast as a disk.
         let slow_seconds = calls as f64 / MAX_PENDING as f64 * f64::from(SLOW_MS) / 1e3;
         let pass_seconds = 0.05 + slow_seconds / 8.0 + file_bytes(self.conditions.scale) as f64 / 50e6;
-        Needs { pass_seconds, space_bytes: self.space_bytes() + self.log_bytes(), root: None }
+        let round_seconds = Contender::START_SECONDS * self.storages.len() as f64;
+        Needs { pass_seconds, round_seconds, space_bytes: self.space_bytes() + self.log_bytes(), root: None }
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
