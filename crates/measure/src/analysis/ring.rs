@@ -12,6 +12,8 @@ pub struct Ring {
     pub factors: [String; 2],
     /// The product of the ratios, minus 1.
     pub deviation: f64,
+    /// Whether all four ratios are of pairs, so that it must be 0 unless a factor runs in pairs.
+    pub is_of_pairs: bool,
 }
 
 /// All rings between tables that compare levels of different factors by the same figure. Uses ratios of medians where
@@ -36,7 +38,8 @@ fn ring(row: &Row, one: &[Row], two: &[Row]) -> Option<Ring> {
     let home = two.iter().find(|other| other.levels == at_baseline(&row.levels, &row.factor, &row.baseline))?;
     let product = ratio(home)? * ratio(row)? / (ratio(across)? * ratio(back)?);
     let factors = [row.factor.clone(), first.factor.clone()];
-    Some(Ring { levels: row.levels.clone(), factors, deviation: product - 1.0 })
+    let is_of_pairs = [home, row, across, back].iter().all(|row| row.comparison.is_ok());
+    Some(Ring { levels: row.levels.clone(), factors, deviation: product - 1.0, is_of_pairs })
 }
 
 fn ratio(row: &Row) -> Option<f64> {

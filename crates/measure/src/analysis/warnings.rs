@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{Cell, Results, Row};
+use super::{Cell, Results, Row, rings};
 use crate::dip::chance_of_dip;
 use crate::family::holm;
 use crate::record::{Levels, Precision, Run};
@@ -50,6 +50,15 @@ pub enum Warning {
         /// The figure; `None` for the latency of single operations.
         figure: Option<String>,
     },
+    /// Rings of ratios that must be closed are not: the ratios are not from the same passes.
+    Rings {
+        /// The two factors.
+        factors: [String; 2],
+        /// How many rings are open.
+        count: usize,
+        /// The largest deviation of a product from 1.
+        deviation: f64,
+    },
     /// Passes failed.
     Failed {
         /// How many.
@@ -78,6 +87,7 @@ pub(super) fn all(run: &Run, results: &Results) -> Vec<Warning> {
     }
     let judged = judged_figures(run);
     let cells: Vec<&Cell> = results.cells.iter().filter(|cell| judged.contains(&cell.figure.as_str())).collect();
+    warnings.extend(open_rings(run, results));
     warnings.extend(counts(results));
     warnings.extend(drifts(results, &cells, &judged));
     warnings.extend(resemblances(results));
@@ -93,6 +103,21 @@ fn differs(verdict: Verdict) -> bool {
 fn judged_figures(run: &Run) -> Vec<&str> {
     let is_judged = |name: &str| run.design.tables.iter().any(|table| table.figure == name);
     run.design.figures.iter().map(|figure| figure.name.as_str()).filter(|name| is_judged(name)).collect()
+}
+
+/// The rings that are not closed, by their factors. A factor whose levels run in pairs closes none, because each ratio
+/// has a pass of the reference of its own.
+fn open_rings(run: &Run, results: &Results) -> Vec<Warning> {
+    let mut open: BTreeMap<[String; 2], (usize, f64)> = BTreeMap::new();
+    for ring in rings(results) {
+        let must_close = ring.is_of_pairs && !ring.factors.contains(&run.design.contenders);
+        if must_close && ring.deviation.abs() > ROUNDING {
+            let (count, most) = open.entry(ring.factors).or_default();
+            *count += 1;
+            *most = most.max(ring.deviation.abs());
+        }
+    }
+    open.into_iter().map(|(factors, (count, deviation))| Warning::Rings { factors, count, deviation }).collect()
 }
 
 /// Counts failed and repeated passes. Each combination has the same number for every figure.

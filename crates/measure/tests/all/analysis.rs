@@ -308,6 +308,25 @@ fn ratios_of_two_factors_close_their_rings_until_a_pass_of_one_pair_is_another()
     assert!(widest(&passes) > 0.1);
 }
 
+#[test]
+fn ring_that_must_close_and_does_not_is_flagged() {
+    let mut run = run(1, 8);
+    let by_load = measure::record::TableKind::new("Throughput by load", "throughput", "load", "read");
+    run.design.tables.push(by_load);
+    let mut passes = passes(&run, &Server { round_noise: 0.2, ..Server::default() });
+    let open = |passes: &[Measurement]| {
+        let warnings = results(&run, passes).warnings;
+        warnings.into_iter().find(|warning| matches!(warning, Warning::Rings { .. }))
+    };
+    assert_eq!(open(&passes), None);
+    let of_writes = |pass: &Measurement| pass.levels["load"] == "write" && pass.levels["block"] == "128k";
+    passes.retain(|pass| !(of_writes(pass) && pass.levels["reply"] == "gather" && pass.place.round == 3));
+    let found = open(&passes);
+    let Some(Warning::Rings { factors, count: 1, deviation }) = &found else { panic!("{found:?}") };
+    assert!(factors.contains(&"load".to_owned()) && factors.contains(&"block".to_owned()), "{factors:?}");
+    assert!(*deviation > 1e-6, "{deviation}");
+}
+
 /// What is found of a goal of reads of 4 KiB, where zero-copy is 1.3 times as fast as copies.
 fn reached(rounds: u32, goal: (&str, Option<&str>, Bound)) -> Reached {
     let (reply, baseline, bound) = goal;

@@ -150,6 +150,12 @@ pub(super) fn warning(run: &Run, results: &Results, warning: &Warning) -> String
             Some(figure) => format!("Several peaks: passes at {} fall into groups of {figure}.", at(levels)),
             None => format!("Several peaks: operations at {} fall into groups of latency.", at(levels)),
         },
+        Warning::Rings { factors: [one, other], count: rings, deviation } => format!(
+            "Ring identities: {} of {one} and {other} not closed, by up to {} %. Passes are missing, so the ratios are \
+             not from the same rounds.",
+            if *rings == 1 { "1 ring is".to_owned() } else { format!("{rings} rings are") },
+            shortest(deviation * 100.0)
+        ),
         Warning::Failed { passes } => {
             format!("{} failed and {} left out.", count(*passes, "pass", "passes"), was(*passes))
         }
