@@ -9,7 +9,7 @@ use std::process::Command;
 
 use measure::Margin;
 use measure::analysis::analyse;
-use measure::record::{Bound, Goal, Measurement, Run};
+use measure::record::{Bound, Goal, Measurement, Precision, Run};
 use report::lab::{Report, compare, results_csv, results_json};
 use synthetic::{Server, levels, passes, run};
 
@@ -104,6 +104,41 @@ fn goals_show_their_bound_what_was_found_and_those_that_were_not_measured() {
 }
 
 #[test]
+fn page_has_all_passes_with_disturbances_and_outliers_and_texts_name_their_file() {
+    let (run, mut passes) = example();
+    let position = passes[30].place.position;
+    passes[30].figures.insert("throughput".to_owned(), 1e6);
+    passes[30].disturbance.foreign_processors = 0.27;
+    passes[30].disturbance.temperature_c = Some(61.0);
+    let results = analyse(&run, &passes, Margin::TWO_PERCENT);
+    let report = Report::new(&run, &passes, &results).unwrap();
+    let page = report.to_html();
+    let table = page.split("All passes in their order").nth(2).unwrap();
+    let row = table.split("<tr>").find(|row| row.contains(&format!("<td class=\"number\">{position}</td>"))).unwrap();
+    assert!(row.contains(">0.27<") && row.contains(">61<") && row.contains("outlier: throughput"), "{row}");
+    let head = table.split("</thead>").next().unwrap();
+    assert!(head.contains("others&#39; CPUs") && head.contains("°C") && !head.contains("MHz"), "{head}");
+    let text = report.to_markdown();
+    assert!(text.contains("All passes are in `report.html`") && !text.contains("in their order"), "{text}");
+}
+
+#[test]
+fn run_with_a_wanted_precision_says_which_ratios_have_it() {
+    let (mut run, passes) = example();
+    let has = |run: &Run| {
+        let results = analyse(run, &passes, Margin::TWO_PERCENT);
+        let text = Report::new(run, &passes, &results).unwrap().to_text();
+        let row = text.lines().find(|line| line.starts_with("read   4k     gather")).unwrap().to_owned();
+        ["  yes  ", "  no  "].map(|word| row.contains(word))
+    };
+    assert_eq!(has(&run), [false, false]);
+    run.precision = Some(Precision { level: 0.95, half_width: 0.5 });
+    assert_eq!(has(&run), [true, false]);
+    run.precision = Some(Precision { level: 0.95, half_width: 1e-6 });
+    assert_eq!(has(&run), [false, true]);
+}
+
+#[test]
 fn run_without_a_single_pass_has_a_report() {
     let run = run(1, 10);
     let results = analyse(&run, &[], Margin::TWO_PERCENT);
@@ -144,8 +179,28 @@ if (!isSorted(values().reverse())) found.push("not sorted downwards " + values()
 for (const link of document.querySelectorAll("a.anchor")) {
   if (!document.getElementById(link.getAttribute("href").slice(1))) found.push("no target of " + link);
 }
+const rgb = (color) => color.match(/[\d.]+/g).map(Number);
+const part = (value) => value <= 10.31475 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4;
+const luminance = (color) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => sum + weight * part(rgb(color)[i]), 0);
+const contrast = (one, other) => {
+  const [less, more] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (more + 0.05) / (less + 0.05);
+};
+const ground = (element) => {
+  const color = getComputedStyle(element).backgroundColor;
+  return rgb(color)[3] === 0 && element.parentElement ? ground(element.parentElement) : color;
+};
+// Text has the contrast that WCAG 2 wants (1.4.3, level AA).
+for (const element of document.querySelectorAll("p, li, th, td, caption, figcaption, small, nav a, summary, svg text")) {
+  const style = getComputedStyle(element);
+  const ink = element.closest("svg") ? style.fill : style.color;
+  const found_here = contrast(ink, ground(element.closest("svg")?.parentElement ?? element));
+  if (found_here < 4.5) found.push("contrast " + found_here.toFixed(2) + " of " + element.tagName + " " + ink);
+}
+const scheme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+if (luminance(ground(document.body)) > 0.5 !== (scheme === "light")) found.push("page is not " + scheme);
 if (performance.getEntriesByType("resource").some((entry) => !entry.name.startsWith("data:"))) found.push("loads");
-document.title = "PROBED " + (found.join("; ") || "fine");
+document.title = "PROBED " + scheme + " " + ([...new Set(found)].join("; ") || "fine");
 </script>"##;
 
 fn chromium() -> Option<PathBuf> {
@@ -155,7 +210,7 @@ fn chromium() -> Option<PathBuf> {
 }
 
 #[test]
-fn page_works_in_a_browser_on_a_telephone_and_on_a_desk() {
+fn page_works_in_a_browser_on_a_telephone_and_on_a_desk_light_and_dark() {
     let Some(browser) = chromium() else {
         eprintln!("skipped: there is no chromium on this machine");
         return;
@@ -174,15 +229,20 @@ fn page_works_in_a_browser_on_a_telephone_and_on_a_desk() {
         let outer = outer.replacen("></iframe>", &format!(" srcdoc=\"{escaped}\"></iframe>"), 1);
         let file = folder.join(format!("probe-{width}.html"));
         std::fs::write(&file, outer).unwrap();
-        let output = Command::new(&browser)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"])
-            .arg(format!("--user-data-dir={}", folder.join(format!("chromium-{width}")).display()))
-            .arg(format!("file://{}", file.display()))
-            .output()
-            .unwrap();
-        let (dom, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let title = dom.split_once("<title>PROBED ").and_then(|(_, rest)| rest.split('<').next()).unwrap_or("nothing");
-        let errors: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-        assert_eq!((title, errors), ("fine", Vec::new()), "at {width} pixels: {log}");
+        for (number, scheme) in ["dark", "light"].into_iter().enumerate() {
+            let output = Command::new(&browser)
+                .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"])
+                // The order of its enumeration PreferredColorScheme.
+                .arg(format!("--blink-settings=preferredColorScheme={number}"))
+                .arg(format!("--user-data-dir={}", folder.join(format!("chromium-{width}-{scheme}")).display()))
+                .arg(format!("file://{}", file.display()))
+                .output()
+                .unwrap();
+            let (dom, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            let title = dom.split_once("<title>PROBED ").and_then(|(_, rest)| rest.split('<').next());
+            let errors: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+            let expected = format!("{scheme} fine");
+            assert_eq!((title, errors), (Some(expected.as_str()), Vec::new()), "at {width} pixels: {log}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::{Failure, Outcome, command, growth, instructions};
 pub use tally::Counts;
 use tally::LibTest;
 
-const FOREIGN_PROGRAMS: [Program; 13] = [
+const FOREIGN_PROGRAMS: [Program; 14] = [
     // libnfs's tools are a second client beside Wharf's own.
     Program { name: "nfs-ls", packages: &["libnfs-utils"] },
     // The program that a server registers with.
@@ -29,6 +29,8 @@ const FOREIGN_PROGRAMS: [Program; 13] = [
     Program { name: "fusermount3", packages: &["fuse3"] },
     // A server beside Wharf's own.
     Program { name: "ganesha.nfsd", packages: &["nfs-ganesha", "nfs-ganesha-vfs", "nfs-common"] },
+    // Shows reports as readers see them.
+    Program { name: "chromium", packages: &["chromium"] },
     // Counts the server's instructions.
     Program { name: "valgrind", packages: &["valgrind"] },
     // File systems beside ext4 that tests crash and cut.

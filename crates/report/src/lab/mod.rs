@@ -44,6 +44,8 @@ enum Block {
     Chart(Chart),
     /// What only those want who look closely; terminals leave it out.
     Details(String, Vec<Block>),
+    /// What is too long for texts: only the page shows it.
+    PageOnly(Vec<Block>),
 }
 
 impl Report {
@@ -100,7 +102,7 @@ fn collect<'a>(blocks: &'a [Block], found: &mut Vec<&'a Chart>) {
     for block in blocks {
         match block {
             Block::Chart(chart) => found.push(chart),
-            Block::Details(_, blocks) => collect(blocks, found),
+            Block::Details(_, blocks) | Block::PageOnly(blocks) => collect(blocks, found),
             Block::Text(_) | Block::List(_) | Block::Warnings(_) | Block::Table(..) => (),
         }
     }
@@ -127,7 +129,7 @@ fn push_text(text: &mut String, block: &Block) {
             push_line(text, caption);
             text.push_str(&table.to_text());
         }
-        Block::Chart(_) | Block::Details(..) => (),
+        Block::Chart(_) | Block::Details(..) | Block::PageOnly(_) => (),
     }
 }
 
@@ -162,5 +164,6 @@ fn push_markdown(text: &mut String, block: &Block) {
             blocks.iter().for_each(|block| push_markdown(text, block));
             text.push_str("</details>\n\n");
         }
+        Block::PageOnly(_) => text.push_str("All passes are in `report.html` and `samples.jsonl`.\n\n"),
     }
 }

@@ -54,6 +54,7 @@ fn block(block: &Block) -> String {
             )
         }
         Block::Chart(chart) => figure(chart),
+        Block::PageOnly(blocks) => blocks_of(blocks),
         Block::Details(summary, blocks) => {
             format!("<details>\n<summary>{}</summary>\n{}</details>\n", escaped(summary), blocks_of(blocks))
         }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use measure::Samples;
 use measure::analysis::{Aim, LatencyCurve, Reached, Results, Row, rings};
-use measure::record::{Better, Measurement, Run, TableKind};
+use measure::record::{Better, Disturbance, Measurement, Precision, Run, TableKind};
 
 use super::words::{self, NONE};
 use super::{Block, Report, Section, plots};
@@ -168,6 +169,7 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
     columns.push(Column::number("ours"));
     columns.extend(has_document.then(|| Column::number("document %")));
     columns.extend(["ours %", "interval", "± %", "n"].map(Column::number));
+    columns.extend(run.precision.map(|_| Column::text("precise")));
     columns.push(Column::text("verdict"));
     columns.extend(has_document.then(|| Column::text("agrees")));
     let mut table = Table::new(columns);
@@ -186,6 +188,8 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
         cells.push(or_none(found.map(|found| words::percent_interval(found.ratio.interval))));
         cells.push(or_none(found.map(|found| format!("{:.1}", found.half_width() * 100.0))));
         cells.push(or_none(found.map(|found| found.pairs.to_string())));
+        let is_precise = |wanted: Precision| found.is_some_and(|found| found.half_width() <= wanted.half_width);
+        cells.extend(run.precision.map(|wanted| if is_precise(wanted) { "yes" } else { "no" }.to_owned()));
         cells.push(words::verdict(row, results.margin));
         cells.extend(has_document.then(|| row.agreement.map_or(NONE, words::agreement).to_owned()));
         table.push(cells);
@@ -293,12 +297,35 @@ fn course(run: &Run, passes: &[Measurement], results: &Results) -> Result<Sectio
         blocks.extend(chart.map(Block::Chart));
     }
     if !passes.is_empty() {
-        blocks.push(Block::Details("All passes".to_owned(), vec![all_passes(run, passes)]));
+        let all = vec![all_passes(run, passes, results)];
+        blocks.push(Block::PageOnly(vec![Block::Details("All passes".to_owned(), all)]));
     }
     Ok(section("course", "Course of the run", blocks))
 }
 
-fn all_passes(run: &Run, passes: &[Measurement]) -> Block {
+/// What else the machine did in a pass: the head of a column, and its cell.
+type Disturbed = (&'static str, fn(&Disturbance) -> Option<String>);
+
+const DISTURBANCES: [Disturbed; 4] = [
+    ("others' CPUs", |found| Some(format!("{:.2}", found.foreign_processors))),
+    ("stolen CPUs", |found| Some(format!("{:.2}", found.stolen_processors))),
+    ("MHz", |found| found.frequency_mhz.map(|mhz| format!("{mhz:.0}"))),
+    ("°C", |found| found.temperature_c.map(|degrees| format!("{degrees:.0}"))),
+];
+
+/// The figures of tables that are beyond Tukey's fences, by the position of their pass.
+fn outliers<'a>(run: &Run, results: &'a Results) -> BTreeMap<u32, Vec<&'a str>> {
+    let mut found: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    let is_judged = |name: &str| run.design.tables.iter().any(|table| table.figure == name);
+    for cell in results.cells.iter().filter(|cell| is_judged(&cell.figure)) {
+        for outlier in cell.samples.iter().flat_map(Samples::outliers) {
+            found.entry(cell.positions[outlier.index]).or_default().push(&cell.figure);
+        }
+    }
+    found
+}
+
+fn all_passes(run: &Run, passes: &[Measurement], results: &Results) -> Block {
     let figures: Vec<&str> = run
         .design
         .figures
@@ -308,18 +335,33 @@ fn all_passes(run: &Run, passes: &[Measurement]) -> Block {
         .collect();
     let heads = ["pass", "round"].map(Column::number).into_iter().chain([Column::text("levels")]);
     let figure_heads = figures.iter().map(|figure| Column::number(&words::with_unit(&run.design, figure)));
-    let mut table = Table::new(heads.chain(figure_heads).chain([Column::text("remark")]));
+    let is_visible = |(_, shown): &&Disturbed| passes.iter().any(|pass| shown(&pass.disturbance).is_some());
+    let disturbances: Vec<&Disturbed> = DISTURBANCES.iter().filter(is_visible).collect();
+    let disturbance_heads = disturbances.iter().map(|(head, _)| Column::number(head));
+    let mut table = Table::new(heads.chain(figure_heads).chain(disturbance_heads).chain([Column::text("remark")]));
+    let outliers = outliers(run, results);
     for pass in passes {
         let mut cells = vec![pass.place.position.to_string(), pass.place.round.to_string()];
         cells.push(words::levels(&run.design, &pass.levels, ""));
         cells.extend(
             figures.iter().map(|name| pass.figures.get(*name).map_or(NONE.to_owned(), |value| words::figure(*value))),
         );
-        let repeated = pass.is_repeated.then(|| "disturbed, made again".to_owned());
-        cells.push(pass.failure.clone().or(repeated).unwrap_or_default());
+        cells.extend(disturbances.iter().map(|(_, shown)| shown(&pass.disturbance).unwrap_or(NONE.to_owned())));
+        cells.push(remark(pass, &outliers));
         table.push(cells);
     }
     Block::Table("All passes in their order".to_owned(), table)
+}
+
+/// What has to be known of a pass beside its figures.
+fn remark(pass: &Measurement, outliers: &BTreeMap<u32, Vec<&str>>) -> String {
+    let outlier = outliers.get(&pass.place.position);
+    match (&pass.failure, outlier) {
+        (Some(reason), _) => reason.clone(),
+        _ if pass.is_repeated => "disturbed, made again".to_owned(),
+        (None, Some(figures)) => format!("outlier: {}", figures.join(", ")),
+        (None, None) => String::new(),
+    }
 }
 
 fn all_figures(run: &Run, results: &Results) -> Block {
