@@ -31,14 +31,21 @@ pub struct ListFlags {
 
 /// Shows all experiments, and what they take.
 pub fn list(flags: &ListFlags) -> Result<(), Failure> {
-    let heads = [Column::text("name"), Column::number("time"), Column::number("space"), Column::text("what it asks")];
+    let heads = [
+        Column::text("name"),
+        Column::number("time"),
+        Column::number("space"),
+        Column::text("--server"),
+        Column::text("what it asks"),
+    ];
     let mut table = Table::new(heads);
     for kind in &experiments::ALL {
         let experiment = (kind.make)(&flags.conditions.conditions()?).map_err(BenchError::from)?;
         let space = units::binary_bytes(experiment.needs().space_bytes as f64);
         let time = schedule(experiment.as_ref())?.estimate(&experiment.needs(), flags.conditions.rounds());
         let time = format!("{:#}", shown(time));
-        table.push([kind.name.to_owned(), time, space, kind.summary.to_owned()]);
+        let servers = if experiment.refuses_servers().is_none() { "yes" } else { "no" };
+        table.push([kind.name, &time, &space, servers, kind.summary].map(str::to_owned));
     }
     let mut output = Output::new();
     write!(output, "{}", table.to_text())?;
@@ -82,6 +89,8 @@ fn text(experiment: &dyn Experiment, rounds: u32) -> Result<String, Failure> {
     lines.push(format!("  {passes} passes in each round, about {time:#} for {rounds} rounds"));
     lines.push(format!("  {} for files", units::binary_bytes(needs.space_bytes as f64)));
     lines.push(format!("  root: {}", needs.root.unwrap_or("not needed")));
+    let refusal = experiment.refuses_servers().map(|why| format!("no: {why}"));
+    lines.push(format!("  other servers: {}", refusal.as_deref().unwrap_or("yes, by --server")));
     lines.push("settings".to_owned());
     lines.extend(experiment.settings().iter().map(|(name, value)| format!("  {name}: {value}")));
     lines.extend(remarks(&design));

@@ -71,8 +71,8 @@ impl ConditionFlags {
             false => (experiments::find(name).map_err(BenchError::from)?.make)(&conditions),
         };
         let experiment = experiment.map_err(BenchError::from)?;
-        if !experiment.takes_servers() && !self.servers.is_empty() {
-            return Err(BenchError::NoServers { name: name.to_owned() }.into());
+        if let Some(why) = experiment.refuses_servers().filter(|_| !self.servers.is_empty()) {
+            return Err(BenchError::NoServers { name: name.to_owned(), why }.into());
         }
         Ok(experiments::restricted(experiment, self.only.clone()).map_err(BenchError::from)?)
     }

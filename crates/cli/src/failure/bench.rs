@@ -11,13 +11,12 @@ pub enum BenchError {
     #[error(transparent)]
     Only(#[from] lab::experiments::OnlyError),
     /// The experiment does not compare servers.
-    #[error(
-        "--server: {name} compares ways of one server, and takes no others; `wharf lab run peers` compares servers, \
-         and so do mix, andrew, clients and reply-path"
-    )]
+    #[error("--server: {name} takes no other servers: {why}; `wharf lab list` shows which experiments do")]
     NoServers {
         /// The experiment.
         name: String,
+        /// Why.
+        why: &'static str,
     },
     /// The experiment could not be done.
     #[error(transparent)]

@@ -161,14 +161,14 @@ fn experiments_are_listed_and_explained_and_the_nearest_name_is_suggested() {
     let listed = wharf_ok(&["lab", "list"]);
     for name in listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
         let text = wharf_ok(&["lab", "explain", name, "--quick"]);
-        for part in ["varies\n", "compares\n", "passes in each round", "root: "] {
+        for part in ["varies\n", "compares\n", "passes in each round", "root: ", "other servers: "] {
             assert!(text.contains(part), "{name} has no '{part}': {text}");
         }
     }
     let said = support::wharf_fails(1, &["lab", "run", "replypath"]);
     assert!(said.contains("no experiment 'replypath': did you mean 'reply-path'?"), "{said}");
     let said = support::wharf_fails(1, &["lab", "run", "read-ahead", "--server", "other=nfs://host/export"]);
-    assert!(said.contains("read-ahead compares ways of one server"), "{said}");
+    assert!(said.contains("read-ahead takes no other servers: it compares ways of Wharf to read ahead"), "{said}");
     let said = support::wharf_fails(1, &["lab", "report", "/"]);
     assert!(said.contains("/ is no folder of a run") && said.contains("wharf lab run NAME --out DIR"), "{said}");
 }

@@ -21,10 +21,8 @@ pub trait Experiment {
         true
     }
 
-    /// Whether it compares servers, so that further ones can take part.
-    fn takes_servers(&self) -> bool {
-        false
-    }
+    /// Why no further servers can take part; nothing if they can.
+    fn refuses_servers(&self) -> Option<&'static str>;
 
     /// Adds the file systems and programs that take part to the description of the machine.
     fn describe(&self, _machine: &mut Machine) {}

@@ -258,6 +258,10 @@ pub(crate) mod tests {
             self.missing.is_none_or(|(way, load)| levels["way"] != way || levels["load"] != load)
         }
 
+        fn refuses_servers(&self) -> Option<&'static str> {
+            None
+        }
+
         fn begin_round(&mut self, seed: u64) -> Result<(), Error> {
             self.starts.push(seed);
             Ok(())

@@ -293,8 +293,8 @@ impl Experiment for Neighbours {
         levels[NAME] != SLOW || levels[SERVER] == WHARF
     }
 
-    fn takes_servers(&self) -> bool {
-        true
+    fn refuses_servers(&self) -> Option<&'static str> {
+        None
     }
 
     fn describe(&self, machine: &mut Machine) {

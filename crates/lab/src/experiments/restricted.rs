@@ -119,8 +119,8 @@ impl Experiment for Restricted {
         self.inner.has(levels) && named.all(|(factor, left_in)| left_in.contains(&levels[factor]))
     }
 
-    fn takes_servers(&self) -> bool {
-        self.inner.takes_servers()
+    fn refuses_servers(&self) -> Option<&'static str> {
+        self.inner.refuses_servers()
     }
 
     fn describe(&self, machine: &mut Machine) {

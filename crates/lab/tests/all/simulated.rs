@@ -62,6 +62,10 @@ impl Experiment for Simulated {
         Needs { pass_seconds: 0.0, round_seconds: 0.0, space_bytes: 0, root: None }
     }
 
+    fn refuses_servers(&self) -> Option<&'static str> {
+        None
+    }
+
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         for (server, rate) in [(OLD, 1000.0), (NEW, 1000.0 * self.ratio)] {
             let start = self.start_noise * self.normal();

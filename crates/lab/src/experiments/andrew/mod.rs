@@ -91,8 +91,8 @@ impl Experiment for Andrew {
         }
     }
 
-    fn takes_servers(&self) -> bool {
-        true
+    fn refuses_servers(&self) -> Option<&'static str> {
+        None
     }
 
     fn describe(&self, machine: &mut Machine) {

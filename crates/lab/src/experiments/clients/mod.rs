@@ -146,8 +146,8 @@ impl Experiment for Clients {
         levels[CLIENT] != LIBNFS || levels[VERSION] == "3"
     }
 
-    fn takes_servers(&self) -> bool {
-        true
+    fn refuses_servers(&self) -> Option<&'static str> {
+        None
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

@@ -177,8 +177,8 @@ impl Experiment for CustomExperiment {
         }
     }
 
-    fn takes_servers(&self) -> bool {
-        true
+    fn refuses_servers(&self) -> Option<&'static str> {
+        None
     }
 
     fn describe(&self, machine: &mut Machine) {

@@ -164,6 +164,10 @@ impl Experiment for HandleCache {
         }
     }
 
+    fn refuses_servers(&self) -> Option<&'static str> {
+        Some("it compares Wharf with and without its cache of open files")
+    }
+
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         for number in 0..processes(self.scale).into_iter().max().unwrap_or(0) {
             self.servers.make_file_once(&format!("{FILE}.{number}"), FILE_BYTES)?;

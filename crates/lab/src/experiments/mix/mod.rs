@@ -155,8 +155,8 @@ impl Experiment for Mix {
         Needs { pass_seconds, round_seconds: self.servers.start_seconds(), space_bytes: space_bytes(), root: None }
     }
 
-    fn takes_servers(&self) -> bool {
-        true
+    fn refuses_servers(&self) -> Option<&'static str> {
+        None
     }
 
     fn describe(&self, machine: &mut Machine) {

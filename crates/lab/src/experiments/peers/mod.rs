@@ -258,8 +258,8 @@ impl Experiment for Peers {
         self.load(levels).is_some_and(|load| self.takes_part(&levels[SERVER], load))
     }
 
-    fn takes_servers(&self) -> bool {
-        true
+    fn refuses_servers(&self) -> Option<&'static str> {
+        None
     }
 
     fn describe(&self, machine: &mut Machine) {

@@ -145,6 +145,10 @@ impl Experiment for ReadAhead {
         }
     }
 
+    fn refuses_servers(&self) -> Option<&'static str> {
+        Some("it compares ways of Wharf to read ahead")
+    }
+
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         self.file = self.servers.export()?.join(FILE);
         // Anew each time, so that it lies elsewhere on the disk.

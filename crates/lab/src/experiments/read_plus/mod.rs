@@ -353,6 +353,10 @@ impl Experiment for ReadPlus {
         }
     }
 
+    fn refuses_servers(&self) -> Option<&'static str> {
+        Some("it compares versions of NFS, on file systems that it makes itself")
+    }
+
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         let running = match self.running.take() {
             Some(running) => running,

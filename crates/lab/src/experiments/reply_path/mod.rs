@@ -130,8 +130,8 @@ impl Experiment for ReplyPath {
         }
     }
 
-    fn takes_servers(&self) -> bool {
-        true
+    fn refuses_servers(&self) -> Option<&'static str> {
+        None
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

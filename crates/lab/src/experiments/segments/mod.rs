@@ -209,6 +209,10 @@ impl Experiment for Segments {
         Needs { pass_seconds: 0.05 + mib * 0.008, round_seconds: 0.0, space_bytes: 0, root: Some("the TAP device") }
     }
 
+    fn refuses_servers(&self) -> Option<&'static str> {
+        Some("it compares TCP senders, and no NFS server takes part")
+    }
+
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         Ok(())
     }

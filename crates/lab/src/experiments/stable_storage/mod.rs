@@ -210,6 +210,10 @@ impl Experiment for StableStorage {
         Needs { pass_seconds, round_seconds, space_bytes: self.space_bytes() + self.log_bytes(), root: None }
     }
 
+    fn refuses_servers(&self) -> Option<&'static str> {
+        Some("it compares ways of Wharf to stable storage")
+    }
+
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         let running = match self.running.take() {
             Some(running) => running,
