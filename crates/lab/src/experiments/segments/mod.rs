@@ -6,6 +6,7 @@ mod document;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Place, TableKind};
 use segments::Rule;
@@ -39,6 +40,9 @@ const LIMITS: [(&str, Limit); 3] =
 const SPEED: &str = "speed";
 const SENDER_COST: &str = "sender cost";
 const RECEIVER_COST: &str = "receiver cost";
+/// netperf's local and remote utilisation, of the two threads instead of two hosts.
+const SENDER_CPU: &str = "sender CPU";
+const RECEIVER_CPU: &str = "receiver CPU";
 const PACKETS: &str = "data packets";
 
 /// Most bytes of an IP packet on Ethernet.
@@ -117,6 +121,7 @@ impl Segments {
         let mut figures = counts(&outcome.tally);
         figures.set(SPEED, outcome.bytes_per_second() * 8e-6);
         figures.set(SENDER_COST, outcome.service_demand_us());
+        figures.set(SENDER_CPU, percent_of(outcome.sender_time, outcome.elapsed));
         Ok(figures)
     }
 
@@ -142,8 +147,15 @@ impl Segments {
         figures.set(SPEED, outcome.bits_per_second() / 1e6);
         figures.set(SENDER_COST, outcome.sender_us_per_kib());
         figures.set(RECEIVER_COST, outcome.receiver_us_per_kib());
+        figures.set(SENDER_CPU, percent_of(outcome.sender_time, outcome.elapsed));
+        figures.set(RECEIVER_CPU, percent_of(outcome.receiver_time, outcome.elapsed));
         Ok(figures)
     }
+}
+
+/// The share of a processor that was used.
+fn percent_of(used: Duration, elapsed: Duration) -> f64 {
+    used.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE) * 100.0
 }
 
 fn counts(tally: &Tally) -> Figures {
@@ -176,6 +188,8 @@ impl Experiment for Segments {
                 FigureKind::new(SPEED, "Mbit/s", Better::Higher),
                 FigureKind::new(SENDER_COST, "µs/KiB", Better::Lower),
                 FigureKind::new(RECEIVER_COST, "µs/KiB", Better::Lower),
+                FigureKind::new(SENDER_CPU, "%", Better::Lower),
+                FigureKind::new(RECEIVER_CPU, "%", Better::Lower),
                 FigureKind::new(PACKETS, "", Better::Lower),
                 FigureKind::new("packets on the wire", "", Better::Lower),
                 FigureKind::new("single-MSS", "%", Better::Lower),
@@ -242,7 +256,11 @@ mod tests {
     #[test]
     fn model_makes_more_packets_before_the_change_where_the_reader_is_the_limit() {
         let experiment = Segments { scale: Scale::Quick, has_tap: false };
-        let packets = |rule| experiment.model(Limit::Receiver, rule, (1 << 20, 2 << 20), 1).unwrap().values[PACKETS];
-        assert!(packets(Rule::Before) > packets(Rule::After));
+        let found = |rule| experiment.model(Limit::Receiver, rule, (1 << 20, 2 << 20), 1).unwrap().values;
+        assert!(found(Rule::Before)[PACKETS] > found(Rule::After)[PACKETS]);
+        // µs/KiB times KiB/s is the share of the processor.
+        let (before, kib_per_second) = (found(Rule::Before), found(Rule::Before)[SPEED] * 1e6 / 8.0 / 1024.0);
+        let expected = before[SENDER_COST] * kib_per_second * 1e-6 * 100.0;
+        assert!((before[SENDER_CPU] / expected - 1.0).abs() < 1e-9, "{before:?}");
     }
 }
