@@ -178,6 +178,8 @@ fn figure_kinds() -> Vec<FigureKind> {
         ("READ", "calls", Neither),
         ("WRITE", "calls", Neither),
         ("COMMIT", "calls", Neither),
+        ("Attr hits", "", Neither),
+        ("Attr misses", "", Neither),
         ("BioR hits", "", Neither),
         ("BioR misses", "", Neither),
         ("BioW hits", "", Neither),
@@ -226,6 +228,8 @@ fn figures(found: &FileLoadFound) -> Figures {
         ("READ", calls("READ")),
         ("WRITE", calls("WRITE")),
         ("COMMIT", calls("COMMIT")),
+        ("Attr hits", caches.attributes.hits as f64),
+        ("Attr misses", caches.attributes.misses as f64),
         ("BioR hits", caches.block_reads.hits as f64),
         ("BioR misses", caches.block_reads.misses as f64),
         ("BioW hits", caches.block_writes.hits as f64),
@@ -257,13 +261,29 @@ fn check_identities(load: &FileLoad, found: &FileLoadFound) -> Result<(), Disagr
     // An operation looks at each block that it touches.
     let looks = found.operations * u64::from(load.block_bytes.div_ceil(load.transfer_bytes));
     let sum = |found: client::HitsMisses| found.hits + found.misses;
-    let identities = match load.is_write {
+    let (statistics, writes) = (&found.statistics, found.statistics.calls("WRITE"));
+    let getattrs = statistics.calls("GETATTR");
+    let of_procedures = statistics.procedures().map(|(_, counted)| counted.calls).sum();
+    let mut identities = vec![
+        ("the number of calls", statistics.rpc.calls, of_procedures),
+        ("the number of replies", statistics.rpc.replies, statistics.rpc.calls),
+        // Only a lookup that misses asks for attributes; several may share a GETATTR.
+        ("the number of GETATTRs", getattrs, getattrs.min(caches.attributes.misses)),
+    ];
+    identities.extend(match load.is_write {
         false => vec![
             ("BioR hits + misses", sum(caches.block_reads), looks),
-            ("the number of READs", found.statistics.calls("READ"), transfers),
+            ("the number of READs", statistics.calls("READ"), transfers),
         ],
-        true => vec![("BioW hits + misses", sum(caches.block_writes), looks)],
-    };
+        // A block is written as often as parts of it are dirty when it leaves: once where the program writes all of it.
+        true => {
+            let most = if load.block_bytes < load.transfer_bytes { found.operations } else { transfers };
+            vec![
+                ("BioW hits + misses", sum(caches.block_writes), looks),
+                ("the number of WRITEs", writes, writes.clamp(transfers, most)),
+            ]
+        }
+    });
     match identities.into_iter().find(|(_, is, must)| is != must) {
         Some((what, is, must)) => Err(Disagreement { what, is, must }),
         None => Ok(()),
