@@ -1,6 +1,7 @@
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{env, thread};
+use std::{env, fs, thread};
 
 use clap::Args;
 use lab::bench::Stop;
@@ -76,7 +77,9 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 
 fn run_one(flags: &Flags, (name, settings): (&str, &Settings), out: &Path) -> Result<Ending, Failure> {
     let mut experiment = flags.conditions.make(name)?;
-    let head = engine::head(experiment.as_ref(), settings, &version());
+    let mut head = engine::head(experiment.as_ref(), settings, &version());
+    // Another build may be another server, so it does not resume the run.
+    head.settings.insert("program".to_owned(), executable()?);
     let mut folder = RunFolder::open(&out.join(&head.design.name), head).map_err(BenchError::from)?;
     let progress = LabProgress::start(folder.run());
     let ended = engine::run(experiment.as_mut(), settings, &mut folder, &mut |event| progress.hear(event));
@@ -136,7 +139,16 @@ impl Flags {
     }
 }
 
-/// The version, with its commit where whoever built this said it.
+/// The size and a hash of this program's file. The hash is compared with those of other builds, and has no other use.
+fn executable() -> Result<String, Failure> {
+    let failed = |source| Failure::System { action: "read this program's file", source };
+    let bytes = env::current_exe().and_then(fs::read).map_err(failed)?;
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    Ok(format!("{} bytes, hash {:016x}", bytes.len(), hasher.finish()))
+}
+
+/// The version, with its commit where the build knew it.
 fn version() -> String {
     let commit = option_env!("WHARF_COMMIT").filter(|commit| !commit.is_empty());
     let commit = commit.map_or(String::new(), |commit| format!(" ({commit})"));
