@@ -287,12 +287,45 @@ fn comparison_of_servers_has_the_ceiling_and_goals_that_it_did_not_measure() {
     let ran = lab(&scratch, &arguments).output().unwrap();
     let (shown, said) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{said}");
-    assert!(shown.contains("0 met, 0 missed, 1 undecided, 53 not measured"), "{shown}");
+    // On a busy machine a pass may find nothing in its time.
+    let goals = ["1 undecided, 53 not measured", "0 undecided, 54 not measured"];
+    assert!(goals.iter().any(|goals| shown.contains(&format!("0 met, 0 missed, {goals}"))), "{shown}");
     let samples = std::fs::read_to_string(out.join("peers/samples.jsonl")).unwrap();
     let passes: Vec<Value> = samples.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of_ceiling = |pass: &&Value| pass["levels"]["server"] == "ceiling: copy";
     let ceiling = passes.iter().rfind(of_ceiling).unwrap();
-    assert!(ceiling["figures"]["operations"].as_f64().unwrap() > 0.0, "{ceiling}");
+    assert!(ceiling["failure"].is_string() || ceiling["figures"]["operations"].as_f64() > Some(0.0), "{ceiling}");
+    let head = std::fs::read_to_string(out.join("peers/run.json")).unwrap();
+    let head: Value = serde_json::from_str(&head).unwrap();
+    assert!(head["settings"]["program"].as_str().unwrap().contains(" bytes, hash "), "{head}");
+}
+
+/// Only bounds that hold on a machine however busy: no READ takes less than its delay. The goals of the experiment are
+/// for quiet ones.
+#[test]
+fn lab_finds_no_latency_below_delays_that_are_known() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    let arguments = ["run", "truth", "--quick", "--rounds", "2", "--only", "time of a READ=40", "--out"];
+    let ran = lab(&scratch, &[&arguments[..], &[out.to_str().unwrap()]].concat()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let samples = std::fs::read_to_string(out.join("truth/samples.jsonl")).unwrap();
+    let passes: Vec<Value> = samples.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (server, percent, least_us) in [
+        ("10 ms", 1.0, 10_000.0),
+        ("10 ms, again (A/A)", 1.0, 10_000.0),
+        ("40 ms", 1.0, 40_000.0),
+        ("10 or 40 ms (two peaks)", 1.0, 10_000.0),
+        // Three of ten READs wait longer.
+        ("10 or 40 ms (two peaks)", 99.0, 40_000.0),
+    ] {
+        let of_server: Vec<&Value> = passes.iter().filter(|pass| pass["levels"]["time of a READ"] == server).collect();
+        assert!(of_server.len() >= 2, "{server}: {samples}");
+        for pass in of_server {
+            let at = pass["latency"].as_array().unwrap().iter().find(|at| at["percent"] == percent).unwrap();
+            assert!(at["us"].as_f64().unwrap() >= least_us, "{percent} % of {server}: {pass}");
+        }
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod reply_path;
 mod restricted;
 mod segments;
 mod stable_storage;
+mod truth;
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
@@ -66,7 +67,7 @@ pub enum Scale {
 }
 
 /// All experiments.
-pub const ALL: [Kind; 11] = [
+pub const ALL: [Kind; 12] = [
     reply_path::KIND,
     handle_cache::KIND,
     segments::KIND,
@@ -78,6 +79,7 @@ pub const ALL: [Kind; 11] = [
     neighbours::KIND,
     mix::KIND,
     andrew::KIND,
+    truth::KIND,
 ];
 
 /// There is no experiment of this name.
