@@ -127,14 +127,13 @@ impl Flags {
             min_rounds: within.min,
             wanted: record::Precision { level, half_width },
         });
-        let defaults = Settings::default();
+        let max_repeats = if self.conditions.quick { 1 } else { 2 };
         Settings {
             rounds: if precision.is_some() { within.max } else { self.rounds.unwrap_or(self.conditions.rounds()) },
             precision,
             seed: self.seed,
-            bound: Bound { max_repeats: if self.conditions.quick { 1 } else { 2 }, ..defaults.bound },
+            bound: Bound { max_repeats, ..Settings::default().bound },
             stop: Stop::default(),
-            ..defaults
         }
     }
 }
