@@ -64,6 +64,8 @@ fn charts_are_files_with_a_title_a_description_and_both_schemes() {
         for part in ["<title id=", "<desc id=", "prefers-color-scheme:dark"] {
             assert!(svg.contains(part), "{part}: {svg}");
         }
+        // Only the first table has ratios of the source.
+        assert_eq!(svg.contains("diamonds are"), chart.id == "ratios-1", "{}", chart.id);
     }
 }
 

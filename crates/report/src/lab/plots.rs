@@ -43,14 +43,15 @@ pub(super) fn ratios(run: &Run, table: &TableKind, rows: &[Row], id: String) -> 
     }
     let bars: u32 = groups.iter().map(|(name, rows)| group_height(name, rows)).sum();
     let height = bars + groups.len() as u32 * GAP + BELOW + 10;
+    let has_document = rows.iter().any(|row| row.document.is_some());
     let head = Head {
         id,
         title: format!("{}: ratio to “{}”", table.title, table.baseline),
         description: format!(
-            "Bars of {} for each combination of levels, with intervals of {} %; diamonds are the document's ratios. The \
-             table has the same figures.",
+            "Bars of {} for each combination of levels, with intervals of {} %{}. The table has the same figures.",
             table.figure,
-            words::shortest(run.precision.map_or(95.0, |precision| precision.level * 100.0))
+            words::shortest(run.precision.map_or(95.0, |precision| precision.level * 100.0)),
+            if has_document { "; diamonds are the document's ratios" } else { "" }
         ),
     };
     Chart::new(head, height, &candidates, |area| draw_ratios(area, &groups, &candidates)).map(Some)
