@@ -6,6 +6,7 @@
 //! - [`Comparison`] compares two alternatives; [`judge`] decides what may be claimed of several comparisons together.
 //! - [`mann_whitney`], [`rank_correlation`] and [`autocorrelation`] examine the order of figures, [`dip`] their peaks.
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
+//! - [`repeat`] runs several [`Series`] until their means are precise enough.
 //! - [`shuffled`] and [`paired`] determine the order of runs.
 //! - [`record`] has the types of a recorded run of an experiment, and [`analysis`] evaluates it.
 //! - [`Work`] and [`CpuUse`] turn counts into rates and costs; [`ProcessorTicks`] reads the use of a machine's
@@ -28,6 +29,7 @@ mod processors;
 mod rank;
 pub mod record;
 mod samples;
+mod series;
 mod spread;
 mod student;
 mod work;
@@ -45,5 +47,6 @@ pub use outlier::{Outlier, Severity};
 pub use processors::ProcessorTicks;
 pub use rank::{Correlation, autocorrelation, mann_whitney, rank_correlation};
 pub use samples::Samples;
+pub use series::{FigureOf, Repeats, Series, SeriesMean, repeat};
 pub use spread::Spread;
 pub use work::Work;

@@ -138,7 +138,7 @@ struct LatencyRecord {
 impl Record {
     fn new(flags: &Flags, address: SocketAddr, series: &Series, level: Level) -> Record {
         let [transactions_per_second, local_us_per_transaction, remote_us_per_transaction] =
-            FIGURES.map(|figure| EstimateRecord::new(series.estimate(figure, level)));
+            FIGURES.map(|figure| EstimateRecord::new(series, figure, level));
         Record {
             host: address.to_string(),
             connections: flags.connections,
@@ -176,10 +176,10 @@ fn show(flags: &Flags, address: SocketAddr, series: &Series) -> Result<(), Failu
     let repeats = flags.repeat.repeats();
     let mut output = Output::new();
     if flags.json {
-        output.json(&Record::new(flags, address, series, repeats.level))?;
+        output.json(&Record::new(flags, address, series, flags.repeat.level()))?;
         return Ok(output.finish()?);
     }
-    write!(output, "{}", table(series, repeats.level).to_text())?;
+    write!(output, "{}", table(series, flags.repeat.level()).to_text())?;
     let notes = [both_ends::note(series.outcomes.iter()), series::unsure(&repeats, std::slice::from_ref(series))];
     for note in notes.into_iter().flatten() {
         writeln!(output, "{note}")?;
@@ -197,8 +197,8 @@ fn table(series: &Series, level: Level) -> Table {
     let us = |ns: f64| format!("{:.1}", ns / 1000.0);
     let [rate, local, remote] = FIGURES;
     let mut cells = vec![series.outcomes.len().to_string(), transactions.to_string()];
-    cells.push(series.shown(rate, level, 1.0, 0));
-    cells.extend([local, remote].map(|figure| series.shown(figure, level, 1.0, 2)));
+    cells.push(series::shown(series, rate, level, (1.0, 0)));
+    cells.extend([local, remote].map(|figure| series::shown(series, figure, level, (1.0, 2))));
     cells.push(us(latencies.mean()));
     cells.extend(QUANTILES.map(|(_, quantile)| us(latencies.quantile(quantile) as f64)));
     cells.push(us(latencies.max() as f64));

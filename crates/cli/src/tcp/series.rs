@@ -1,10 +1,10 @@
 //! Repeats runs until their figures are precise enough, as netperf does.
 
 use clap::Args;
-use measure::{Level, Samples};
+use measure::record::Precision;
+pub use measure::{FigureOf as Figure, Repeats, Series, repeat};
+use measure::{Level, SeriesMean};
 use serde::Serialize;
-
-use crate::failure::Failure;
 
 /// How often to repeat a run; the names are netperf's.
 #[derive(Debug, Args)]
@@ -30,50 +30,18 @@ impl RepeatFlags {
     pub fn repeats(&self) -> Repeats {
         let default = if self.confidence.is_some() { DEFAULT_ITERATIONS } else { (1, 1) };
         let (min, max) = self.iterations.unwrap_or(default);
-        let (level, width) = self.confidence.unwrap_or((Level::P95, DEFAULT_WIDTH));
-        Repeats { min, max, level, width, seed: self.seed }
+        let half_width = self.confidence.map_or(DEFAULT_WIDTH, |(_, width)| width) / 2.0;
+        let wanted = Precision { level: self.level().get(), half_width };
+        Repeats { min, max, wanted, seed: self.seed }
+    }
+
+    /// Returns the level of confidence intervals.
+    pub fn level(&self) -> Level {
+        self.confidence.map_or(Level::P95, |(level, _)| level)
     }
 }
 
-/// How often to repeat a run, in netperf's terms.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Repeats {
-    /// Minimum number of runs, at least 1.
-    pub min: usize,
-    /// Maximum number of runs.
-    pub max: usize,
-    /// Level of the confidence intervals.
-    pub level: Level,
-    /// Maximum width of the intervals, as a share of the mean: 0.1 is ±5 %.
-    pub width: f64,
-    /// Seed of the order of runs.
-    pub seed: u64,
-}
-
-/// A figure of a run.
-pub type Figure<O> = fn(&O) -> f64;
-
-/// Runs of the same case.
-#[derive(Debug)]
-pub struct Series<C, O> {
-    /// What all of them have in common.
-    pub case: C,
-    /// The figures that must be precise enough.
-    pub deciding: Vec<Figure<O>>,
-    /// The result of each run.
-    pub outcomes: Vec<O>,
-}
-
-/// A mean and half of its confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
-    /// The mean.
-    pub mean: f64,
-    /// Half of the interval, as a share of the mean; unknown after a single run.
-    pub half: Option<f64>,
-}
-
-/// An estimate as JSON.
+/// A mean as JSON.
 #[derive(Debug, Serialize)]
 pub struct EstimateRecord {
     mean: f64,
@@ -81,72 +49,25 @@ pub struct EstimateRecord {
 }
 
 impl EstimateRecord {
-    /// The same figures.
-    pub fn new(estimate: Estimate) -> EstimateRecord {
-        EstimateRecord { mean: estimate.mean, half_interval_share: estimate.half }
+    /// The mean of one figure of a series.
+    pub fn new<C, O>(series: &Series<C, O>, figure: Figure<O>, level: Level) -> EstimateRecord {
+        let SeriesMean { value, half_width } = series.mean(figure, level);
+        EstimateRecord { mean: value, half_interval_share: half_width }
     }
 }
 
-impl<C, O> Series<C, O> {
-    /// A series without runs.
-    pub fn new(case: C, deciding: &[Figure<O>]) -> Series<C, O> {
-        Series { case, deciding: deciding.to_vec(), outcomes: Vec::new() }
-    }
-
-    /// Returns the mean of one figure over all runs.
-    pub fn estimate(&self, figure: Figure<O>, level: Level) -> Estimate {
-        let figures: Vec<f64> = self.outcomes.iter().map(figure).collect();
-        let mean = figures.iter().sum::<f64>() / figures.len().max(1) as f64;
-        let interval = Samples::new(figures).ok().and_then(|samples| samples.mean_interval(level).ok());
-        Estimate { mean, half: interval.map(|interval| (interval.high - interval.low) / 2.0 / mean) }
-    }
-
-    /// Returns one figure as text.
-    pub fn shown(&self, figure: Figure<O>, level: Level, scale: f64, digits: usize) -> String {
-        let Estimate { mean, half } = self.estimate(figure, level);
-        let half = half.filter(|half| half.is_finite()).map_or(String::new(), |half| format!(" ±{:.1}%", half * 100.0));
-        format!("{:.digits$}{half}", mean * scale)
-    }
-
-    /// Whether no further run is needed.
-    pub fn is_done(&self, repeats: &Repeats) -> bool {
-        let runs = self.outcomes.len();
-        runs >= repeats.max || (runs >= repeats.min && self.is_sure(repeats))
-    }
-
-    /// Whether every deciding figure is precise enough.
-    pub fn is_sure(&self, repeats: &Repeats) -> bool {
-        let half = |figure: &Figure<O>| self.estimate(*figure, repeats.level).half;
-        self.deciding.iter().all(|figure| half(figure).is_some_and(|half| half <= repeats.width / 2.0))
-    }
-}
-
-/// Runs each series until it is precise enough, in random order, so that a disturbance affects all of them. `run`
-/// returns nothing after an interruption.
-///
-/// # Errors
-/// Those of `run`.
-pub fn repeat<C, O>(
-    repeats: &Repeats,
-    all: &mut [Series<C, O>],
-    mut run: impl FnMut(&C) -> Result<Option<O>, Failure>,
-) -> Result<(), Failure> {
-    for round in 0..repeats.max {
-        for place in measure::shuffled(repeats.seed, round as u64, all.len()) {
-            let series = &mut all[place];
-            if !series.is_done(repeats) {
-                let outcome = run(&series.case)?;
-                series.outcomes.extend(outcome);
-            }
-        }
-    }
-    Ok(())
+/// Returns the mean of one figure as text.
+pub fn shown<C, O>(series: &Series<C, O>, figure: Figure<O>, level: Level, (scale, digits): (f64, usize)) -> String {
+    let SeriesMean { value, half_width } = series.mean(figure, level);
+    let half = half_width.filter(|half| half.is_finite());
+    let half = half.map_or(String::new(), |half| format!(" ±{:.1}%", half * 100.0));
+    format!("{:.digits$}{half}", value * scale)
 }
 
 /// Returns a warning if some figures are less precise than requested.
 pub fn unsure<C, O>(repeats: &Repeats, all: &[Series<C, O>]) -> Option<String> {
-    let unsure = all.iter().filter(|series| repeats.max > 1 && !series.is_sure(repeats)).count();
-    let (level, width) = (repeats.level.get() * 100.0, repeats.width * 50.0);
+    let unsure = all.iter().filter(|series| repeats.max > 1 && !series.is_precise(&repeats.wanted)).count();
+    let (level, width) = (repeats.wanted.level * 100.0, repeats.wanted.half_width * 100.0);
     let count = all.len();
     (unsure > 0).then(|| {
         format!(
@@ -178,40 +99,10 @@ fn parse_confidence(text: &str) -> Result<(Level, f64), String> {
 mod tests {
     use super::*;
 
-    const REPEATS: Repeats = Repeats { min: 3, max: 10, level: Level::P95, width: 0.1, seed: 1 };
-    const FIGURE: Figure<u32> = |outcome| f64::from(*outcome);
-
-    fn series(outcomes: &[u32]) -> Series<(), u32> {
-        Series { case: (), deciding: vec![FIGURE], outcomes: outcomes.to_vec() }
-    }
-
     #[test]
-    fn series_ends_when_it_is_sure_or_long_enough() {
-        assert!(!series(&[100, 100]).is_done(&REPEATS));
-        assert!(series(&[100, 101, 100]).is_done(&REPEATS));
-        assert!(!series(&[100, 150, 50]).is_done(&REPEATS));
-        assert!(series(&[100, 150, 50, 100, 150, 50, 100, 150, 50, 1]).is_done(&REPEATS));
-        assert!(series(&[100]).is_done(&Repeats { min: 1, max: 1, ..REPEATS }));
-    }
-
-    #[test]
-    fn interval_is_students_and_one_run_has_none() {
-        let estimate = series(&[90, 100, 110]).estimate(FIGURE, Level::P95);
-        // t of 2 degrees is 4.303, the deviation 10, its share of the mean 0.1.
-        assert!((estimate.half.unwrap() - 4.302_65 * 0.1 / 3.0_f64.sqrt()).abs() < 1e-4);
-        assert_eq!(series(&[90]).estimate(FIGURE, Level::P95).half, None);
-        assert_eq!(series(&[90, 110]).shown(FIGURE, Level::P95, 0.1, 1), "10.0 ±127.1%");
-    }
-
-    #[test]
-    fn runs_end_when_the_user_wants_no_more() {
-        let mut all = [series(&[]), series(&[])];
-        let mut left = 5;
-        repeat(&REPEATS, &mut all, |()| {
-            left -= 1;
-            Ok((left >= 0).then_some(left as u32))
-        })
-        .unwrap();
-        assert_eq!(all.iter().map(|series| series.outcomes.len()).sum::<usize>(), 5);
+    fn mean_is_shown_with_its_interval() {
+        let figure: Figure<u32> = |outcome| f64::from(*outcome);
+        let series = Series { case: (), deciding: vec![figure], outcomes: vec![90, 110] };
+        assert_eq!(shown(&series, figure, Level::P95, (0.1, 1)), "10.0 ±127.1%");
     }
 }

@@ -244,8 +244,8 @@ struct RunRecord {
 
 impl SeriesRecord {
     fn new(flags: &Flags, series: &Series, all: &[Series]) -> SeriesRecord {
-        let level = flags.repeat.repeats().level;
-        let estimate = |figure| EstimateRecord::new(series.estimate(figure, level));
+        let level = flags.repeat.level();
+        let estimate = |figure| EstimateRecord::new(series, figure, level);
         let ratio = |figure| {
             let ratio = to_before(series, all, figure, level)?.ratio;
             Some(RatioRecord { ratio: ratio.value, low: ratio.interval.low, high: ratio.interval.high })
@@ -297,7 +297,7 @@ fn show(flags: &Flags, all: &[Series]) -> Result<(), Failure> {
         output.json(&all.iter().map(|series| SeriesRecord::new(flags, series, all)).collect::<Vec<_>>())?;
         return Ok(output.finish()?);
     }
-    write!(output, "{}", table(all, repeats.level).to_text())?;
+    write!(output, "{}", table(all, flags.repeat.level()).to_text())?;
     writeln!(output, "{}", both_ends::SAME_MACHINE)?;
     if let Some(unsure) = series::unsure(&repeats, all) {
         writeln!(output, "{unsure}")?;
@@ -323,12 +323,12 @@ fn table(all: &[Series], level: Level) -> Table {
             if series.case.has_offload { "on" } else { "off" }.to_owned(),
             series.outcomes.len().to_string(),
             units::binary_bytes(bytes as f64),
-            series.shown(speed, level, 1e-6, 1),
+            series::shown(series, speed, level, (1e-6, 1)),
             ratio(speed),
-            series.shown(sender, level, 1.0, 3),
+            series::shown(series, sender, level, (1.0, 3)),
             ratio(sender),
-            series.shown(receiver, level, 1.0, 3),
-            series.shown(MACHINE, level, 1.0, 3),
+            series::shown(series, receiver, level, (1.0, 3)),
+            series::shown(series, MACHINE, level, (1.0, 3)),
             sum(|run| run.tally.map(|tally| tally.packets())),
             sum(|run| run.tally.map(|tally| tally.single)),
             sum(|run| Some(run.frames)),

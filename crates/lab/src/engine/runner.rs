@@ -164,7 +164,7 @@ impl Runner<'_> {
         };
         let widest = widest(self.folder.run(), self.folder.passes());
         (self.observe)(&Event::Precision { round, widest });
-        widest.is_some_and(|widest| widest <= precision.wanted.half_width)
+        precision.wanted.is_reached(widest)
     }
 }
 

@@ -81,7 +81,7 @@ pub(super) fn all(run: &Run, results: &Results) -> Vec<Warning> {
     warnings.extend(of_control.filter(|(_, row)| differs(row.verdict)).map(|(index, _)| Warning::Control { index }));
     if let Some(wanted) = run.precision {
         let widest = results.widest();
-        if widest.is_none_or(|widest| widest > wanted.half_width) {
+        if !wanted.is_reached(widest) {
             warnings.push(Warning::Imprecise { wanted, widest });
         }
     }

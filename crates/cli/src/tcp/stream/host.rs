@@ -117,7 +117,7 @@ struct RunRecord {
 
 impl SeriesRecord {
     fn new(address: SocketAddr, series: &Series, level: Level) -> SeriesRecord {
-        let estimates = FIGURES.map(|figure| EstimateRecord::new(series.estimate(figure, level)));
+        let estimates = FIGURES.map(|figure| EstimateRecord::new(series, figure, level));
         let [bits_per_second_out, bits_per_second_in, local_us_per_kib, remote_us_per_kib] = estimates;
         let (test, _) = &series.case;
         SeriesRecord {
@@ -150,7 +150,8 @@ fn show(flags: &Flags, address: SocketAddr, all: &[Series]) -> Result<(), Failur
     let repeats = flags.repeat.repeats();
     let mut output = Output::new();
     if flags.json {
-        let records: Vec<_> = all.iter().map(|series| SeriesRecord::new(address, series, repeats.level)).collect();
+        let records: Vec<_> =
+            all.iter().map(|series| SeriesRecord::new(address, series, flags.repeat.level())).collect();
         output.json(&records)?;
         return Ok(output.finish()?);
     }
@@ -170,14 +171,14 @@ fn table(flags: &Flags, all: &[Series]) -> Table {
     let names = buffers.chain(["runs", "sent"]).chain(speeds.iter().map(|(name, ..)| *name));
     let demands = ["local µs/KiB", "remote µs/KiB"];
     let mut table = Table::new(names.chain(demands).chain(both_ends::HEADS).map(Column::number));
-    let level = flags.repeat.repeats().level;
+    let level = flags.repeat.level();
     for series in all {
         let buffers = series.case.1.into_iter().flat_map(|(send, receive)| [send.to_string(), receive.to_string()]);
         let bytes: u64 = series.outcomes.iter().map(Outcome::bytes).sum();
         let mut cells: Vec<String> = buffers.collect();
         cells.extend([series.outcomes.len().to_string(), units::binary_bytes(bytes as f64)]);
-        cells.extend(speeds.iter().map(|(.., figure)| series.shown(*figure, level, 1e-6, 0)));
-        cells.extend(FIGURES[2..].iter().map(|figure| series.shown(*figure, level, 1.0, 3)));
+        cells.extend(speeds.iter().map(|(.., figure)| series::shown(series, *figure, level, (1e-6, 0))));
+        cells.extend(FIGURES[2..].iter().map(|figure| series::shown(series, *figure, level, (1.0, 3))));
         cells.extend(both_ends::cells(&series.outcomes));
         table.push(cells);
     }

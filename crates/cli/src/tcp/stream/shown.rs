@@ -46,7 +46,7 @@ struct RunRecord {
 impl SeriesRecord {
     fn new(series: &Series, level: Level) -> SeriesRecord {
         let [bits_per_second, sender_us_per_kib, receiver_us_per_kib] =
-            FIGURES.map(|figure| EstimateRecord::new(series.estimate(figure, level)));
+            FIGURES.map(|figure| EstimateRecord::new(series, figure, level));
         SeriesRecord {
             rule: series.case.rule.name(),
             send_buffer_bytes: series.case.buffers.map(|(send, _)| send),
@@ -88,7 +88,7 @@ pub fn show(flags: &Flags, all: &[Series]) -> Result<(), Failure> {
     let repeats = flags.repeat.repeats();
     let mut output = Output::new();
     if flags.json {
-        output.json(&all.iter().map(|series| SeriesRecord::new(series, repeats.level)).collect::<Vec<_>>())?;
+        output.json(&all.iter().map(|series| SeriesRecord::new(series, flags.repeat.level())).collect::<Vec<_>>())?;
         return Ok(output.finish()?);
     }
     write!(output, "{}", table(flags, all).to_text())?;
@@ -109,7 +109,7 @@ fn table(flags: &Flags, all: &[Series]) -> Table {
         cells.extend(
             series.case.buffers.into_iter().flat_map(|(send, receive)| [send.to_string(), receive.to_string()]),
         );
-        cells.extend(figures(series, flags.repeat.repeats().level));
+        cells.extend(figures(series, flags.repeat.level()));
         cells.extend(counts(series));
         table.push(cells);
     }
@@ -122,9 +122,9 @@ fn figures(series: &Series, level: Level) -> [String; 5] {
     [
         series.outcomes.len().to_string(),
         units::binary_bytes(received as f64),
-        series.shown(speed, level, 1e-6, 0),
-        series.shown(sender, level, 1.0, 3),
-        series.shown(receiver, level, 1.0, 3),
+        series::shown(series, speed, level, (1e-6, 0)),
+        series::shown(series, sender, level, (1.0, 3)),
+        series::shown(series, receiver, level, (1.0, 3)),
     ]
 }
 
