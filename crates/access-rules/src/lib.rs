@@ -7,5 +7,5 @@ mod options;
 mod rule;
 
 pub use clients::{ClientPattern, ClientPatternError};
-pub use options::{ExportOptions, Squash};
+pub use options::{DelegationPolicy, ExportOptions, Squash};
 pub use rule::AccessRule;

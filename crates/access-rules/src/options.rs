@@ -9,6 +9,18 @@ pub enum Squash {
     All,
 }
 
+/// Which files may be delegated to NFSv4 clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DelegationPolicy {
+    /// Files that only the server changes, and those that the host leases to the server.
+    #[default]
+    Auto,
+    /// All files. A local process that changes one is not noticed.
+    Always,
+    /// None.
+    Off,
+}
+
 /// The options of an export for some clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportOptions {
@@ -20,8 +32,8 @@ pub struct ExportOptions {
     pub anonymous_uid: u32,
     /// The anonymous group.
     pub anonymous_gid: u32,
-    /// Whether files may be delegated to NFSv4 clients. If `None`, only files that nobody but the server changes are.
-    pub delegations: Option<bool>,
+    /// Which files may be delegated to NFSv4 clients.
+    pub delegations: DelegationPolicy,
     /// Whether calls from ports of 1024 and above are refused.
     pub privileged_ports_only: bool,
 }
@@ -38,7 +50,7 @@ impl Default for ExportOptions {
             squash: Squash::Root,
             anonymous_uid: Self::NOBODY,
             anonymous_gid: Self::NOBODY,
-            delegations: None,
+            delegations: DelegationPolicy::Auto,
             privileged_ports_only: false,
         }
     }

@@ -2,7 +2,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use access_rules::{ClientPattern, ExportOptions};
+use access_rules::{ClientPattern, DelegationPolicy, ExportOptions};
 
 use crate::clients::parse_clients;
 use crate::defaults::IdentityWords;
@@ -34,8 +34,8 @@ pub struct ExportFlags {
     pub anonymous_gid: Option<u32>,
     /// `--secure`: only privileged ports.
     pub secure: bool,
-    /// `--delegations`: delegate files to NFSv4 clients, even if other programs may change the files.
-    pub delegations: bool,
+    /// `--delegations`: which files may be delegated to NFSv4 clients.
+    pub delegations: DelegationPolicy,
     /// `--async`: acknowledge changes of names and attributes before they are on stable storage.
     pub is_async: bool,
     /// `--fault`
@@ -80,7 +80,7 @@ impl ExportFlags {
         ExportOptions {
             read_only: self.read_only,
             privileged_ports_only: self.secure,
-            delegations: self.delegations.then_some(true),
+            delegations: self.delegations,
             ..words.options(defaults)
         }
     }
@@ -197,7 +197,7 @@ mod tests {
     fn flags_become_options_of_every_export() {
         let flags = ExportFlags {
             no_root_squash: true,
-            delegations: true,
+            delegations: DelegationPolicy::Always,
             read_only: true,
             anonymous_uid: Some(5),
             anonymous_gid: Some(6),
@@ -210,7 +210,7 @@ mod tests {
             assert!(export.names_clients && !export.sync_metadata);
             assert_eq!(export.rules.len(), 2);
             let expected = ExportOptions {
-                delegations: Some(true),
+                delegations: DelegationPolicy::Always,
                 read_only: true,
                 squash: Squash::None,
                 anonymous_uid: 5,

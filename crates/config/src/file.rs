@@ -44,7 +44,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use access_rules::{AccessRule, ClientPattern, ExportOptions};
+use access_rules::{AccessRule, ClientPattern, DelegationPolicy, ExportOptions};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -93,7 +93,8 @@ struct Export {
     anonuid: Option<u32>,
     anongid: Option<u32>,
     secure: Option<bool>,
-    delegations: Option<bool>,
+    #[serde(default)]
+    delegations: DelegationsWord,
     fsid: Option<u64>,
     sync_metadata: Option<bool>,
     fault: Option<String>,
@@ -234,7 +235,7 @@ fn export_options(export: &Export, defaults: &Defaults) -> ExportOptions {
     ExportOptions {
         read_only: export.read_only.unwrap_or(false),
         privileged_ports_only: export.secure.unwrap_or(false),
-        delegations: export.delegations,
+        delegations: export.delegations.policy(),
         ..words.options(defaults)
     }
 }
@@ -250,6 +251,40 @@ fn access_options(access: &Access, export: ExportOptions, defaults: &Defaults) -
         anonymous_gid: access.anongid.unwrap_or(export.anonymous_gid),
         privileged_ports_only: access.secure.unwrap_or(export.privileged_ports_only),
         delegations: export.delegations,
+    }
+}
+
+/// Which files are delegated: by a word, or by what the key said before there were words.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum DelegationsWord {
+    All(bool),
+    Named(DelegationPolicyWord),
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum DelegationPolicyWord {
+    Auto,
+    Always,
+    Off,
+}
+
+impl Default for DelegationsWord {
+    fn default() -> DelegationsWord {
+        DelegationsWord::Named(DelegationPolicyWord::Auto)
+    }
+}
+
+impl DelegationsWord {
+    fn policy(self) -> DelegationPolicy {
+        match self {
+            DelegationsWord::Named(DelegationPolicyWord::Auto) => DelegationPolicy::Auto,
+            DelegationsWord::All(true) | DelegationsWord::Named(DelegationPolicyWord::Always) => {
+                DelegationPolicy::Always
+            }
+            DelegationsWord::All(false) | DelegationsWord::Named(DelegationPolicyWord::Off) => DelegationPolicy::Off,
+        }
     }
 }
 

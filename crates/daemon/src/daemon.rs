@@ -56,6 +56,12 @@ impl Daemon {
         let programs = Arc::new(Programs::new(server.clone(), began));
         let net = sockets.start(programs.clone())?;
         programs.courier.connect(net.clone());
+        let recalling = Arc::downgrade(&programs);
+        server.on_broken_lease(Box::new(move || {
+            if let Some(programs) = recalling.upgrade() {
+                programs.recall_leased();
+            }
+        }));
         server.watch_connections(Box::new(OpenConnections { net: net.clone(), began }));
         let copiers = Copiers::start(&programs, first_copier).map_err(StartError::Thread)?;
         let grace = GraceLog::new(options.how_to_end_grace);

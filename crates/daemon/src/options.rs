@@ -63,6 +63,8 @@ pub struct Options {
     pub open_files_per_worker: usize,
     /// The number of open files that all threads cache together. Default: limited per thread only.
     pub max_open_files: usize,
+    /// The most delegations of files that local processes may change, each with a file descriptor.
+    pub max_leases: usize,
     /// How long an unused file stays open, at most twice as long. Default: 10 s.
     pub open_file_idle: Duration,
     /// The NFSv4 lease time, in whole seconds: a client silent for longer may lose its opens and locks. Default: 90 s.
@@ -130,6 +132,7 @@ impl Default for Options {
             gather_writes: true,
             open_files_per_worker: 1024,
             max_open_files: usize::MAX,
+            max_leases: 4096,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),

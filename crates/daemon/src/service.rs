@@ -41,6 +41,13 @@ impl Programs {
         self.courier.send_all(&self.server, now);
     }
 
+    /// Recalls delegations whose leases are broken, see [`Server::recall_leased`].
+    pub(crate) fn recall_leased(&self) {
+        let now = self.now();
+        self.server.recall_leased(now);
+        self.courier.send_all(&self.server, now);
+    }
+
     /// Carries on a copy, see [`Server::carry_on_copy`].
     pub(crate) fn carry_on_copy(&self, worker: usize) -> bool {
         let carried_on = self.server.carry_on_copy(worker, self.now());

@@ -1,10 +1,11 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::AtFlags;
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileKind, FileSystem, Handle, Listing,
-    LockFile, NewNode, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space,
-    XattrName,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileKind, FileLease, FileSystem, Handle,
+    Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result,
+    SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::cache::NodeCache;
@@ -12,6 +13,7 @@ use crate::flush::FlushGroup;
 use crate::form::root_handle;
 use crate::handles::Handles;
 use crate::identity::Impersonation;
+use crate::lease::LeaseTerms;
 use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
 use crate::metadata::{KnownFiles, Listings, MetadataClock};
@@ -35,6 +37,7 @@ pub struct HostFs {
     pub(crate) identity: Impersonation,
     pub(crate) streams: StreamTable,
     pub(crate) flushes: Arc<FlushGroup>,
+    pub(crate) leases: LeaseTerms,
     pub(crate) options: HostOptions,
 }
 
@@ -70,6 +73,7 @@ impl FileSystem for HostFs {
         self.tidy_searches();
         self.known.iter().for_each(KnownFiles::tidy);
         self.listings.iter().for_each(Listings::tidy);
+        self.leases.refresh();
     }
 
     fn properties(&self) -> Properties {
@@ -124,6 +128,14 @@ impl FileSystem for HostFs {
 
     fn open_for_locks(&self, cx: &Context<'_>, node: &Handle) -> Result<Box<dyn LockFile>> {
         self.open_lock_file(cx, node)
+    }
+
+    fn lease_break_time(&self) -> Option<Duration> {
+        self.leases.break_time()
+    }
+
+    fn lease(&self, cx: &Context<'_>, node: &Handle, on_break: OnLeaseBreak) -> Result<Box<dyn FileLease>> {
+        self.take_lease(cx, node, on_break)
     }
 
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {

@@ -40,6 +40,8 @@ mod handles;
 mod host;
 mod identity;
 mod kernel_handles;
+mod lease;
+mod lease_keeper;
 mod link;
 mod lock_file;
 mod lock_holder;

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, OnceLock};
 
 use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
 use vfs::{Error, FileKind, Name, Result};
 
 use crate::acl::CachedAcl;
@@ -58,10 +59,14 @@ impl HostNode {
 /// file.
 ///
 /// Devices and FIFOs must not come here, since opening one can have effects; if one does all the same, the flags keep
-/// the call from waiting and from taking a terminal.
+/// the call from waiting and from taking a terminal. They also keep it from waiting for the end of a lease.
 pub(crate) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    rustix::fs::openat(CWD, proc_path(fd).as_c_str(), flags, Mode::empty()).map_err(failed)
+    rustix::fs::openat(CWD, proc_path(fd).as_c_str(), flags, Mode::empty()).map_err(|errno| match errno {
+        // A lease of this process or another one is in the way, and has been broken (fcntl(2), F_SETLEASE).
+        Errno::AGAIN => Error::TryLater(errno.into()),
+        errno => failed(errno),
+    })
 }
 
 /// The path of /proc that leads to what `fd` stands for.

@@ -16,6 +16,7 @@ use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
 use crate::identity::Impersonation;
 use crate::kernel_handles::KernelHandles;
+use crate::lease::LeaseTerms;
 use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
 use crate::metadata::{KnownFiles, Listings, MetadataClock};
@@ -197,6 +198,7 @@ impl HostFs {
         let known = memory.map(|memory| KnownFiles::new(options.workers, memory));
         let listings = memory.map(Listings::new);
         let (searches, clock) = (Searches::default(), MetadataClock::new());
+        let leases = LeaseTerms::of(volume.cache_kind());
         Ok(HostFs {
             volume,
             handles,
@@ -210,6 +212,7 @@ impl HostFs {
             identity,
             streams,
             flushes,
+            leases,
             options,
         })
     }

@@ -193,6 +193,81 @@ pub(crate) fn find_lock(
     Ok((!is_free).then_some((lock.l_type == libc::F_WRLCK as libc::c_short, lock.l_start, lock.l_len)))
 }
 
+/// Which thread gets the signal of a descriptor (fcntl(2)).
+const F_SETOWN_EX: c_int = 15;
+const F_OWNER_TID: c_int = 0;
+
+/// Which signal a descriptor sends (fcntl(2)).
+const F_SETSIG: c_int = 10;
+
+/// `struct f_owner_ex`.
+#[repr(C)]
+struct Owner {
+    kind: c_int,
+    id: libc::pid_t,
+}
+
+/// The signal of broken leases. Only the thread that it is sent to has to block it.
+fn lease_signal() -> c_int {
+    libc::SIGRTMIN()
+}
+
+/// Leases a file that is open for reading alone, for reading: no process has it open for writing, and the kernel sends
+/// a signal to the thread before it lets one write (fcntl(2), F_SETLEASE).
+pub(crate) fn take_lease(file: BorrowedFd<'_>, thread: libc::pid_t) -> io::Result<()> {
+    let owner = Owner { kind: F_OWNER_TID, id: thread };
+    let fd = file.as_raw_fd();
+    // SAFETY: the first request reads a `struct f_owner_ex`, which outlives the call; the others take numbers.
+    let is_taken = unsafe {
+        libc::fcntl(fd, F_SETOWN_EX, &raw const owner) == 0
+            && libc::fcntl(fd, F_SETSIG, lease_signal()) == 0
+            && libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK) == 0
+    };
+    if is_taken { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether the lease of [`take_lease`] holds: nobody waits for its end.
+pub(crate) fn has_lease(file: BorrowedFd<'_>) -> bool {
+    // SAFETY: the request takes no argument.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLEASE) == libc::F_RDLCK }
+}
+
+/// Blocks the signal of broken leases on this thread, and the one that the kernel sends in its place when it has no
+/// memory. Returns a descriptor to read them from, on this thread alone (signalfd(2)).
+pub(crate) fn receive_lease_signals() -> io::Result<OwnedFd> {
+    // SAFETY: a set of signals is made of numbers, for which zeros are good; the calls change and read only this one,
+    // and the signal mask of this thread.
+    let fd = unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signals);
+        libc::sigaddset(&raw mut signals, lease_signal());
+        libc::sigaddset(&raw mut signals, libc::SIGIO);
+        let failure = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
+        if failure != 0 {
+            return Err(io::Error::from_raw_os_error(failure));
+        }
+        libc::signalfd(-1, &raw const signals, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor, and nothing else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The length of `struct signalfd_siginfo`, and where it has the signal and the descriptor (signalfd(2)).
+const SIGNAL_BYTES: usize = 128;
+const SIGNAL_NUMBER_AT: usize = 0;
+const SIGNAL_FD_AT: usize = 20;
+
+/// The descriptor whose lease a received signal says is broken, or `None` if it may be any.
+pub(crate) fn next_lease_signal(signals: BorrowedFd<'_>) -> rustix::io::Result<Option<c_int>> {
+    let mut bytes = [0; SIGNAL_BYTES];
+    rustix::io::read(signals, &mut bytes)?;
+    let number = |at: usize| c_int::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    Ok((number(SIGNAL_NUMBER_AT) == lease_signal()).then(|| number(SIGNAL_FD_AT)))
+}
+
 /// Starts to write the dirty pages of a file, and waits until they are on the disk; what leads to them may not be.
 pub(crate) fn write_out(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
     let all = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;

@@ -22,6 +22,7 @@ mod host_locks;
 mod id_map;
 mod identity;
 mod in_steps;
+mod leases;
 mod link;
 mod listing;
 mod make;
@@ -49,7 +50,7 @@ mod v3;
 mod v4;
 mod write_run;
 
-pub use access_rules::{AccessRule, ClientPattern, ClientPatternError, ExportOptions, Squash};
+pub use access_rules::{AccessRule, ClientPattern, ClientPatternError, DelegationPolicy, ExportOptions, Squash};
 pub use callout::{Destination, Transmit};
 pub use connections::{Connections, Delivery};
 pub use counters::{Counters, ProcedureCount};

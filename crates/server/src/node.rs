@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
-use access_rules::ExportOptions;
+use access_rules::{DelegationPolicy, ExportOptions};
 use state::{FileKey, Requester};
 use vfs::{
     Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Origin, Place, permission,
@@ -112,6 +112,17 @@ impl<'s> CallContext<'s> {
     }
 }
 
+/// How a file may be delegated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delegability {
+    /// Not at all.
+    No,
+    /// Without a lease: only the server changes it, or the administrator says so.
+    Freely,
+    /// Under a lease of the host.
+    Leased,
+}
+
 /// A file that is exported to the caller.
 #[derive(Clone, Copy)]
 pub(crate) struct Node<'c> {
@@ -168,9 +179,15 @@ impl<'c> Node<'c> {
         Node { requester, ..self }
     }
 
-    /// Whether the file may be delegated, so that nobody changes it without a recall.
-    pub(crate) fn may_be_delegated(&self) -> bool {
-        self.options.delegations.unwrap_or_else(|| self.fs().properties().exclusive)
+    /// How the file may be delegated.
+    pub(crate) fn delegability(&self) -> Delegability {
+        match self.options.delegations {
+            DelegationPolicy::Off => Delegability::No,
+            DelegationPolicy::Always => Delegability::Freely,
+            DelegationPolicy::Auto if self.fs().properties().exclusive => Delegability::Freely,
+            DelegationPolicy::Auto if self.fs().lease_break_time().is_some() => Delegability::Leased,
+            DelegationPolicy::Auto => Delegability::No,
+        }
     }
 
     /// The current attributes.
@@ -297,6 +314,11 @@ impl<'c> Node<'c> {
     /// Evicts the cached open files of this file.
     pub(crate) fn evict_open_files(&self) {
         self.server.files.purge(&self.file_key(), self.now);
+    }
+
+    /// Closes what the server itself has open for writing for no call, since that keeps the file from being leased.
+    pub(crate) fn evict_open_for_writing(&self) {
+        self.server.files.purge_mode(&self.file_key(), OpenMode::Write, self.now);
     }
 
     /// Evicts the cached open files of `entry` if its last name was possibly removed.

@@ -37,7 +37,7 @@ pub struct OpenFileCounts {
     pub evicted: u64,
     /// Files closed because they were unused for the idle time.
     pub idle: u64,
-    /// Files closed because their last name or their export was removed.
+    /// Files closed because their last name or their export was removed, or for a delegation.
     pub purged: u64,
     /// The time that closed files had been open, summed up, in milliseconds.
     pub closed_age_ms: u64,
@@ -178,11 +178,16 @@ impl OpenFiles {
 
     /// Closes a file for all workers, because its last name was removed.
     pub(crate) fn purge(&self, file: &FileKey, now: Duration) {
+        for mode in [OpenMode::Read, OpenMode::Write] {
+            self.purge_mode(file, mode, now);
+        }
+    }
+
+    /// Closes a file for all workers as far as it is open in this mode.
+    pub(crate) fn purge_mode(&self, file: &FileKey, mode: OpenMode, now: Duration) {
         for worker in &self.workers {
-            for mode in [OpenMode::Read, OpenMode::Write] {
-                let closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, FileCloseReason::Purged);
-                self.note_closed(closed.as_slice());
-            }
+            let closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, FileCloseReason::Purged);
+            self.note_closed(closed.as_slice());
         }
     }
 

@@ -16,6 +16,7 @@ use crate::handle::HandleKey;
 use crate::host_locks::ExportedLocks;
 use crate::id_map::IdMap;
 use crate::in_steps::BETWEEN_STEPS;
+use crate::leases::{BrokenLeases, ExportedLeases};
 use crate::mount::MountList;
 use crate::nlm::{self, Waits};
 use crate::nsm::{Notices, Restarts};
@@ -64,6 +65,9 @@ pub struct Settings {
     pub open_files_per_worker: usize,
     /// The most open files of all workers.
     pub max_open_files: usize,
+    /// The most delegations of files that local processes may change: each takes a lease of the host, with a file
+    /// descriptor.
+    pub max_leases: usize,
     /// The idle time after which a file is closed: once to twice this time.
     pub open_file_idle: Duration,
     /// A number that changes with each start: the first write verifier. Its upper half alone also changes; it is the
@@ -123,6 +127,7 @@ impl Settings {
             replay_age: Duration::from_secs(120),
             open_files_per_worker: 1024,
             max_open_files: usize::MAX,
+            max_leases: 4096,
             open_file_idle: Duration::from_secs(10),
             instance,
             lease: Duration::from_secs(90),
@@ -149,6 +154,7 @@ pub struct Server {
     pub(crate) mounts: MountList,
     pub(crate) registry: Registry,
     pub(crate) state: State,
+    pub(crate) broken_leases: Arc<BrokenLeases>,
     pub(crate) paused: PausedCompounds,
     pub(crate) callouts: Callouts,
     pub(crate) callbacks: Callbacks,
@@ -174,7 +180,9 @@ impl Server {
         let exports = ExportTable::new(exports, settings.handle_key.clone())?;
         exports.draw_borders();
         let exports = Arc::new(ArcSwap::from_pointee(exports));
-        let state = new_state(&settings, &exports, Box::new(NoRecords)).expect("there are no records to be read");
+        let broken_leases = Arc::new(BrokenLeases::default());
+        let state = new_state(&settings, (&exports, &broken_leases), Box::new(NoRecords));
+        let state = state.expect("there are no records to be read");
         Ok(Server {
             exports,
             replay: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
@@ -187,6 +195,7 @@ impl Server {
             mounts: MountList::default(),
             registry: Registry::default(),
             state,
+            broken_leases,
             paused: PausedCompounds::default(),
             callouts: Callouts::default(),
             callbacks: Callbacks::default(),
@@ -209,7 +218,7 @@ impl Server {
     /// # Errors
     /// When the records cannot be read.
     pub fn keep_clients(&mut self, records: Box<dyn ClientRecords>) -> Result<(), RecordsError> {
-        self.state = new_state(&self.settings, &self.exports, records)?;
+        self.state = new_state(&self.settings, (&self.exports, &self.broken_leases), records)?;
         self.notices.begin(self.state.nlm_hosts_to_notify());
         Ok(())
     }
@@ -273,6 +282,7 @@ impl Server {
         while self.state.tick(now) {
             (self.settings.pause)(BETWEEN_STEPS);
         }
+        self.recall_leased(now);
         self.files.sweep(now);
         self.replay.expire_earlier(now);
         self.tick_callouts(now);
@@ -348,7 +358,7 @@ impl Server {
 /// The state manager, with the records of earlier boots.
 fn new_state(
     settings: &Settings,
-    exports: &Arc<ArcSwap<ExportTable>>,
+    (exports, broken): (&Arc<ArcSwap<ExportTable>>, &Arc<BrokenLeases>),
     records: Box<dyn ClientRecords>,
 ) -> Result<State, RecordsError> {
     let default = Limits::default();
@@ -358,9 +368,13 @@ fn new_state(
         unconfirmed: settings.lease,
         // A client learns within its lease that its callback path is down, and then has time to return its delegations.
         recall: settings.lease * 3 / 2,
+        leases: settings.max_leases,
         waiter_memory: default.waiter_memory.min(settings.lease),
         ..default
     };
     let limits = limits.within(settings.state_bytes);
-    State::new(settings.boot(), limits, records, Box::new(ExportedLocks::new(exports.clone())), Duration::ZERO)
+    let locks = Box::new(ExportedLocks::new(exports.clone()));
+    let state = State::new(settings.boot(), limits, records, locks, Duration::ZERO)?;
+    state.use_leases(Box::new(ExportedLeases::new(exports.clone(), broken.clone())));
+    Ok(state)
 }

@@ -36,6 +36,7 @@ pub(crate) enum Kind {
     LockState,
     Lock,
     Delegation,
+    Lease,
     Wait,
     NlmHost,
     NlmShare,
@@ -78,19 +79,20 @@ pub fn may_take(more: usize, own: usize, all: usize, limit: usize) -> bool {
 
 impl Pool {
     pub(crate) fn new(limits: &Limits, is_reclaiming: bool) -> Arc<Pool> {
-        use Kind::{Delegation, Lock, LockState, NlmHost, NlmShare, Open, Owner, Wait};
+        use Kind::{Delegation, Lease, Lock, LockState, NlmHost, NlmShare, Open, Owner, Wait};
         let limit_of = |kind| match kind {
             Open => limits.opens,
             Owner => limits.owners,
             LockState => limits.lock_states,
             Lock => limits.locks,
             Delegation => limits.delegations,
+            Lease => limits.leases,
             Wait => limits.waiters,
             NlmHost => limits.nlm_hosts,
             NlmShare => limits.nlm_shares,
         };
         Arc::new(Pool {
-            limits: [Open, Owner, LockState, Lock, Delegation, Wait, NlmHost, NlmShare].map(limit_of),
+            limits: [Open, Owner, LockState, Lock, Delegation, Lease, Wait, NlmHost, NlmShare].map(limit_of),
             held: Usage::default(),
             is_reclaiming: AtomicBool::new(is_reclaiming),
             accounts: Mutex::default(),

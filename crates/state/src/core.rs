@@ -22,7 +22,7 @@ use crate::records::ClientRecords;
 use crate::session::SessionTable;
 use crate::stateid_table::StateidTable;
 use crate::waiter::{WaitingFiles, Waking};
-use crate::{ClientId, Event, FileKey, HostLocks, Limits, StateError, Stateid};
+use crate::{ClientId, Event, FileKey, HostLeases, HostLocks, Limits, StateError, Stateid};
 
 /// The state that is read without the mutex.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ pub(crate) struct Core {
     /// Whether the store failed to write a change.
     pub is_store_behind: bool,
     pub host: Box<dyn HostLocks>,
+    pub leases: Box<dyn HostLeases>,
     pub events: VecDeque<Event>,
 }
 

@@ -10,12 +10,15 @@
 //! - outside of the grace period, except when it is reclaimed,
 //! - and if the client's origin may have another one of `Limits::delegations`.
 //!
+//! A file that local processes may change is delegated for reading only, under a lease of the host
+//! ([`HostLeases`](crate::HostLeases)), if no client has it open for writing, and outside of reclaims.
+//!
 //! An open for reading gets a read delegation and any other a write delegation, unless the client states its wish.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::account::Kind;
+use crate::account::{Account, Charge, Kind};
 use crate::core::Core;
 use crate::file::{Body, StateidEntry};
 use crate::owner::OwnerId;
@@ -74,6 +77,8 @@ pub enum WhyNoDelegation {
     Contention,
     /// WND4_RESOURCE: a limit is reached, or the client cannot be called back.
     Resource,
+    /// WND4_WRITE_DELEG_NOT_SUPP_FTYPE: the file is delegated for reading only.
+    WriteNotSupported,
     /// WND4_CANCELLED.
     Cancelled,
 }
@@ -90,6 +95,8 @@ pub(crate) struct Delegation {
     pub change: u64,
     /// Whether the client is known to have changed the file (RFC 8881 §10.4.3).
     pub modified: bool,
+    /// The lease that it counts as, if it needs one.
+    pub _lease: Option<Charge>,
 }
 
 /// A write delegation of another client, which knows the file's size and change attribute (RFC 8881 §20.1).
@@ -189,7 +196,7 @@ impl Core {
             _ if args.access.writes() => DelegationKind::Write,
             _ => DelegationKind::Read,
         };
-        let refused = match self.may_delegate(now, args, kind) {
+        let refused = match self.may_delegate(now, args, kind).and_then(|()| self.lease_if_needed(args, kind)) {
             Ok(()) => return self.new_delegation(args, kind),
             Err(why) => why,
         };
@@ -210,6 +217,7 @@ impl Core {
         let is_against = |access: ShareAccess, deny| {
             kind == DelegationKind::Write || access.writes() || ShareAccess::READ.is_denied_by(deny)
         };
+        let own_writes = args.leased && file.opens.sharing(|access, _| access.writes()).any(|key| self.holds(key));
         let open_against = file.opens.of_others(client, is_against).any(|key| self.holds(key));
         let delegated = file.delegations.iter().filter_map(|key| Some((key, self.states.get(key)?.delegation()?)));
         let delegated_against = delegated.into_iter().any(|(key, delegation)| {
@@ -218,30 +226,46 @@ impl Core {
         });
         let nlm = file.locks.as_ref().is_some_and(|locks| locks.is_used_by_nlm());
         let contended = self.recalls.is_recent(&args.file, now, self.limits().recall_memory);
-        match open_against || delegated_against || nlm || contended {
+        match open_against || own_writes || delegated_against || nlm || contended {
             true => Err(WhyNoDelegation::Contention),
             false => Ok(()),
         }
     }
 
+    /// Leases the file if the delegation needs that.
+    fn lease_if_needed(&mut self, args: &OpenArgs<'_>, kind: DelegationKind) -> Result<(), WhyNoDelegation> {
+        if !args.leased {
+            return Ok(());
+        }
+        if kind == DelegationKind::Write {
+            return Err(WhyNoDelegation::WriteNotSupported);
+        }
+        let has_room = self.account_of(args.client.number()).is_ok_and(|account| account.has_room(Kind::Lease, 1));
+        if has_room && self.lease(&args.file) { Ok(()) } else { Err(WhyNoDelegation::Resource) }
+    }
+
     /// Reclaims a delegation from before the restart (RFC 8881 §10.2.1). The previous boot granted no conflicting ones,
-    /// but clients may err, so reclaimed ones are checked.
+    /// but clients may err, so reclaimed ones are checked. One that needs a lease is not granted: local processes may
+    /// have changed the file meanwhile.
     fn reclaim_delegation(&mut self, args: &OpenArgs<'_>, kind: Option<DelegationKind>) -> DelegationAnswer {
         let client = args.client.number();
         let Some(kind) = kind else { return DelegationAnswer::None };
         let Some(file) = self.files.get(&args.file) else { return DelegationAnswer::None };
-        let free = file.delegations.iter().all(|key| {
-            let other = self.states.get(key).and_then(StateidEntry::delegation);
-            key.client() != client && other.is_none_or(|other| other.kind.max(kind) == DelegationKind::Read)
-        });
+        let free = !args.leased
+            && file.delegations.iter().all(|key| {
+                let other = self.states.get(key).and_then(StateidEntry::delegation);
+                key.client() != client && other.is_none_or(|other| other.kind.max(kind) == DelegationKind::Read)
+            });
         if free { self.new_delegation(args, kind) } else { DelegationAnswer::None }
     }
 
     fn new_delegation(&mut self, args: &OpenArgs<'_>, kind: DelegationKind) -> DelegationAnswer {
         let account = self.account_of(args.client.number());
-        let Ok(charge) = account.and_then(|account| account.take(Kind::Delegation)) else {
-            return DelegationAnswer::None;
-        };
+        let lease = |account: &Arc<Account>| account.take(Kind::Lease).map(Some);
+        let charges = account.and_then(|account| {
+            Ok((account.take(Kind::Delegation)?, if args.leased { lease(account)? } else { None }))
+        });
+        let Ok((charge, lease)) = charges else { return DelegationAnswer::None };
         let Ok(key) = self.new_key(args.client.number()) else { return DelegationAnswer::None };
         let file = self.file_entry(&args.file);
         let body = Body::Delegation(Delegation {
@@ -250,6 +274,7 @@ impl Core {
             recalled: None,
             change: args.change,
             modified: false,
+            _lease: lease,
         });
         let (owner, status) = (OwnerId::NOBODY, StateidStatus::Valid);
         self.states

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use vfs::FileLease;
+
 use crate::account::Charge;
 use crate::core::Core;
 use crate::delegation::Delegation;
@@ -62,6 +64,8 @@ pub(crate) struct LockState {
 pub(crate) struct File {
     pub opens: OpenSet,
     pub delegations: Vec<StateKey>,
+    /// The host's lease, while there are delegations that need it.
+    pub lease: Option<Box<dyn FileLease>>,
     pub locks: Option<Box<FileLocks>>,
 }
 
@@ -149,7 +153,10 @@ impl Core {
             return Arc::clone(key);
         }
         let key = Arc::new(*file);
-        self.files.insert(Arc::clone(&key), File { opens: OpenSet::default(), delegations: Vec::new(), locks: None });
+        self.files.insert(
+            Arc::clone(&key),
+            File { opens: OpenSet::default(), delegations: Vec::new(), lease: None, locks: None },
+        );
         key
     }
 
@@ -207,6 +214,9 @@ impl Core {
         let Some(entry) = self.files.get_mut(file) else { return };
         if entry.locks.as_ref().is_some_and(|locks| locks.is_empty()) {
             entry.locks = None;
+        }
+        if entry.delegations.is_empty() {
+            entry.lease = None;
         }
         let empty = entry.opens.is_empty() && entry.delegations.is_empty() && entry.locks.is_none();
         let shares = entry.locks.iter().flat_map(|locks| &locks.shares).map(|share| share.deny);

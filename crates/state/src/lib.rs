@@ -4,13 +4,14 @@
 //! It has no sockets and no clock: every call gets the time, and messages to send come from [`State::poll_event`]. It
 //! is independent of XDR, RPC and statuses: errors are [`StateError`], which each protocol maps. Data that must survive
 //! a restart goes through [`ClientRecords`], locks that local processes must see through [`HostLocks`].
+//! Delegations of files that local processes may change are kept true by [`HostLeases`].
 //!
 //! # Locks
 //!
 //! All methods are thread-safe. Locks are taken only in this order:
 //!
 //! 1. The *core* mutex: clients, owners, files, opens, locks, delegations, the grace period. OPEN, CLOSE, LOCK and
-//!    similar calls hold it for some table look-ups; the two traits are called under it.
+//!    similar calls hold it for some table look-ups; the three traits are called under it.
 //! 2. One shard of a published table: sessions, stateids, or files with reservations and delegations. Only a holder of
 //!    the core mutex writes to the latter two.
 //! 3. One session's mutex, or that of the table of accounts, which counts the resources of origins.
@@ -45,6 +46,7 @@ mod expiry;
 mod file;
 mod grace;
 mod guard;
+mod host_leases;
 mod host_locks;
 mod ids;
 mod lease;
@@ -85,6 +87,7 @@ pub use delegation::{DelegationAnswer, DelegationKind, DelegationWant, WhyNoDele
 pub use error::{Conflict, StateError};
 pub use event::{Event, LockNotice, NlmGranted, Recall};
 pub use grace::GraceReport;
+pub use host_leases::{HostLeases, NoHostLeases};
 pub use host_locks::{HostLocks, HostRefusal, NoHostLocks};
 pub use ids::{ClientId, FileKey, Principal, Requester, SessionId, Stateid, StateidScope};
 pub use lease::StatusFlags;

@@ -21,7 +21,7 @@ pub const BACK_SLOTS: u32 = 16;
 /// Limits and times. A request over a limit fails with [`crate::StateError::Resource`] or, where the protocol allows
 /// it, is granted a smaller value.
 ///
-/// Of opens, owners, lock stateids, locks, delegations, waits, hosts and shares, one origin may have as many as remain
+/// Of opens, owners, lock stateids, locks, delegations, leases, waits, hosts and shares, one origin may have as many as remain
 /// free ([`crate::may_take`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -95,6 +95,8 @@ pub struct Limits {
     pub deadlock_steps: usize,
     /// Delegations of all clients. Default 65 536; 0 turns delegations off.
     pub delegations: usize,
+    /// Delegations that need a lease of the host, which takes a file descriptor. Default 4 096; 0 turns them off.
+    pub leases: usize,
     /// The time after a recall in which its file is not delegated. Default 30 s.
     pub recall_memory: Duration,
     /// The time for a client to return a recalled delegation. Default 90 s; at least the lease (RFC 8881 §10.4.6).
@@ -219,6 +221,7 @@ impl Default for Limits {
             reservation: Duration::from_secs(5),
             deadlock_steps: 1_024,
             delegations: 65_536,
+            leases: 4_096,
             recall_memory: Duration::from_secs(30),
             recall: Duration::from_secs(90),
             nlm_hosts: 16_384,

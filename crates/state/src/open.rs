@@ -46,6 +46,8 @@ pub struct OpenArgs<'a> {
     pub claim: Claim,
     /// The client's wish for a delegation.
     pub want: DelegationWant,
+    /// Whether a delegation needs a lease of the host, because local processes may change the file.
+    pub leased: bool,
     /// The file's change attribute, to store in a write delegation.
     pub change: u64,
     /// The file's handle as the client knows it, to send in a recall.

@@ -65,9 +65,16 @@ impl Recalls {
         }
     }
 
+    /// Sets when a recall times out; an earlier time stays.
     fn begin(&mut self, key: StateKey, deadline: Duration) {
+        let deadline = self.of.get(&key).map_or(deadline, |earlier| deadline.min(*earlier));
+        self.forget(key);
         self.of.insert(key, deadline);
         self.deadlines.insert((deadline, key));
+    }
+
+    fn is_late(&self, key: StateKey, now: Duration) -> bool {
+        self.of.get(&key).is_none_or(|deadline| *deadline <= now)
     }
 
     /// A recall that timed out.
@@ -101,31 +108,47 @@ impl Core {
         let conflicting = entry.delegations.iter().copied().filter(|key| {
             let foreign = who != Requester::Client(ClientId::new(self.shared.boot, key.client()));
             let delegation = self.states.get(key).and_then(StateidEntry::delegation);
-            foreign && delegation.is_some_and(|delegation| kind.conflicts_with(delegation.kind))
+            // Writes of the server would break the lease, whoever asked for them.
+            let against = foreign || kind == AccessKind::Write && entry.lease.is_some();
+            against && delegation.is_some_and(|delegation| kind.conflicts_with(delegation.kind))
         });
         let conflicting: Vec<StateKey> = conflicting.collect();
         let mut verdict = AccessCheck::Proceed;
         for key in conflicting {
-            if !self.recall(now, key)? {
+            if !self.recall(now, key, now + self.limits().recall)? {
                 verdict = AccessCheck::Wait;
             }
         }
         Ok(verdict)
     }
 
+    /// Recalls the delegations of a file whose lease is broken.
+    pub(crate) fn recall_leased(&mut self, now: Duration, file: &FileKey, deadline: Duration) {
+        if !self.is_leased(file) {
+            return;
+        }
+        let delegations = self.files.get(file).map(|file| file.delegations.clone()).unwrap_or_default();
+        for key in delegations {
+            // If the client's record cannot be marked now, the delegation is revoked at the deadline.
+            if self.recall(now, key, deadline).is_err() {
+                self.recalls.begin(key, deadline);
+            }
+        }
+    }
+
     /// Recalls one delegation; true when it no longer exists.
-    fn recall(&mut self, now: Duration, key: StateKey) -> Result<bool, StateError> {
+    fn recall(&mut self, now: Duration, key: StateKey, deadline: Duration) -> Result<bool, StateError> {
         if self.is_clearable(now, key) {
             self.clear(now, key)?;
             return Ok(true);
         }
-        let deadline = now + self.limits().recall;
         let memory = self.limits().recall_memory;
         let Some(held) = self.states.get_mut(&key) else { return Ok(true) };
         let file = *held.file;
         let Some(delegation) = held.delegation_mut() else { return Ok(true) };
-        if let Some(recalled) = delegation.recalled {
-            if recalled + self.shared.limits.recall > now {
+        if delegation.recalled.is_some() {
+            if !self.recalls.is_late(key, now) {
+                self.recalls.begin(key, deadline);
                 return Ok(false);
             }
             self.revoke(now, key, StateidStatus::DelegRevoked)?;

@@ -20,7 +20,7 @@ use crate::session::SessionTable;
 use crate::stateid_table::StateidTable;
 use crate::sync::lock;
 use crate::waiter::{WaitingFiles, Waking};
-use crate::{Event, HostLocks, Limits};
+use crate::{Event, HostLocks, Limits, NoHostLeases};
 
 /// All state of a server's clients. Every method may be called from any thread.
 ///
@@ -122,6 +122,7 @@ impl State {
             records,
             is_store_behind: false,
             host,
+            leases: Box::new(NoHostLeases),
             events: VecDeque::new(),
         };
         Ok(State { shared, core: Mutex::new(core) })

@@ -1,9 +1,10 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, Found, Handle, Listing, LockFile,
-    NewNode, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
-    permission,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileLease, Found, Handle,
+    Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result,
+    SetAttributes, SetXattr, Space, XattrName, permission,
 };
 
 /// A tree of files that can be served.
@@ -123,6 +124,28 @@ pub trait FileSystem: Send + Sync {
     /// [`Error::NotSupported`] without an override.
     fn open_for_locks(&self, cx: &Context<'_>, node: &Handle) -> Result<Box<dyn LockFile>> {
         let _ = (cx, node);
+        Err(Error::NotSupported)
+    }
+
+    /// How long the host lets a local process wait for a lease to end, before it ends it by force. `None`, the default,
+    /// if files cannot be leased.
+    fn lease_break_time(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Leases a regular file, if no local process has it open for writing. The lease breaks when a local process wants
+    /// to write to the file or truncate it; that process waits until the lease ends. The lease also breaks when
+    /// attributes or names of the file change, but only afterwards: that process does not wait.
+    ///
+    /// Calls of this file system that write to the file break the lease too, and fail with
+    /// [`Error::TryLater`] until it ends.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] when a process has the file open for writing, this one included;
+    /// [`Error::AccessDenied`] when this process may not lease files of others; [`Error::NotSupported`] without an
+    /// override.
+    fn lease(&self, cx: &Context<'_>, node: &Handle, on_break: OnLeaseBreak) -> Result<Box<dyn FileLease>> {
+        let _ = (cx, node, on_break);
         Err(Error::NotSupported)
     }
 

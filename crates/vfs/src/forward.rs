@@ -23,8 +23,8 @@
 /// impl FileSystem for Counted {
 ///     vfs::forward!(FileSystem for self.inner:
 ///         root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
-///         parent, read_link, open, has_local_locks, open_for_locks, read_dir, create, make_node, link, remove,
-///         remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
+///         parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, create, make_node,
+///         link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
 ///         sync_all, memory, space);
 ///
 ///     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
@@ -131,6 +131,14 @@ macro_rules! forward_file_system {
         $crate::forward_method!($self.$inner open_for_locks(
             cx: &$crate::Context<'_>, node: &$crate::Handle
         ) -> $crate::Result<Box<dyn $crate::LockFile>>);
+    };
+    ($self:ident.$inner:ident lease_break_time) => {
+        $crate::forward_method!($self.$inner lease_break_time() -> Option<std::time::Duration>);
+    };
+    ($self:ident.$inner:ident lease) => {
+        $crate::forward_method!($self.$inner lease(
+            cx: &$crate::Context<'_>, node: &$crate::Handle, on_break: $crate::OnLeaseBreak
+        ) -> $crate::Result<Box<dyn $crate::FileLease>>);
     };
     ($self:ident.$inner:ident read_dir) => {
         $crate::forward_method!($self.$inner read_dir(

@@ -26,6 +26,8 @@ pub struct Budget {
     open_files: usize,
     /// Files kept at hand: an eighth, because a directory takes two descriptors.
     files_at_hand: usize,
+    /// Leases under which files are delegated: a sixteenth.
+    leases: usize,
     /// The most threads that wait for storage: together they use a quarter.
     blocking_threads: usize,
 }
@@ -67,6 +69,7 @@ impl Budget {
             connections: part(limit - (limit / 4 * 3).min(MAX_FOR_FILES)),
             open_files: part(limit / 4).min(in_memory),
             files_at_hand: part(limit / 8),
+            leases: part(limit / 16),
             blocking_threads: part(limit / 4 / PER_REQUEST),
         }
     }
@@ -81,6 +84,7 @@ impl Budget {
         let wanted = options.limits.max_connections;
         options.limits.max_connections = wanted.min(self.connections);
         options.max_open_files = options.max_open_files.min(self.open_files);
+        options.max_leases = options.max_leases.min(self.leases);
         if self.blocking_threads < options.limits.blocking_threads {
             options.limits.blocking_threads = self.blocking_threads;
             let spare = self.blocking_threads / SPARE_SHARE;

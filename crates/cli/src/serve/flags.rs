@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use config::{
     CopySource, Defaults, ExportFlags, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, Sources,
 };
+use server::DelegationPolicy;
 
 use super::limit_flags::LimitFlags;
 use super::reply_flags::ReplyFlags;
@@ -80,10 +81,10 @@ struct OfferFlags {
     /// Refuse requests from source ports of 1024 and above.
     #[arg(long, requires = "export")]
     secure: bool,
-    /// Grant NFSv4 delegations, so that clients cache without asking. Only for directories that no local program
-    /// changes. [default: only for files in memory]
-    #[arg(long, requires = "export")]
-    delegations: bool,
+    /// Delegate files to NFSv4 clients, which then open and cache them without asking: `auto` where the server learns
+    /// when a local program uses the file, `always` even if it does not, or `off`. [default: auto]
+    #[arg(long, value_name = "WHEN", requires = "export")]
+    delegations: Option<DelegationsFlag>,
     /// Reply to changes of names and attributes before they are on stable storage, as `async` in exports(5). Faster,
     /// but a crash of this machine may undo them.
     #[arg(long = "async", requires = "export")]
@@ -187,6 +188,23 @@ enum RpcbindFlag {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+enum DelegationsFlag {
+    Auto,
+    Always,
+    Off,
+}
+
+impl DelegationsFlag {
+    fn policy(self) -> DelegationPolicy {
+        match self {
+            DelegationsFlag::Auto => DelegationPolicy::Auto,
+            DelegationsFlag::Always => DelegationPolicy::Always,
+            DelegationsFlag::Off => DelegationPolicy::Off,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum ReadPlusFlag {
     None,
     Data,
@@ -239,7 +257,7 @@ impl Flags {
             no_root_squash: offer.no_root_squash,
             all_squash: offer.all_squash,
             read_only: offer.read_only,
-            delegations: offer.delegations,
+            delegations: offer.delegations.map(DelegationsFlag::policy).unwrap_or_default(),
             anonymous_uid: offer.anonuid,
             anonymous_gid: offer.anongid,
             secure: offer.secure,

@@ -7,7 +7,7 @@ use std::path::Path;
 use config::{ExportSpec, Source};
 use report::{Column, Table, units};
 use serde::Serialize;
-use server::{AccessRule, ExportOptions, Squash};
+use server::{AccessRule, DelegationPolicy, ExportOptions, Squash};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -96,8 +96,10 @@ fn words(options: &ExportOptions, sync_metadata: bool) -> Vec<String> {
             words.push(format!("{name}={number}"));
         }
     }
-    if let Some(delegations) = options.delegations {
-        words.push(if delegations { "delegations" } else { "no_delegations" }.to_owned());
+    match options.delegations {
+        DelegationPolicy::Auto => {}
+        DelegationPolicy::Always => words.push("delegations".to_owned()),
+        DelegationPolicy::Off => words.push("no_delegations".to_owned()),
     }
     words
 }

@@ -1,4 +1,4 @@
-use access_rules::ExportOptions;
+use access_rules::{DelegationPolicy, ExportOptions};
 
 use super::reader::Located;
 use crate::defaults::IdentityWords;
@@ -13,8 +13,8 @@ pub(super) struct Offer {
     pub(super) is_insecure: bool,
     /// `async` or `sync`
     pub(super) is_async: bool,
-    /// `delegations` or `no_delegations`
-    pub(super) delegations: Option<bool>,
+    /// `delegations`, `delegations=` or `no_delegations`
+    pub(super) delegations: DelegationPolicy,
     pub(super) identity: IdentityWords,
     /// `fsid=`, and its place.
     pub(super) fsid: Option<(u64, Position)>,
@@ -39,8 +39,9 @@ impl Offer {
             ("insecure", None) => self.is_insecure = true,
             ("sync", None) => self.is_async = false,
             ("async", None) => self.is_async = true,
-            ("delegations", None) => self.delegations = Some(true),
-            ("no_delegations", None) => self.delegations = Some(false),
+            ("delegations", None) => self.delegations = DelegationPolicy::Always,
+            ("delegations", Some(word)) => self.delegations = delegations(word, position)?,
+            ("no_delegations", None) => self.delegations = DelegationPolicy::Off,
             ("root_squash", None) => self.identity.root = Some(true),
             ("no_root_squash", None) => self.identity.root = Some(false),
             ("all_squash", None) => self.identity.all = Some(true),
@@ -51,6 +52,18 @@ impl Offer {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+}
+
+fn delegations(word: &str, position: Position) -> Result<DelegationPolicy, Located> {
+    match word {
+        "auto" => Ok(DelegationPolicy::Auto),
+        "always" => Ok(DelegationPolicy::Always),
+        "off" => Ok(DelegationPolicy::Off),
+        _ => {
+            let wanted = "auto, always or off, as in `=auto`";
+            Err((position, Reason::Value { option: "delegations".to_owned(), wanted }))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{RemarkKind, Source};
-use access_rules::{ExportOptions, Squash};
+use access_rules::{DelegationPolicy, ExportOptions, Squash};
 use std::path::PathBuf;
 
 fn parse(text: &str) -> Result<(Vec<ExportSpec>, Vec<Remark>), ConfigError> {
@@ -44,7 +44,7 @@ fn silence_means_what_exports_5_says() {
         anonymous_uid: 65534,
         anonymous_gid: 65534,
         privileged_ports_only: true,
-        delegations: None,
+        delegations: DelegationPolicy::Auto,
     };
     assert_eq!(options("/srv 192.0.2.1"), expected);
     assert_eq!(options("/srv 192.0.2.1()"), expected);
@@ -57,8 +57,10 @@ fn each_option_has_its_effect() {
     assert!(options("/srv *(rw,ro)").read_only);
     assert!(!options("/srv *(insecure)").privileged_ports_only);
     assert!(options("/srv *(insecure,secure)").privileged_ports_only);
-    assert_eq!(options("/srv *(delegations)").delegations, Some(true));
-    assert_eq!(options("/srv *(delegations,no_delegations)").delegations, Some(false));
+    assert_eq!(options("/srv *(delegations)").delegations, DelegationPolicy::Always);
+    assert_eq!(options("/srv *(delegations,no_delegations)").delegations, DelegationPolicy::Off);
+    assert_eq!(options("/srv *(delegations=off,delegations=auto)").delegations, DelegationPolicy::Auto);
+    assert_eq!(options("/srv *(delegations=always)").delegations, DelegationPolicy::Always);
     assert_eq!(options("/srv *(no_root_squash)").squash, Squash::None);
     assert_eq!(options("/srv *(no_root_squash,root_squash)").squash, Squash::Root);
     assert_eq!(options("/srv *(all_squash)").squash, Squash::All);

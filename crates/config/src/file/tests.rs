@@ -1,6 +1,6 @@
 use super::*;
 use crate::{LogFormat, LogLevel, ReadAhead, ReadPlus, ReplyMethod, Rpcbind};
-use access_rules::Squash;
+use access_rules::{DelegationPolicy, Squash};
 use std::time::Duration;
 
 fn parse(text: &str) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {
@@ -166,7 +166,7 @@ name = "/scratch"
         anonymous_uid: 7,
         anonymous_gid: 8,
         privileged_ports_only: true,
-        delegations: Some(true),
+        delegations: DelegationPolicy::Always,
     };
     assert_eq!(data.rules[1].options, expected);
     assert_eq!(scratch.source, Source::Memory { capacity_bytes: 64 << 20 });

@@ -1,23 +1,34 @@
 //! The delegation in the reply to OPEN (RFC 7530 §10.4, RFC 8881 §10.4, §18.16.3).
 //!
-//! Files are delegated on exports with that option, and on file systems that only this server changes: no recall
-//! protects a client from changes by local programs. The state manager decides which opens get one. An NFSv4.0 client
-//! gets none for writing, since its other requests do not identify it.
+//! Files are delegated on file systems that only this server changes, under leases on the host's ([`crate::leases`]),
+//! and anywhere where the administrator says so. The state manager decides which opens get one. An NFSv4.0 client gets
+//! none for writing, since its other requests do not identify it.
 
 use proto::nfs4::{
     self, ACE_ALLOW, Ace, Delegation, DelegationType, OpenArgs, Principal, ReadDelegation, SpaceLimit, Status,
     WhyNoDelegation, WriteDelegation,
 };
-use state::{DelegationAnswer, DelegationKind, DelegationWant};
+use state::{DelegationAnswer, DelegationKind, DelegationWant, ShareAccess};
 
 use super::compound::Compound;
 use super::failure::OpResult;
 use super::state_error::outer;
-use crate::node::Node;
+use crate::node::{Delegability, Node};
+
+/// Whether a delegation of this file needs a lease. If the client may get one, what the server has open for writing
+/// itself is closed, because it would be in the way.
+pub(super) fn needs_lease(node: &Node<'_>, want: DelegationWant, access: ShareAccess) -> bool {
+    let is_leased = node.delegability() == Delegability::Leased;
+    let may_get_one = !matches!(want, DelegationWant::None | DelegationWant::Cancel | DelegationWant::Write);
+    if is_leased && may_get_one && !access.writes() {
+        node.evict_open_for_writing();
+    }
+    is_leased
+}
 
 /// The client's wish, if this file may be delegated.
 pub(super) fn want(compound: &Compound<'_>, args: &OpenArgs<'_>, node: &Node<'_>) -> DelegationWant {
-    if !node.may_be_delegated() {
+    if node.delegability() == Delegability::No {
         return DelegationWant::None;
     }
     if !compound.progress.minor.has_sessions() {
@@ -67,6 +78,7 @@ fn reason(why: state::WhyNoDelegation, wish: u32) -> WhyNoDelegation {
         (state::WhyNoDelegation::NotWanted, nfs4::WANT_CANCEL) => WhyNoDelegation::Cancelled,
         // The client wants one, but the export does not allow it.
         (state::WhyNoDelegation::NotWanted, _) => WhyNoDelegation::NotSuppFileType,
+        (state::WhyNoDelegation::WriteNotSupported, _) => WhyNoDelegation::WriteNotSuppFileType,
         (state::WhyNoDelegation::Resource, _) => WhyNoDelegation::Resource { will_signal: false },
     }
 }

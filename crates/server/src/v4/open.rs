@@ -55,6 +55,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     if !target.is_new {
         require_access(&node, &target.attributes, access, !matches!(claim, Claim::New))?;
     }
+    let want = delegation::want(compound, args, &node);
     let opened = compound.cx.server.state.open(
         compound.cx.request.now,
         &state::OpenArgs {
@@ -64,7 +65,8 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
             access,
             deny,
             claim,
-            want: delegation::want(compound, args, &node),
+            want,
+            leased: delegation::needs_lease(&node, want, access),
             change: target.attributes.change,
             handle: node.wire_handle().as_bytes(),
         },

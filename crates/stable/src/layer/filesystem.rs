@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileSystem, Found, Handle,
-    Listing, LockFile, NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space,
-    XattrName,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileLease, FileSystem, Found,
+    Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Place, Properties, ReadDir, Result,
+    SetAttributes, SetXattr, Space, XattrName,
 };
 
 use super::StableFs;
@@ -15,7 +15,7 @@ use super::file::StableFile;
 #[deny(clippy::missing_trait_methods)]
 impl FileSystem for StableFs {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, maintain, memory, has_local_locks);
+        root, storage, origin, set_borders, maintain, memory, has_local_locks, lease_break_time);
 
     /// Never [`Blocking::Never`]: stable changes wait for the log.
     fn blocking(&self) -> Blocking {
@@ -72,6 +72,10 @@ impl FileSystem for StableFs {
 
     fn open_for_locks(&self, cx: &Context<'_>, node: &Handle) -> Result<Box<dyn LockFile>> {
         self.inner.open_for_locks(cx, &self.inner_of(node)?)
+    }
+
+    fn lease(&self, cx: &Context<'_>, node: &Handle, on_break: OnLeaseBreak) -> Result<Box<dyn FileLease>> {
+        self.inner.lease(cx, &self.inner_of(node)?, on_break)
     }
 
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {

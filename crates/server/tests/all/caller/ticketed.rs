@@ -31,7 +31,7 @@ impl Ticketed {
 impl FileSystem for Ticketed {
     vfs::forward!(FileSystem for self.inner:
         root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
-        lookup, find, parent, read_link, open, has_local_locks, open_for_locks, read_dir, get_xattr, set_xattr,
+        lookup, find, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, get_xattr, set_xattr,
         list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, space);
 
     fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {

@@ -12,7 +12,7 @@ use proto::nfs4::{
     WantDelegationArgs,
 };
 use rpc::{Reply, Xid};
-use server::{Destination, ExportOptions, Server, Transmit};
+use server::{DelegationPolicy, Destination, ExportOptions, Server, Transmit};
 use xdr::{Decode, Encode, Encoder};
 
 use crate::caller::{Caller, EXPORT, export_with, memory, memory_server, nfs3, server};
@@ -362,7 +362,7 @@ fn client_of_nfs40_is_called_at_its_own_address_and_at_no_other() {
 
 #[test]
 fn export_says_whether_its_files_are_delegated() {
-    let options = ExportOptions { delegations: Some(false), ..ExportOptions::default() };
+    let options = ExportOptions { delegations: DelegationPolicy::Off, ..ExportOptions::default() };
     let server = server(vec![export_with(EXPORT, memory(), options)]);
     let first = client(&server, 1);
     assert_eq!(opened(&first, SHARE_ACCESS_READ).1, Delegation::None);

@@ -10,7 +10,7 @@ use proto::nfs4::{
     Open, OpenArgs, OpenClaim, OpenHow, Res, ResOr, SHARE_ACCESS_BOTH, SHARE_ACCESS_READ, SHARE_DENY_NONE,
     SHARE_DENY_WRITE, StateOwner, Stateid, Status, WANT_NO_DELEG,
 };
-use server::{Destination, ExportOptions, Server, Squash};
+use server::{DelegationPolicy, Destination, ExportOptions, Server, Squash};
 
 use crate::caller::{Caller, WORKERS, export_with, nfs3, server};
 use crate::session::Session;
@@ -39,7 +39,7 @@ impl Overlap {
             std::fs::remove_dir_all(base).unwrap();
             return None;
         };
-        let options = ExportOptions { squash: Squash::None, delegations: Some(true), ..ExportOptions::default() };
+        let options = ExportOptions { squash: Squash::None, delegations: DelegationPolicy::Always, ..ExportOptions::default() };
         let exports =
             vec![export_with(FIRST, Arc::new(first), options), export_with(SECOND, Arc::new(second), options)];
         let server = server(exports);

@@ -286,6 +286,7 @@ pub fn open_args(client: ClientId, owner: &str, file: u64, how: (ShareAccess, Sh
         deny: how.1,
         claim: Claim::New,
         want: DelegationWant::None,
+        leased: false,
         change: 0,
         handle: b"handle",
     }
