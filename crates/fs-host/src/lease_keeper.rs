@@ -100,8 +100,8 @@ impl LeaseKeeper {
             self.unwatch(watch);
         }
         drop(held);
-        // Closing it lets the processes go on that wait.
-        drop(fd);
+        // The processes go on that wait.
+        sys::end_lease(fd.as_fd());
     }
 
     fn unwatch(&self, watch: i32) {

@@ -7,13 +7,16 @@ use std::cmp::min;
 use std::io;
 use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::fs::OFlags;
-use vfs::{Context, FileLock, Handle, LockFile, LockOutcome, Result};
+use vfs::{Context, Error, FileLock, Handle, LockFile, LockOutcome, Result};
 
 use crate::file::check_regular;
 use crate::host::HostFs;
+use crate::identity::Impersonation;
 use crate::lock_holder::{LAST_OFFSET, LockHolder, MAX_RANGES, SetLock};
+use crate::node::HostNode;
 use crate::sys::{self, LockKind};
 
 impl HostFs {
@@ -22,21 +25,30 @@ impl HostFs {
         check_regular(node.kind())?;
         self.identity.own()?;
         // An exclusive lock needs a descriptor for writing, which there is none of where nothing can be written.
-        let (fd, is_writable) = match self.with_room(cx, || self.reopen_as_owner(&node, OFlags::RDWR)) {
-            Ok(fd) => (fd, true),
-            Err(_) => (self.with_room(cx, || self.reopen_as_owner(&node, OFlags::RDONLY))?, false),
+        let (fd, is_writable, later) = match self.with_room(cx, || self.reopen_as_owner(&node, OFlags::RDWR)) {
+            Ok(fd) => (fd, true, None),
+            Err(error) => {
+                // A lease ends some time, and then the file can be opened for writing.
+                let later = matches!(error, Error::TryLater(_)).then(|| (self.identity, Arc::clone(&node)));
+                (self.with_room(cx, || self.reopen_as_owner(&node, OFlags::RDONLY))?, false, later)
+            }
         };
-        Ok(Box::new(HostLockFile { holder: LockHolder::new(fd, MAX_RANGES), is_writable }))
+        Ok(Box::new(HostLockFile { holder: LockHolder::new(fd, MAX_RANGES), is_writable, later }))
     }
 }
 
 struct HostLockFile {
     holder: LockHolder<OwnedFd>,
     is_writable: bool,
+    /// The file, if it may be opened for writing later.
+    later: Option<(Impersonation, Arc<HostNode>)>,
 }
 
 impl LockFile for HostLockFile {
     fn take(&mut self, lock: FileLock) -> Result<LockOutcome> {
+        if lock.exclusive {
+            self.open_for_writing();
+        }
         let Some(lock) = self.representable(lock) else { return Ok(LockOutcome::Free) };
         if self.holder.take(lock).map_err(vfs::Error::Io)? {
             return Ok(LockOutcome::Free);
@@ -70,6 +82,16 @@ impl LockFile for HostLockFile {
 }
 
 impl HostLockFile {
+    /// Opens the file for writing if it could not be opened so before.
+    fn open_for_writing(&mut self) {
+        let Some((identity, node)) = &self.later else { return };
+        let opened = identity.own().and_then(|()| node.reopen(OFlags::RDWR));
+        // What is held so far is shared, and so it can be held by two descriptions at once.
+        if opened.is_ok_and(|fd| matches!(self.holder.move_to(fd), Ok(true))) {
+            (self.is_writable, self.later) = (true, None);
+        }
+    }
+
     /// The lock as the kernel can hold it: bytes past its last offset cannot be locked by anybody here.
     fn representable(&self, lock: FileLock) -> Option<FileLock> {
         let last_bytes = min(lock.last_bytes, LAST_OFFSET);

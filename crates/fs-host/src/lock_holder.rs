@@ -49,6 +49,18 @@ impl<D: SetLock> LockHolder<D> {
         &self.description
     }
 
+    /// Holds all locks by another description, if nobody's lock is in the way there; true when it does.
+    pub(crate) fn move_to(&mut self, description: D) -> io::Result<bool> {
+        for lock in self.held.overlapping(0, LAST_OFFSET) {
+            let kind = if lock.exclusive { LockKind::Exclusive } else { LockKind::Shared };
+            if !description.set_lock(kind, lock.first_bytes, lock.last_bytes)? {
+                return Ok(false);
+            }
+        }
+        self.description = description;
+        Ok(true)
+    }
+
     /// Locks a range in place of what is locked there; false when somebody else's lock is in the way.
     pub(crate) fn take(&mut self, lock: FileLock) -> io::Result<bool> {
         let missing = self.held.missing(lock);

@@ -226,6 +226,12 @@ pub(crate) fn take_lease(file: BorrowedFd<'_>, thread: libc::pid_t) -> io::Resul
     if is_taken { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Ends the lease of [`take_lease`]; closing the file would do so too, but a child that was forked may have it open.
+pub(crate) fn end_lease(file: BorrowedFd<'_>) {
+    // SAFETY: the request takes a number. It fails if the kernel has ended the lease.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
+}
+
 /// Whether the lease of [`take_lease`] holds: nobody waits for its end.
 pub(crate) fn has_lease(file: BorrowedFd<'_>) -> bool {
     // SAFETY: the request takes no argument.

@@ -196,7 +196,7 @@ impl Core {
             _ if args.access.writes() => DelegationKind::Write,
             _ => DelegationKind::Read,
         };
-        let refused = match self.may_delegate(now, args, kind).and_then(|()| self.lease_if_needed(args, kind)) {
+        let refused = match self.may_delegate(now, args, kind).and_then(|()| self.lease_if_needed(args)) {
             Ok(()) => return self.new_delegation(args, kind),
             Err(why) => why,
         };
@@ -208,6 +208,9 @@ impl Core {
 
     /// Checks the policy above.
     fn may_delegate(&self, now: Duration, args: &OpenArgs<'_>, kind: DelegationKind) -> Result<(), WhyNoDelegation> {
+        if args.leased && kind == DelegationKind::Write {
+            return Err(WhyNoDelegation::WriteNotSupported);
+        }
         let client = args.client.number();
         let has_room = self.account_of(client).is_ok_and(|account| account.has_room(Kind::Delegation, 1));
         if !has_room || !self.can_call_back(client) {
@@ -233,12 +236,9 @@ impl Core {
     }
 
     /// Leases the file if the delegation needs that.
-    fn lease_if_needed(&mut self, args: &OpenArgs<'_>, kind: DelegationKind) -> Result<(), WhyNoDelegation> {
+    fn lease_if_needed(&mut self, args: &OpenArgs<'_>) -> Result<(), WhyNoDelegation> {
         if !args.leased {
             return Ok(());
-        }
-        if kind == DelegationKind::Write {
-            return Err(WhyNoDelegation::WriteNotSupported);
         }
         let has_room = self.account_of(args.client.number()).is_ok_and(|account| account.has_room(Kind::Lease, 1));
         if has_room && self.lease(&args.file) { Ok(()) } else { Err(WhyNoDelegation::Resource) }

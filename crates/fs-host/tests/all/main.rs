@@ -10,6 +10,7 @@ mod extents;
 mod files;
 mod group_commit;
 mod handles;
+mod leases;
 mod listing;
 mod locks;
 mod metadata;

@@ -9,6 +9,7 @@ mod crowds;
 mod delegation;
 mod grace;
 mod host_locks;
+mod leased;
 mod lock;
 #[allow(dead_code, reason = "the unit tests use another part of it")]
 mod naive;

@@ -19,6 +19,8 @@ use crate::caller::{Caller, EXPORT, export_with, memory, memory_server, nfs3, se
 use crate::compound::{Compound, failure, success};
 use crate::session::Session;
 
+mod leased;
+
 fn open(share_access: u32) -> OpenArgs<'static> {
     OpenArgs {
         seqid: 0,

@@ -39,7 +39,8 @@ impl Overlap {
             std::fs::remove_dir_all(base).unwrap();
             return None;
         };
-        let options = ExportOptions { squash: Squash::None, delegations: DelegationPolicy::Always, ..ExportOptions::default() };
+        let options =
+            ExportOptions { squash: Squash::None, delegations: DelegationPolicy::Always, ..ExportOptions::default() };
         let exports =
             vec![export_with(FIRST, Arc::new(first), options), export_with(SECOND, Arc::new(second), options)];
         let server = server(exports);
