@@ -50,7 +50,7 @@ impl LockFile for HostLockFile {
             self.open_for_writing();
         }
         let Some(lock) = self.representable(lock) else { return Ok(LockOutcome::Free) };
-        if self.holder.take(lock).map_err(vfs::Error::Io)? {
+        if self.holder.take(lock).map_err(Error::Io)? {
             return Ok(LockOutcome::Free);
         }
         // Whoever was in the way may be gone by now; then nobody knows which range it was.
@@ -62,14 +62,14 @@ impl LockFile for HostLockFile {
 
     fn release(&mut self, ranges: &[RangeInclusive<u64>]) -> Result<()> {
         let ends = ranges.iter().map(|range| (*range.start(), min(*range.end(), LAST_OFFSET)));
-        self.holder.release(ends.filter(|(first, _)| *first <= LAST_OFFSET)).map_err(vfs::Error::Io)
+        self.holder.release(ends.filter(|(first, _)| *first <= LAST_OFFSET)).map_err(Error::Io)
     }
 
     fn test(&self, wanted: FileLock) -> Result<LockOutcome> {
         let Some(wanted) = self.representable(wanted) else { return Ok(LockOutcome::Free) };
         let kind = if wanted.exclusive { LockKind::Exclusive } else { LockKind::Shared };
         let extent = extent(wanted.first_bytes, wanted.last_bytes);
-        let found = sys::find_lock(self.holder.description().as_fd(), kind, extent).map_err(vfs::Error::Io)?;
+        let found = sys::find_lock(self.holder.description().as_fd(), kind, extent).map_err(Error::Io)?;
         Ok(found.map_or(LockOutcome::Free, |(exclusive, start, length)| {
             let first_bytes = u64::try_from(start).unwrap_or(0);
             let last_bytes = match u64::try_from(length) {
