@@ -8,29 +8,31 @@ use proto::nfs4::{
     self, ACE_ALLOW, Ace, Delegation, DelegationType, OpenArgs, Principal, ReadDelegation, SpaceLimit, Status,
     WhyNoDelegation, WriteDelegation,
 };
-use state::{DelegationAnswer, DelegationKind, DelegationWant, ShareAccess};
+use state::{DelegationAnswer, DelegationKind, DelegationWant};
 
 use super::compound::Compound;
 use super::failure::OpResult;
 use super::state_error::outer;
 use crate::node::{Delegability, Node};
 
-/// Whether a delegation of this file needs a lease. If the client may get one, what the server has open for writing
-/// itself is closed, because it would be in the way.
-pub(super) fn needs_lease(node: &Node<'_>, want: DelegationWant, access: ShareAccess) -> bool {
-    let is_leased = node.delegability() == Delegability::Leased;
-    let may_get_one = !matches!(want, DelegationWant::None | DelegationWant::Cancel | DelegationWant::Write);
-    if is_leased && may_get_one && !access.writes() {
-        node.evict_open_for_writing();
+/// The client's wish, and whether it needs a lease. If the server has the file open for writing for no call, it closes
+/// it, because no file is leased that is open for writing.
+pub(super) fn wish(compound: &Compound<'_>, args: &OpenArgs<'_>, node: &Node<'_>) -> (DelegationWant, bool) {
+    match node.delegability() {
+        Delegability::No => (DelegationWant::None, false),
+        Delegability::Freely => (want(compound, args), false),
+        Delegability::Leased => {
+            let want = want(compound, args);
+            let is_unwanted = matches!(want, DelegationWant::None | DelegationWant::Cancel | DelegationWant::Write);
+            if !is_unwanted && args.share_access & nfs4::SHARE_ACCESS_WRITE == 0 {
+                node.evict_open_for_writing();
+            }
+            (want, true)
+        }
     }
-    is_leased
 }
 
-/// The client's wish, if this file may be delegated.
-pub(super) fn want(compound: &Compound<'_>, args: &OpenArgs<'_>, node: &Node<'_>) -> DelegationWant {
-    if node.delegability() == Delegability::No {
-        return DelegationWant::None;
-    }
+fn want(compound: &Compound<'_>, args: &OpenArgs<'_>) -> DelegationWant {
     if !compound.progress.minor.has_sessions() {
         let reads = args.share_access & nfs4::SHARE_ACCESS_READ != 0;
         return if reads { DelegationWant::Read } else { DelegationWant::None };

@@ -55,7 +55,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     if !target.is_new {
         require_access(&node, &target.attributes, access, !matches!(claim, Claim::New))?;
     }
-    let want = delegation::want(compound, args, &node);
+    let (want, leased) = delegation::wish(compound, args, &node);
     let opened = compound.cx.server.state.open(
         compound.cx.request.now,
         &state::OpenArgs {
@@ -66,7 +66,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
             deny,
             claim,
             want,
-            leased: delegation::needs_lease(&node, want, access),
+            leased,
             change: target.attributes.change,
             handle: node.wire_handle().as_bytes(),
         },
