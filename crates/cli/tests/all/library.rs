@@ -1,9 +1,9 @@
 //! What of the client library no command uses, against the real server.
 
-use client::{Mount, Options, Reason, Rights, SpecialFile, Version};
+use client::{File, Mount, OpenOptions, Options, Reason, Rights, SpecialFile, Version};
 use vfs::{CreateMode, Device, FileKind, SetAttributes, Stability};
 
-use crate::support::Server;
+use crate::support::{Scratch, Server};
 
 /// Mounts the only export and does `work` with it, in each version.
 fn in_each_version<F: Future<Output = ()>>(work: impl Fn(Mount, Version) -> F) {
@@ -76,4 +76,27 @@ fn exclusive_create_unstable_write_and_commit_go_together() {
         let set = SetAttributes { size_bytes: Some(5), ..SetAttributes::default() };
         assert_eq!(mount.setattr(&file, &set).await.unwrap().size_bytes, 5);
     });
+}
+
+#[test]
+fn file_of_a_directory_is_believed_until_a_local_process_writes_to_it() {
+    let scratch = Scratch::new();
+    let (dir, state) = (scratch.dir("export"), scratch.path("state"));
+    let file = scratch.file("export/file", "before");
+    let (dir, state) = (dir.to_str().unwrap(), state.to_str().unwrap());
+    let server = Server::start(1, &["--no-root-squash", "--state-dir", state, dir]);
+    let url = server.url(dir).parse().unwrap();
+    let options = Options { version: Version::V4_2, ..Options::default() };
+    // The server must be able to call while a local writer waits on the test's own thread.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mount = runtime.block_on(Mount::connect(&url, &options)).unwrap();
+    let open = || mount.open(&mount.root().handle, b"file", &OpenOptions::read());
+    let text = async |file: &File| file.read(0, 100).await.unwrap().bytes.to_vec();
+    let first = runtime.block_on(open()).unwrap();
+    assert_eq!(runtime.block_on(text(&first)), b"before");
+    let calls = mount.counters().calls;
+    runtime.block_on(async { text(&open().await.unwrap()).await });
+    assert_eq!(mount.counters().calls, calls, "it is delegated");
+    std::fs::write(file, "after").unwrap();
+    assert_eq!(runtime.block_on(async { text(&open().await.unwrap()).await }), b"after");
 }
