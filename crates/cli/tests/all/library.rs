@@ -1,6 +1,6 @@
 //! What of the client library no command uses, against the real server.
 
-use client::{File, Mount, OpenOptions, Options, Reason, Rights, SpecialFile, Version};
+use client::{Mount, OpenOptions, Options, Reason, Rights, SpecialFile, Version};
 use vfs::{CreateMode, Device, FileKind, SetAttributes, Stability};
 
 use crate::support::{Scratch, Server};
@@ -90,13 +90,15 @@ fn file_of_a_directory_is_believed_until_a_local_process_writes_to_it() {
     // The server must be able to call while a local writer waits on the test's own thread.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let mount = runtime.block_on(Mount::connect(&url, &options)).unwrap();
-    let open = || mount.open(&mount.root().handle, b"file", &OpenOptions::read());
-    let text = async |file: &File| file.read(0, 100).await.unwrap().bytes.to_vec();
-    let first = runtime.block_on(open()).unwrap();
-    assert_eq!(runtime.block_on(text(&first)), b"before");
+    let (root, reading) = (mount.root().handle, OpenOptions::read());
+    let first = runtime.block_on(mount.open(&root, b"file", &reading)).unwrap();
+    let text = || runtime.block_on(async { first.read(0, 100).await.unwrap().bytes.to_vec() });
+    assert_eq!(text(), b"before");
     let calls = mount.counters().calls;
-    runtime.block_on(async { text(&open().await.unwrap()).await });
-    assert_eq!(mount.counters().calls, calls, "it is delegated");
+    runtime.block_on(mount.open_handle(first.handle(), &reading)).unwrap();
+    let opened_size = runtime.block_on(mount.attributes_at_open(first.handle())).unwrap().size_bytes;
+    assert_eq!((opened_size, mount.counters().calls - calls), (6, 0), "it is delegated");
     std::fs::write(file, "after").unwrap();
-    assert_eq!(runtime.block_on(async { text(&open().await.unwrap()).await }), b"after");
+    assert_eq!(text(), b"after");
+    assert_eq!(runtime.block_on(mount.attributes_at_open(first.handle())).unwrap().size_bytes, 5);
 }
