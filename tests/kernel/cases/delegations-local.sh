@@ -59,7 +59,8 @@ on_server "python3 -c 'import os; os.truncate(\"cut\", 3)'"
 delegated mode before
 on_server "chmod 600 mode"
 soon '[ "$(calls DELEGRETURN)" = "$((returned + 1))" ]'
-[ "$(stat -c %a mode)" = 600 ]
+# Then the client believes the attributes that it has for its usual time.
+soon '[ "$(stat -c %a mode)" = 600 ]'
 
 delegated own before
 echo more >>own
