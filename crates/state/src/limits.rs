@@ -21,8 +21,8 @@ pub const BACK_SLOTS: u32 = 16;
 /// Limits and times. A request over a limit fails with [`crate::StateError::Resource`] or, where the protocol allows
 /// it, is granted a smaller value.
 ///
-/// Of opens, owners, lock stateids, locks, delegations, leases, waits, hosts and shares, one origin may have as many as remain
-/// free ([`crate::may_take`]).
+/// Of opens, owners, lock stateids, locks, delegations, leases, waits, hosts and shares, one origin may have as many as
+/// remain free ([`crate::may_take`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The lease: how long a client may be silent. Default 90 s.

@@ -23,9 +23,9 @@
 /// impl FileSystem for Counted {
 ///     vfs::forward!(FileSystem for self.inner:
 ///         root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
-///         parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, create, make_node,
-///         link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
-///         sync_all, memory, space);
+///         parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, create,
+///         make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr,
+///         acls, set_acls, maintain, sync_all, memory, space);
 ///
 ///     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
 ///         self.names.fetch_add(1, Ordering::Relaxed);
