@@ -287,6 +287,7 @@ fn open(state: &State, now: Duration, client: ClientId, claim: Claim) -> Result<
         deny: ShareDeny::BOTH,
         claim,
         want: DelegationWant::None,
+        leased: false,
         change: 0,
         handle: b"",
     };
