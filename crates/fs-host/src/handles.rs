@@ -223,8 +223,8 @@ fn is_only_name(stat: &Statx) -> bool {
     stat.stx_nlink == 1 || kind(stat) == FileKind::Directory
 }
 
-/// Whether a kernel handle of this type is of the inode with this number. Where the layout is not known, the low half of
-/// the number in the first or the second word has to do.
+/// Whether a kernel handle of this type is of the inode with this number. Where the layout is not known, the low half
+/// of the number in the first or the second word has to do.
 fn shows_fileid(kind: i32, handle: &[u8], fileid: u64) -> bool {
     let word = |start: usize| handle.get(start..start + 4)?.try_into().ok().map(u32::from_ne_bytes);
     let long = |start: usize| handle.get(start..start + 8)?.try_into().ok().map(u64::from_ne_bytes);

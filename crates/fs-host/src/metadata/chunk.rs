@@ -1,6 +1,6 @@
 //! Successive entries of a directory, as the kernel gave them. A cookie is the kernel's own position behind an entry
-//! (`d_off`), which ext4, XFS, Btrfs and tmpfs (since Linux 6.6) keep good for as long as the directory exists, whatever
-//! is added to it or removed from it.
+//! (`d_off`), which ext4, XFS, Btrfs and tmpfs (since Linux 6.6) keep good for as long as the directory exists,
+//! whatever is added to it or removed from it.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
