@@ -29,7 +29,7 @@ pub(crate) use known::{KnownFile, KnownFiles};
 pub(crate) use listings::{DirState, Listings};
 
 /// How many new files are seen between two looks at the clock.
-const FILES_PER_READ: usize = 64;
+const FILES_PER_READ: usize = 512;
 
 const NANOSECONDS: i64 = 1_000_000_000;
 
