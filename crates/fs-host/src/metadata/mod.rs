@@ -11,7 +11,7 @@
 //! A kernel clock ticks slowly, so a time proves something only if the clock had moved on before the first look
 //! ([`Moment`]). This works on the file systems of [`HostVolume::keeps_times`](crate::volume::HostVolume::keeps_times).
 //! Attributes are never kept: nothing tells that they have changed ([decision
-//! 20](../../../../docs/decisions/0020-names-are-proved-by-times-not-by-notices.md)).
+//! 21](../../../../docs/decisions/0021-names-are-proved-by-times-not-by-notices.md)).
 
 mod chunk;
 mod known;
