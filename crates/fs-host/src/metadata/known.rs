@@ -15,7 +15,7 @@ use super::{MemoryShare, MetadataMemory, Moment};
 use crate::attributes::timestamp;
 
 /// How many files a generation has at the most.
-const MAX_FILES: usize = 1 << 15;
+const MAX_FILES: usize = 1 << 17;
 
 /// What one file takes: a hash table is half empty in the worst case.
 const FILE_BYTES: usize = 2 * size_of::<(u64, KnownFile)>();
