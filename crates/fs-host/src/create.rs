@@ -125,7 +125,7 @@ impl HostFs {
         Ok(Entry { attributes: self.set(cx, &found.handle, &set)?, ..found })
     }
 
-    /// The file of an exclusive create that was sent again. The first call may have been cut short by a crash of the
+    /// The file of an exclusive create that was sent again. The first call may have been interrupted by a crash of the
     /// server before anything was synced, so that is done again too.
     fn take_own(&self, cx: &Context<'_>, site: NameAt<'_>, made_with: ([u8; 8], u64)) -> Result<Entry> {
         let found = self.find_regular(cx, site)?;

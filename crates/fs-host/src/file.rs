@@ -347,8 +347,8 @@ impl OpenHostFile {
         self.flushes.check(self.id, reach, since).map_err(failed)
     }
 
-    /// Writes until everything is written; what was written before an error counts, and the error comes again next
-    /// time. An error of a flush does not come again, so it counts at once.
+    /// Writes until everything is written; what was written before an error counts, and the error is repeated next
+    /// time. An error of a flush is not repeated, so it counts at once.
     fn write_all(&self, offset_bytes: u64, mut slices: &mut [IoSlice<'_>], flags: ReadWriteFlags) -> Result<usize> {
         let mut done = 0;
         while !slices.is_empty() {

@@ -71,7 +71,7 @@ fn open(root: BorrowedFd<'_>, kernel: &KernelHandle) -> io::Result<OwnedFd> {
 }
 
 /// What the file system does not know is stale: bytes of a file that is gone, or from before the file system was made
-/// anew.
+/// again.
 fn open_stale(root: BorrowedFd<'_>, kernel: Option<KernelHandle>) -> Result<OwnedFd> {
     open(root, &kernel.ok_or(Error::BadHandle)?).map_err(|error| match error.raw_os_error() {
         Some(libc::EINVAL | libc::ENOENT | libc::EOVERFLOW) => Error::Stale,

@@ -10,7 +10,7 @@ use vfs::{Error, Handle, Result};
 
 use crate::attributes::stat_fd;
 
-/// How many files are kept: as many as calls that make files are under way at once.
+/// How many files are kept: as many as calls that make files are in progress at once.
 const MAX_FILES: usize = 64;
 
 /// With few files at hand, one made file is kept for so many of them.

@@ -15,7 +15,7 @@ use vfs::SendableFile;
 use crate::sys;
 use crate::volume::{CacheKind, HostVolume};
 
-/// For how long after a read from storage pages may still be on their way, in milliseconds.
+/// For how long after a read from storage pages may still be in flight, in milliseconds.
 const SETTLE_MS: u64 = 50;
 
 /// Cleared when the kernel has no cachestat(2) (before Linux 6.5), or a sandbox forbids it.

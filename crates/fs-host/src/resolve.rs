@@ -41,7 +41,7 @@ impl HostFs {
         self.opened(cx, handle, 0).map_err(elsewhere_is_stale)
     }
 
-    /// The file that a handle names, from the worker's shelf or opened anew.
+    /// The file that a handle names, from the worker's cache or newly opened.
     pub(crate) fn node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<HostNode>> {
         self.node_at(cx, handle, 0).map_err(elsewhere_is_stale)
     }
@@ -54,7 +54,7 @@ impl HostFs {
         }
     }
 
-    /// A file that is not at hand, opened anew, and its state.
+    /// A file that is not in the cache, newly opened, and its state.
     fn opened(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(Arc<HostNode>, Statx)> {
         self.identity.own()?;
         let changes = self.volume.borders.changes();

@@ -27,7 +27,7 @@ const BATCH_BYTES: usize = 16 * 1024;
 /// What all searches of an export share.
 #[derive(Debug, Default)]
 pub(crate) struct Searches {
-    /// Held for a turn: whoever does not get it comes again later, so that one search occupies one thread.
+    /// Held for a turn: whoever does not get it tries again later, so that one search occupies one thread.
     walks: Mutex<Walks>,
     vain: Mutex<Vain>,
 }

@@ -50,7 +50,7 @@ pub(crate) struct Walks {
     resting_until: Option<Instant>,
 }
 
-/// A walk that is under way.
+/// A walk that is in progress.
 #[derive(Debug)]
 pub(crate) struct Walk {
     began: Instant,
@@ -104,7 +104,7 @@ impl Walks {
         if left <= MAX_WAIT { Ok(left) } else { Err(left) }
     }
 
-    /// The walk that is under way, or a new one through an export whose next file gets the number `next_id`.
+    /// The walk that is in progress, or a new one through an export whose next file gets the number `next_id`.
     pub(crate) fn go_on(&mut self, now: Instant, next_id: u64) -> &mut Walk {
         self.drop_idle(now);
         self.walk.get_or_insert_with(|| Walk::new(now, next_id))

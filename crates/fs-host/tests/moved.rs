@@ -22,7 +22,7 @@ const THREADS: usize = 8;
 /// One test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Asks until there is an answer, as a client does that is told to come again.
+/// Asks until there is an answer, as a client does that is told to retry.
 fn is_stale(fs: &HostFs, worker: usize, file: &Handle) -> bool {
     loop {
         match fs.attributes(&Context { worker, ..CX }, file) {

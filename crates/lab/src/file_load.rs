@@ -21,7 +21,7 @@ pub(crate) struct FileLoad {
     pub(crate) file_bytes: u64,
     /// The bytes of one READ or WRITE, and of a block of the cache.
     pub(crate) transfer_bytes: u32,
-    /// The most calls that are under way at once.
+    /// The most calls that are in progress at once.
     pub(crate) max_pending: usize,
     /// What a random order follows from.
     pub(crate) seed: u64,

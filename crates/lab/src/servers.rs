@@ -106,7 +106,7 @@ impl Servers {
         synced.map_err(|source| Error::File { path, source })
     }
 
-    /// Makes a file of so many bytes anew in the common directory.
+    /// Makes a file of so many bytes again in the common directory.
     pub(crate) fn make_file(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
         let path = self.export()?.join(name);
         data_file::make(&path, bytes).map(drop).map_err(|source| Error::File { path, source })

@@ -100,7 +100,7 @@ pub(crate) struct Connection {
     pub(crate) is_starving: bool,
     /// Whether its messages may be large; a stranger's may not.
     pub(crate) may_be_large: bool,
-    /// Since when the message is under way that is not whole yet.
+    /// Since when the message is in progress that is not whole yet.
     pub(crate) unfinished_since: Option<Instant>,
     /// Since when the peer has taken nothing of what it has to take.
     pub(crate) untaken_since: Option<Instant>,
@@ -314,7 +314,7 @@ pub(crate) struct Unread {
     pub(crate) whole_left: bool,
     /// How large the last message was, if it was large: so much memory the next one is trusted with before it has come.
     proven: usize,
-    /// Whether the client had room for the whole message that is under way; it is charged for all of it.
+    /// Whether the client had room for the whole message that is in progress; it is charged for all of it.
     is_admitted: bool,
 }
 
@@ -347,19 +347,19 @@ impl Unread {
         self.len() == 0
     }
 
-    /// Lets the message under way grow to its end, if the client has room. It may do so even if the room goes
+    /// Lets the message in progress grow to its end, if the client has room. It may do so even if the room goes
     /// meanwhile: otherwise messages that have begun could keep each other waiting for ever.
     pub(crate) fn admit(&mut self, has_room: bool) {
         self.is_admitted |= has_room && !self.is_empty();
     }
 
-    /// How many bytes may be received though the client has no room: a small message, or the rest of the one under way.
+    /// How many bytes may be received though the client has no room: a small message, or the rest of the current one.
     pub(crate) fn scarce_room(&self) -> usize {
         let most = if self.is_admitted { self.needed } else { SMALL_BYTES };
         most.saturating_sub(self.len())
     }
 
-    /// Whether more of the message under way may be received though its client has no room.
+    /// Whether more of the message in progress may be received though its client has no room.
     pub(crate) fn may_grow(&self) -> bool {
         self.is_admitted || self.len() < SMALL_BYTES && self.needed <= SMALL_BYTES
     }
@@ -388,7 +388,7 @@ impl Unread {
         self.proven > 0
     }
 
-    /// Whether the message under way is large.
+    /// Whether the message in progress is large.
     pub(crate) fn is_large(&self) -> bool {
         Unread::is_large_size(self.needed) && !self.is_empty()
     }
@@ -398,7 +398,7 @@ impl Unread {
         bytes >= Self::LARGE_BYTES
     }
 
-    /// Whether what is missing of the message under way is to be received behind what there is of it, and not into a
+    /// Whether what is missing of the message in progress is to be received behind what there is of it, and not into a
     /// shared buffer of `capacity` bytes.
     pub(crate) fn is_to_be_kept(&self, capacity: usize) -> bool {
         !self.is_empty() && (self.is_large() && self.expects_large() || !self.fits_shared(capacity))

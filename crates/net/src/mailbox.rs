@@ -60,7 +60,7 @@ pub(crate) struct OwnDatagram {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A connection on its way to its loop.
+/// A connection in flight to its loop.
 pub(crate) struct Accepted {
     pub(crate) socket: OwnedFd,
     pub(crate) peer: Peer,

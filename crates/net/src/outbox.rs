@@ -25,7 +25,7 @@ const SLIM_BYTES: usize = 16 << 10;
 /// What a part of a file counts as memory: it holds a file open, so that open files are bounded with the memory.
 const FILE_BYTES: usize = 16 << 10;
 
-/// Outputs on their way out.
+/// Outputs in flight.
 #[derive(Default)]
 pub(crate) struct Outbox {
     queue: VecDeque<Sending>,
@@ -45,7 +45,7 @@ struct Sending {
     fetched_sent: usize,
 }
 
-/// How the bytes of the present file part can be had.
+/// How the bytes of the present file part are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileWay {
     /// By `sendfile`.

@@ -1,4 +1,4 @@
-//! How answers leave: what can be varied so that ways to send can be held against each other.
+//! How answers are sent, with options to compare ways of sending.
 
 use std::num::NonZero;
 

@@ -58,7 +58,7 @@ struct Control([u8; 64]);
 
 /// Memory for calls of `recvmmsg` and `sendmmsg`.
 ///
-/// The headers hold pointers into the other fields only while a call runs: each call writes them anew.
+/// The headers hold pointers into the other fields only while a call runs: each call writes them again.
 pub(crate) struct DatagramCalls {
     data: Box<[u8]>,
     names: Box<[sockaddr_storage]>,

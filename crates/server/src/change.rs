@@ -13,17 +13,17 @@ use vfs::Handle;
 /// The size of the table. Two files that share an entry occasionally cost a client its cached attributes.
 const SLOTS: usize = 1024;
 
-/// One finished change, counted in the upper half of an entry; the lower half counts changes under way.
+/// One finished change, counted in the upper half of an entry; the lower half counts changes in progress.
 const FINISHED: u64 = 1 << 32;
 
-/// The changes under way, by file.
+/// The changes in progress, by file.
 #[derive(Debug)]
 pub(crate) struct ChangesInProgress {
     slots: Box<[AtomicU64]>,
     hasher: RandomState,
 }
 
-/// One change under way; it ends when this is dropped.
+/// One change in progress; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ChangeInProgress<'c> {
     slot: &'c AtomicU64,

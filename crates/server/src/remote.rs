@@ -98,7 +98,7 @@ impl RemoteCallout {
 }
 
 impl Server {
-    /// Queries a program's port and calls it; `then` runs with the result. When too many calls are under way, `then`
+    /// Queries a program's port and calls it; `then` runs with the result. When too many calls are in progress, `then`
     /// never runs: callers need a timeout of their own.
     pub(crate) fn call_remote(&self, call: RemoteCallout, now: Duration, then: Then) {
         let question = call.question();

@@ -3,7 +3,7 @@
 //!
 //! AUTH_NONE and AUTH_SYS are built in and wrap nothing, so their calls are answered as they arrived. Any other flavour
 //! ([`SecurityFlavor`]) turns a message into a plain one, and the plain reply into one of its own. All else sees only
-//! plain messages, so the replay caches recognize a call that was wrapped anew for its retransmission (RFC 2203
+//! plain messages, so the replay caches recognize a call that was wrapped again for its retransmission (RFC 2203
 //! §5.3.3.1), and keep replies that can be wrapped again.
 
 use std::fmt::Debug;

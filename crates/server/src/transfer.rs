@@ -47,7 +47,7 @@ pub(crate) struct Readable {
     pub(crate) attributes: Attributes,
 }
 
-/// Opens a file for reading. The caller's permission is checked anew, even if the file is already open.
+/// Opens a file for reading. The caller's permission is checked again, even if the file is already open.
 pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
     let (file, attributes) = node.open_to_read()?;
     // A cached open file outlives its last name, which a local process may have removed; the handle must be stale then.
@@ -185,7 +185,7 @@ pub(crate) fn defer_if_blocking(node: &Node<'_>, stability: Stability) -> vfs::R
     if stability != Stability::Unstable && node.must_defer_changes() { Err(Error::WouldBlock) } else { Ok(()) }
 }
 
-/// Opens a file for writing. The caller's permission is checked anew, even if the file is already open.
+/// Opens a file for writing. The caller's permission is checked again, even if the file is already open.
 pub(crate) fn open_for_write(node: &Node<'_>, attributes: &Attributes) -> Result<Arc<dyn OpenFile>, Fault> {
     node.require_writable()?;
     match attributes.kind {

@@ -151,7 +151,7 @@ impl Core {
     /// Revokes such a state.
     ///
     /// An NFSv4.0 client loses all of its state. Unlike SEQUENCE, RENEW cannot report a partial loss, and there is no
-    /// FREE_STATEID to acknowledge it. The client gets EXPIRED and starts anew (RFC 7530 §9.6.3).
+    /// FREE_STATEID to acknowledge it. The client gets EXPIRED and starts again (RFC 7530 §9.6.3).
     ///
     /// # Errors
     /// When the client's record cannot be changed: until then, nobody else may get its state (RFC 8881 §8.4.3).

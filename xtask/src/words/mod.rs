@@ -1,19 +1,14 @@
 //! `cargo xtask words`: comments, documentation, messages and Markdown do not use words that STYLE.md replaces.
-//!
-//! Crates in `baseline.rs` have some left. Their number may only shrink.
 
-mod baseline;
 mod table;
 mod text;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use regex::Regex;
 
 use crate::source::{documents, packages, read, rust_files, tokens};
 use crate::{Failure, Outcome};
-use baseline::BASELINE;
 use table::WORDS;
 use text::Line;
 
@@ -23,12 +18,11 @@ const QUOTING: [&str; 1] = ["STYLE.md"];
 /// The words, ready to search.
 struct Words(Vec<(Regex, &'static str)>);
 
-/// Prints every place with such a word, in crates that have more than their baseline.
+/// Prints every place with such a word.
 pub fn run(root: &Path) -> Outcome {
     let words = Words::new()?;
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut complaints = Vec::new();
     for package in packages(root)? {
-        let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for path in rust_files(&package)? {
             let source = read(&path)?;
             let mut lines = text::comments(&source);
@@ -38,34 +32,18 @@ pub fn run(root: &Path) -> Outcome {
             if has_messages && !inside.ends_with("words/table.rs") {
                 text::messages(tokens(&path, &source)?, &mut lines);
             }
-            let shown = path.strip_prefix(root).unwrap_or(&path);
-            found.entry(name.clone()).or_default().extend(words.complaints(shown, &lines));
+            complaints.extend(words.complaints(path.strip_prefix(root).unwrap_or(&path), &lines));
         }
     }
     for path in documents(root)? {
         let shown = path.strip_prefix(root).unwrap_or(&path);
         if !QUOTING.iter().any(|quoting| shown == Path::new(quoting)) {
-            let package = shown.strip_prefix("crates").ok().and_then(|inside| inside.iter().next());
-            let name = package.map_or("docs".into(), |package| package.to_string_lossy());
-            let text = read(&path)?;
-            found.entry(name.into_owned()).or_default().extend(words.complaints(shown, &text::prose(&text)));
+            complaints.extend(words.complaints(shown, &text::prose(&read(&path)?)));
         }
     }
-    judge(&found)
-}
-
-fn judge(found: &BTreeMap<String, Vec<String>>) -> Outcome {
-    let mut count = 0;
-    for (name, complaints) in found {
-        let allowed = BASELINE.iter().find(|(package, _)| package == name).map_or(0, |(_, allowed)| *allowed);
-        if complaints.len() > allowed {
-            complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
-            count += complaints.len() - allowed;
-        } else if complaints.len() < allowed {
-            eprintln!("`{name}` is down to {}: write that into xtask/src/words/baseline.rs", complaints.len());
-        }
-    }
-    if count == 0 { Ok(()) } else { Err(Failure::Broken { count, what: "words that STYLE.md replaces" }) }
+    complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
+    let (count, what) = (complaints.len(), "words that STYLE.md replaces");
+    if count == 0 { Ok(()) } else { Err(Failure::Broken { count, what }) }
 }
 
 impl Words {
@@ -122,15 +100,5 @@ mod tests {
     #[test]
     fn longer_words_and_names_in_code_quotes_are_not_found() {
         assert!(complaints(&text::comments("// amended, `anew`, is_outdated, screwed\n")).is_empty());
-    }
-
-    #[test]
-    fn crate_over_its_baseline_fails_and_one_at_it_does_not() {
-        let hits = |count: usize| vec!["hit".to_owned(); count];
-        assert!(judge(&BTreeMap::from([("a".to_owned(), hits(1))])).is_err());
-        for (package, allowed) in BASELINE {
-            assert!(judge(&BTreeMap::from([((*package).to_owned(), hits(*allowed))])).is_ok());
-            assert!(judge(&BTreeMap::from([((*package).to_owned(), hits(allowed + 1))])).is_err());
-        }
     }
 }

@@ -87,7 +87,7 @@ impl FlushLoad {
 }
 
 impl FlushCall<'_> {
-    /// Ends the call without a measurement: the caller comes again.
+    /// Ends the call without a measurement: the caller tries again.
     pub(super) fn give_up(mut self) {
         self.epoch = None;
     }

@@ -1,6 +1,6 @@
 //! What is known of files and directories from earlier calls, and when it still holds.
 //!
-//! Nothing here is ever believed because of its age. Each use is proved by a number that the kernel keeps for the file,
+//! Nothing here is ever valid because of its age. Each use is proved by a number that the kernel keeps for the file,
 //! fetched during the call that uses it:
 //!
 //! - `known.rs`: a file's **handle**, by its inode number and the time when the inode was made (btime). While the inode

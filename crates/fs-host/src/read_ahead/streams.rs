@@ -11,7 +11,7 @@ use std::ops::Range;
 /// How many streams of one file, and reads that may become one, are told apart.
 const MAX_STREAMS: usize = 32;
 
-/// How many requests of a stream may be under way in any order.
+/// How many requests of a stream may be in progress in any order.
 const REORDER_REQUESTS: u64 = 16;
 
 /// How many requests near one another make a stream; two are enough when the second begins where the first ends.
@@ -32,7 +32,7 @@ const MAX_MISSED: usize = 256;
 pub(crate) enum ReadResidency {
     /// All bytes were in memory.
     Here,
-    /// Some were not: the read comes again, from a thread that waits.
+    /// Some were not: the read is repeated, from a thread that waits.
     Missing,
     /// Nothing: a thread that waits reads, after [`ReadResidency::Missing`] or without having tried.
     Unknown,

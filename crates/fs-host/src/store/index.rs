@@ -105,7 +105,7 @@ impl Index {
         Ok((index, state.map_or(IndexedIds::Nothing, |state| IndexedIds::Below(state.indexed_below))))
     }
 
-    /// Begins anew, with room for about this many entries, which come next.
+    /// Starts again, with room for about this many entries, which come next.
     pub(crate) fn begin(&mut self, entries: u64) -> io::Result<()> {
         self.file.set_len(0)?;
         self.buckets = (entries / MEAN_ENTRIES).max(1);

@@ -152,7 +152,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if let Err(error) = self.lock().close() {
-            tracing::warn!(%error, "cannot close the store of file handles; its index is made anew at the next start");
+            tracing::warn!(%error, "cannot close the store of file handles; its index is rebuilt at the next start");
         }
     }
 }

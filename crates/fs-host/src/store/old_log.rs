@@ -27,7 +27,7 @@ const PREFIX_BYTES: usize = 8;
 /// The longest payload: a path of 4096 bytes, with room to spare.
 const MAX_PAYLOAD_BYTES: usize = 8192;
 
-/// How far numbering jumps ahead of a damaged log, so that no number that was lost comes again.
+/// How far numbering jumps ahead of a damaged log, so that no lost number is used again.
 const JUMP_AFTER_DAMAGE: u64 = 1 << 40;
 
 /// Numbers further apart than this are kept apart in the table of slots: earlier servers made such jumps.

@@ -201,7 +201,7 @@ fn make_names(fs: &wharf_fs_host::HostFs) -> Vec<Error> {
     // A guarded or exclusive call may find what others have made.
     let failed = made.into_iter().enumerate().filter_map(|(way, made)| made.err().map(|error| (way, error)));
     let failed = failed.filter(|(way, error)| *way == 0 || !matches!(error, Error::Exists));
-    // An exclusive call gives its file the name last, and may come too late again and again: it is put off then.
+    // An exclusive call gives its file the name last, and may come too late again and again: it is deferred then.
     let failed = failed.filter(|(way, error)| *way != 2 || !matches!(error, Error::TryLater(_)));
     failed.map(|(_, error)| error).filter(|error| !lacks_memory(error)).collect()
 }

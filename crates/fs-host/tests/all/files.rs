@@ -91,7 +91,7 @@ fn bytes_are_resident_when_they_were_read_a_while_ago_and_not_when_they_were_evi
     }
     assert!(!host.is_resident(0, LENGTH));
     assert_eq!(opened.read_at(&CX, 0, &mut vec![0; LENGTH]).unwrap(), LENGTH);
-    // Pages that the read brought may be on their way still, as far as cachestat(2) tells.
+    // Pages that the read brought may be in flight, as far as cachestat(2) tells.
     assert!(!opened.is_resident(0, LENGTH));
     while !opened.is_resident(0, LENGTH) {
         std::thread::yield_now();

@@ -22,7 +22,7 @@ pub(super) struct Metadata {
     block: Bytes,
 }
 
-/// How many REMOVEs are on their way at once after the measurement.
+/// How many REMOVEs are in flight at once after the measurement.
 const REMOVALS: u64 = 16;
 
 impl Metadata {

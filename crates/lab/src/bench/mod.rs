@@ -2,7 +2,7 @@
 //!
 //! A [`Job`] says what to do; [`run()`] does it and returns an [`Outcome`]. Connections are spread over as many threads
 //! as this process may use processors, each with a runtime of its own; each connection has its queue depth of
-//! operations on their way, and takes the next one as soon as one is over, or with a [`Rate`] when the next one is due.
+//! operations in flight, and takes the next one as soon as one is over, or with a [`Rate`] when the next one is due.
 //! What is measured starts and ends at the same moment everywhere.
 //!
 //! ```no_run

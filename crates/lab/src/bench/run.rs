@@ -129,21 +129,21 @@ fn measure(job: &Job, targets: &Arc<[Target]>) -> Result<Measured, Error> {
     let threads = thread::available_parallelism().map_or(1, |count| count.get() as u32).min(job.connections);
     thread::scope(|scope| {
         let (events_in, events) = channel();
-        let mut crew = Vec::new();
+        let mut workers = Vec::new();
         for number in 0..threads {
             let lanes = part(job.connections, number, threads);
             let (events, meter) = (events_in.clone(), Arc::default());
-            crew.push(Member::hire(scope, Part { job, targets, lanes, events, meter })?);
+            workers.push(Member::hire(scope, Part { job, targets, lanes, events, meter })?);
         }
         drop(events_in);
-        conduct(job, &crew, &events)
+        conduct(job, &workers, &events)
     })
 }
 
-/// Starts all threads at one moment, and reads what processes spent at the start and at the end. Dropping the crew lets
-/// its threads go: until then they stay, so that what they did is still counted.
-fn conduct(job: &Job, crew: &[Member], events: &Receiver<Event>) -> Result<Measured, Error> {
-    for _ in crew {
+/// Starts all threads at one moment, and reads what processes spent at the start and at the end. The threads stay until
+/// `workers` is dropped, so that what they did is still counted.
+fn conduct(job: &Job, workers: &[Member], events: &Receiver<Event>) -> Result<Measured, Error> {
+    for _ in workers {
         match events.recv() {
             Ok(Event::Ready) => {}
             Ok(Event::Ended(result)) => return (*result).and(Err(Error::ThreadDied)),
@@ -152,15 +152,15 @@ fn conduct(job: &Job, crew: &[Member], events: &Receiver<Event>) -> Result<Measu
     }
     let schedule = Schedule::starting_at(Instant::now(), job);
     // A thread that is gone is noticed below, when its result does not come.
-    for member in crew {
+    for member in workers {
         let _ = member.orders.send(schedule);
     }
     warm_up(job, schedule);
-    let mut sampler = Sampler::start(job, crew.iter().map(|member| Arc::clone(&member.meter)).collect());
+    let mut sampler = Sampler::start(job, workers.iter().map(|member| Arc::clone(&member.meter)).collect());
     let began = Reading::take(job, &sampler)?;
     let mut ended = None;
     let mut found = Found::new(job);
-    for _ in crew {
+    for _ in workers {
         found.merge(wait_for_end(events, &mut sampler, (schedule, &mut ended))?);
     }
     let ended = ended.map_or_else(|| Reading::take(job, &sampler), Ok)?;
@@ -236,7 +236,7 @@ impl Part<'_> {
         let result = self.connect_and_run(inbox);
         // Nobody listens any more when another thread failed.
         let _ = self.events.send(Event::Ended(Box::new(result)));
-        // Stays until the crew is let go.
+        // Stays until the workers are released.
         while inbox.recv().is_ok() {}
     }
 

@@ -13,7 +13,7 @@ use super::pattern::Pattern;
 use super::unstable::Unstable;
 use super::{Contents, Error, Files, Job, OperationError, Stop};
 
-/// How many transfers are on their way at once while a file is filled or checked.
+/// How many transfers are in flight at once while a file is filled or checked.
 const TRANSFERS: usize = 8;
 /// How much one of them moves, in bytes, where the server allows as much.
 const TRANSFER_BYTES: u32 = 1 << 20;

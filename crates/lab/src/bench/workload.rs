@@ -6,7 +6,7 @@ use std::str::FromStr;
 pub enum Order {
     /// One after the other; after the last block comes the first. Connections start at equal distances from each other.
     Sequential,
-    /// In a random order, each block once before one comes again; then in another order.
+    /// In a random order, each block once before one is repeated; then in another order.
     Random,
 }
 

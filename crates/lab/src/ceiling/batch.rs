@@ -40,7 +40,7 @@ impl Source {
     }
 }
 
-/// Replies, some of which may be on their way already.
+/// Replies, some of which may be in flight.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     headers: Vec<u8>,

@@ -11,7 +11,7 @@ pub enum Event<'a> {
         /// How many.
         passes: usize,
     },
-    /// Servers and files are made anew, and warmed up.
+    /// Servers and files are made again, and warmed up.
     RoundBegins {
         /// Which round.
         round: u32,

@@ -107,7 +107,7 @@ impl RunFolder {
             None => run,
         };
         write_head(path, &run)?;
-        // A line that was cut short by a crash goes; its pass is done again.
+        // An incomplete line, left by a crash, is removed; its pass is done again.
         samples.set_len(end).and_then(|()| (&samples).seek(SeekFrom::End(0))).map_err(failed(&samples_path))?;
         let done = passes.iter().filter(|pass| !pass.is_repeated).map(|pass| pass.place.position).collect();
         Ok(RunFolder { path: path.to_owned(), run, passes, done, samples })

@@ -6,7 +6,7 @@
 //!
 //! - In each round, all combinations of levels come in random order. Within one, each contender runs right before or
 //!   after the reference, the first level of the contenders' factor.
-//! - Servers start anew for each round, and are warmed up: rounds with the same server processes would not be
+//! - Servers start again for each round, and are warmed up: rounds with the same server processes would not be
 //!   independent, and intervals of them too narrow.
 //! - A pass that other programs disturbed is done again at once; both are kept.
 //! - A pass that fails is kept with its reason; the others go on.

@@ -103,7 +103,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Starts the servers of a round anew with their files, and warms them up.
+    /// Starts the servers of a round again with their files, and warms them up.
     fn begin(&mut self, round: u32) -> Result<(), Error> {
         (self.observe)(&Event::RoundBegins { round });
         let seed = mixed(self.settings.seed, round.into(), "start");

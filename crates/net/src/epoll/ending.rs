@@ -99,7 +99,7 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     /// Closes a connection of which everything was sent as soon as the peer has acknowledged it: closing a socket with
-    /// unread input resets the connection, and a reset destroys what is still on its way.
+    /// unread input resets the connection, and a reset destroys what is still in flight.
     pub(super) fn close_acknowledged(&mut self, key: SlabKey) {
         let channel = self.connections.get_mut(key).and_then(|connection| connection.channel.as_ref());
         match channel.map(Channel::unacknowledged_bytes) {

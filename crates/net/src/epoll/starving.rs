@@ -60,7 +60,7 @@ impl<S: Service + ?Sized> Loop<S> {
         }
         let mut keys = std::mem::take(&mut self.starving.keys);
         keys.retain(|&key| self.is_still_starving(key));
-        // Turns that were just planned can only be had after this look, so that nobody has starved anew.
+        // Turns that were just planned are known only after this look, so that nobody has starved again.
         self.starving.next_look = (!keys.is_empty()).then(|| now + LOOK_INTERVAL);
         self.starving.keys = keys;
     }

@@ -162,7 +162,7 @@ fn message_that_nothing_comes_of_closes_its_connection_and_one_that_grows_does_n
     assert_eq!(read_answer(&mut slow).len(), 20);
     assert_eq!(half.read(&mut [0; 1]).unwrap_or(0), 0);
     assert_eq!(server.counters().closed_stalled, 1);
-    assert_eq!(exchange(&mut calm, b"e"), b"e", "a connection without a message under way may be silent");
+    assert_eq!(exchange(&mut calm, b"e"), b"e", "a connection without a message in progress may be silent");
 }
 
 #[test]

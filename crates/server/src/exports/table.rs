@@ -10,7 +10,7 @@ use super::pseudo::PseudoTree;
 use super::{Export, ExportRules};
 use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 
-/// All exports at one time. A reload builds a new table; requests under way keep the one they began with.
+/// All exports at one time. A reload builds a new table; requests in progress keep the one they began with.
 #[derive(Debug)]
 pub struct ExportTable {
     exports: Vec<Arc<Exported>>,

@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::node::Node;
 use crate::transfer;
 
-/// A change of one file under way, with the attributes before it.
+/// A change of one file in progress, with the attributes before it.
 pub(super) struct Wcc<'c> {
     node: Node<'c>,
     change: ChangeInProgress<'c>,

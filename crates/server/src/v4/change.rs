@@ -5,7 +5,7 @@ use proto::nfs4::ChangeInfo;
 use crate::change::ChangeInProgress;
 use crate::node::Node;
 
-/// A change of a directory under way.
+/// A change of a directory in progress.
 pub(super) struct DirChange<'c> {
     change: ChangeInProgress<'c>,
     before: u64,

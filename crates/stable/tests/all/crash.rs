@@ -76,7 +76,7 @@ impl Tried {
         assert!(self.owners.contains(&log.owner()));
     }
 
-    /// Believes what was found after a crash.
+    /// Takes what was found after a crash as the state.
     fn settle(&mut self) {
         self.durable = self.log.durable();
         self.trimmed = (self.log.tail(), self.log.tail());

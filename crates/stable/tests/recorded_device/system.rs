@@ -99,7 +99,7 @@ impl Setup {
         Machine::new([self.disk_bytes, self.log_bytes].into_iter().zip(images).collect(), whole)
     }
 
-    /// A machine with an empty file system and an empty log, or says why it cannot be had and gives `None`.
+    /// A machine with an empty file system and an empty log, or says why there is none and gives `None`.
     pub fn new_machine(&self, workshop: &Workshop) -> Option<Arc<Machine>> {
         let machine = self.machine(vec![Image::default(); if self.has_log_disk { 2 } else { 1 }]);
         if !workshop.format(&machine, DISK, (self.kind, self.mkfs)) {

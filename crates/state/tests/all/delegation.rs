@@ -165,7 +165,7 @@ fn recall_is_sent_again_over_a_new_callback_path() {
 
 #[test]
 fn open_under_a_delegation_does_not_recall_it() {
-    // RFC 8881 §18.16.3, CLAIM_DELEGATE_CUR: while the recall is under way.
+    // RFC 8881 §18.16.3, CLAIM_DELEGATE_CUR: while the recall is in progress.
     let world = World::new();
     let (a, b) = (world.client("a").id, world.client("b").id);
     let (stateid, _) = granted(delegated(&world, a, 1, BOTH));

@@ -108,7 +108,7 @@ fn restarted_client_takes_the_record_of_its_earlier_life_away() {
 
 #[test]
 fn revoked_state_keeps_the_record_that_says_so() {
-    // Without it the client would be put on record anew as one that may reclaim (RFC 8881 §8.4.3).
+    // Without it the client would be put on record again as one that may reclaim (RFC 8881 §8.4.3).
     let mut world = World::new();
     let a = world.client("a");
     let open = world.open_rw(a.id, "o", 1);

@@ -345,7 +345,7 @@ fn overdue_v40_client_loses_all_when_somebody_wants_a_part() {
     assert_eq!(io(&other), Err(StateError::Expired));
     world.tick();
     assert_eq!(io(&other), Err(StateError::Expired), "even when nothing is left of it");
-    assert_ne!(world.client40("c", 1), old, "it begins anew");
+    assert_ne!(world.client40("c", 1), old, "it starts again");
 }
 
 #[test]

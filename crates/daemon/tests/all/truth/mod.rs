@@ -1,4 +1,4 @@
-//! Every answer about names and attributes is one that could be true while the question was on its way, whatever local
+//! Every answer about names and attributes is one that could be true while the question was in flight, whatever local
 //! processes do meanwhile.
 //!
 //! Threads change names and files of an export, as local processes do. Clients of NFSv3 and a local process look at

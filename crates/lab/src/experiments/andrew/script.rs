@@ -86,7 +86,7 @@ impl Script {
     }
 
     async fn make_directories(&self, export: &Dir, name: &str) -> Result<Vec<Dir>, ScriptError> {
-        // A pass that was cut short and is done again finds its directory.
+        // A pass that was interrupted and is done again finds its directory.
         let top = match export.create_dir(name, 0o755).await {
             Err(error) if error.status() == Some(Status::Exists) => export.open_dir(name).await?,
             made => made?,

@@ -186,7 +186,7 @@ impl Experiment for CustomExperiment {
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
-        // Anew each time: commands may have written to it.
+        // Each time again: commands may have written to it.
         self.servers.make_file(FILE, file_bytes(&self.custom))?;
         self.servers.restart_with_file(FILE, file_bytes(&self.custom))
     }

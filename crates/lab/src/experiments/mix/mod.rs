@@ -1,7 +1,7 @@
 //! A mix of operations at rising rates, up to what the server can do at most, like LADDIS and SPECsfs.
 //!
 //! The loop is open: operations begin when they are due, at random moments, and their latency counts from then. What
-//! the rates are shares of is the most that the reference does in a closed loop, measured anew for each round.
+//! the rates are shares of is the most that the reference does in a closed loop, measured again for each round.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

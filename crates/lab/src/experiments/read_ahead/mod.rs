@@ -56,7 +56,7 @@ struct Load {
     name: &'static str,
     /// How many readers share the file, each with a connection and a part of the file of its own.
     readers: u32,
-    /// How many READs each has under way.
+    /// How many READs each has in progress.
     depth: u32,
     /// Whether each so many READs are sent in any order.
     is_shuffled: bool,
@@ -151,7 +151,7 @@ impl Experiment for ReadAhead {
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         self.file = self.servers.export()?.join(FILE);
-        // Anew each time, so that it lies elsewhere on the disk.
+        // A new file each time, so that it has other blocks of the disk.
         data_file::make(&self.file, file_bytes(self.scale))
             .map_err(|source| Error::File { path: self.file.clone(), source })?;
         cache::bring_to(&self.file, CacheState::Cold)?;

@@ -53,7 +53,7 @@ const V3: &str = "3";
 const THROUGHPUT: &str = "throughput";
 
 const FILE: &str = "data";
-/// How many calls the client has under way: as many as a kernel client of the source's time had threads for them.
+/// How many calls the client has in progress: as many as a kernel client of the source's time had threads for them.
 const MAX_PENDING: usize = 8;
 const MIB: u64 = 1 << 20;
 
@@ -195,7 +195,7 @@ impl Experiment for StableStorage {
             ("file".to_owned(), format!("{} MiB", file_bytes(self.conditions.scale) / MIB)),
             ("transfer of version 2".to_owned(), kib(V2)),
             ("transfer of version 3".to_owned(), kib(V3)),
-            ("calls under way".to_owned(), MAX_PENDING.to_string()),
+            ("calls in flight".to_owned(), MAX_PENDING.to_string()),
             ("slow device".to_owned(), format!("{SLOW_MS} ms for all that has to be stable")),
             ("write log".to_owned(), format!("{LOG_MIB} MiB, in memory")),
         ])
@@ -291,7 +291,7 @@ fn differences() -> Vec<String> {
     ]);
     differences.push(format!(
         "The single disk (UFS) is the same disk with a delay of {SLOW_MS} ms before each stable write and flush, made by the \
-         file system of faults. It needs no root, and loop devices cannot be slowed alike on all kernels; calls under way \
+         file system of faults. It needs no root, and loop devices cannot be slowed alike on all kernels; calls in flight \
          together wait together, and reads are not delayed. With a write log in front it is UFS+Pr."
     ));
     differences

@@ -55,8 +55,8 @@ pub(crate) enum CallbackFailure {
     /// The client has no callback path.
     #[error("there is no callback path")]
     NoPath,
-    /// Too many callbacks are under way; a later attempt may succeed.
-    #[error("too many callbacks are on their way")]
+    /// Too many callbacks are in progress; a later attempt may succeed.
+    #[error("too many callbacks are in progress")]
     Busy,
     /// The call was sent, and no valid answer arrived.
     #[error("there was no sensible answer")]

@@ -18,7 +18,7 @@ impl Server {
         }
     }
 
-    /// Tells the client the result of a copy, unless a call is under way. The copy is removed once the client answers
+    /// Tells the client the result of a copy, unless a call is in progress. The copy is removed once the client answers
     /// (RFC 7862 §4.8).
     pub(super) fn tell_end(&self, job: Arc<CopyJob>, now: Duration) {
         let Some(args) = ending(&job) else { return };

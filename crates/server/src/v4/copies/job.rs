@@ -90,7 +90,7 @@ pub(in crate::v4) struct CopyJob {
     end: OnceLock<CopyEnd>,
     /// Whether the client learned the end by OFFLOAD_STATUS.
     is_seen: AtomicBool,
-    /// Whether a CB_OFFLOAD is under way.
+    /// Whether a CB_OFFLOAD is in progress.
     is_notifying: AtomicBool,
     /// Held during a turn.
     turn: Mutex<()>,
@@ -148,7 +148,7 @@ impl CopyJob {
         self.is_seen.load(Ordering::Acquire)
     }
 
-    /// Sets whether a CB_OFFLOAD is under way, and returns the previous value.
+    /// Sets whether a CB_OFFLOAD is in progress, and returns the previous value.
     pub(super) fn set_notifying(&self, is_notifying: bool) -> bool {
         self.is_notifying.swap(is_notifying, Ordering::AcqRel)
     }

@@ -75,7 +75,7 @@ fn friends_only(export: &Export) -> Vec<AccessRule> {
     vec![AccessRule { clients: "192.0.2.7".parse().unwrap(), ..export.rules[0].clone() }]
 }
 
-/// Runs `test` with each form of handles that can be had here.
+/// Runs `test` with each form of handles that is available here.
 fn with_each_form(test: impl Fn(&Nest, HandleForm)) {
     for form in [HandleForm::Store, HandleForm::Kernel] {
         let nest = Nest::new();

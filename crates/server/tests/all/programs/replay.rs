@@ -56,7 +56,7 @@ fn call_sent_again_gets_the_first_reply_over_udp_and_tcp() {
     }
 }
 
-/// A datagram may be on its way for so long that the client sent it again and, once answered, wrote something else in
+/// A datagram may be in flight for so long that the client sent it again and, once answered, wrote something else in
 /// its place.
 #[test]
 fn late_copy_of_a_write_does_not_go_over_what_was_written_since() {
@@ -172,7 +172,7 @@ fn call_that_must_wait_leaves_no_trace_and_is_carried_out_once_by_a_thread_that_
     for (name, message) in calls(&caller, &root) {
         let on_loop = caller.on_event_loop().send(&message);
         assert!(matches!(on_loop, Said::Nothing(Answer::WouldBlock(_))), "{name}: {on_loop:?}");
-        // Once more on the loop: the first try must not be taken for a call that is under way.
+        // Once more on the loop: the first try must not be taken for a call that is in progress.
         assert!(matches!(caller.on_event_loop().send(&message), Said::Nothing(Answer::WouldBlock(_))), "{name}");
         let reply = caller.reply_to(&message);
         assert!(is_success(&reply), "{name}");

@@ -166,7 +166,7 @@ fn deferred_call_enters_again_under_the_same_number() {
     assert!(is_success(unwrap(&caller.reply_to(&message), 1)));
 }
 
-/// A retransmission is wrapped anew, under a new number (RFC 2203 §5.3.3.1).
+/// A retransmission is wrapped again, under a new number (RFC 2203 §5.3.3.1).
 #[test]
 fn retransmission_that_is_wrapped_anew_is_not_carried_out_again() {
     let server = with_masks(memory());

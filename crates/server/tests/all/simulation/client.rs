@@ -6,7 +6,7 @@ use crate::caller::Random;
 use crate::simulation::model::{Kind, Model, NodeId};
 use crate::simulation::operation::{How, Operation, Spot};
 
-/// How many calls a client has under way.
+/// How many calls a client has in progress.
 pub const WINDOW: usize = 3;
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];

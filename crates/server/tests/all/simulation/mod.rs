@@ -1,7 +1,7 @@
 //! Clients of both versions over a wire that loses, doubles, delays and reorders datagrams, against a model of the
 //! tree.
 //!
-//! Everything follows from a seed: the calls, what the wire does to them, and which of them the storage puts off. Each
+//! Everything follows from a seed: the calls, what the wire does to them, and which of them the storage defers. Each
 //! call that must not happen twice must come out as in the model exactly once, however often it is sent; every further
 //! time it must get the very bytes of the first reply. At the end the tree must be the model's.
 //!

@@ -10,7 +10,7 @@ use crate::caller::Random;
 pub enum Event {
     /// A datagram reaches the server.
     ToServer { client: usize, message: Vec<u8> },
-    /// A call that was put off is carried out by a thread that may wait.
+    /// A deferred call is carried out by a thread that may wait.
     FromPool { client: usize, message: Vec<u8> },
     /// A datagram reaches a client.
     ToClient { client: usize, message: Vec<u8> },

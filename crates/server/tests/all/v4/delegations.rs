@@ -87,7 +87,7 @@ fn next_callback(caller: &Caller<'_>) -> Option<Callback> {
     Some(Callback { xid: call.xid, destination, sequence: sequence.clone(), operation: operation.clone() })
 }
 
-/// The callback that must be on its way.
+/// The callback that must be in flight.
 fn callback(caller: &Caller<'_>) -> Callback {
     next_callback(caller).expect("a callback")
 }

@@ -54,7 +54,7 @@ fn readdir(request: Bitmap) -> ReaddirArgs {
     ReaddirArgs { cookie: 0, verifier: [0; 8], dir_count: 4096, max_count: 65536, request }
 }
 
-/// The names in a directory, each with whether its attributes could be had.
+/// The names in a directory, each with whether its attributes were available.
 fn listed(caller: Caller<'_>, path: &str, request: Bitmap) -> Vec<(String, bool)> {
     let mut results = caller.compound(&Compound::new(0).path(path).op::<Readdir>(&readdir(request)));
     let listed = success(results.skip_path(path).take::<Readdir>());

@@ -18,7 +18,7 @@ use crate::session::Session;
 const FIRST: &str = "/first";
 const SECOND: &str = "/second";
 
-/// A directory that is exported under two names, or `None` where the kernel's handles cannot be had.
+/// A directory that is exported under two names, or `None` where the kernel's handles are not available.
 struct Overlap {
     base: PathBuf,
     server: Server,

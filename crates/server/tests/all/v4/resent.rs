@@ -113,7 +113,7 @@ fn nobody_but_the_same_user_of_the_same_client_claims_it() {
     });
 }
 
-/// The request comes again in the session that ended: its client lacks the reply, which was lost with the power.
+/// The request is retransmitted in the session that ended: its client lacks the reply, which was lost with the power.
 #[test]
 fn operation_that_the_write_log_has_succeeds_once_when_its_request_came_again_after_a_power_failure() {
     let files = Ticketed::new(memory());

@@ -28,7 +28,7 @@ fn repeated_request_gets_the_very_bytes_of_its_reply_and_is_not_carried_out_agai
     assert_eq!(failure(again.skip_root().take::<Create>()), Status::Exist);
 }
 
-/// Linux encodes a request anew for another connection, with the highest slot that it uses by then.
+/// Linux encodes a request again for another connection, with the highest slot that it uses by then.
 #[test]
 fn request_with_another_highest_slot_is_the_same_one() {
     let server = memory_server();

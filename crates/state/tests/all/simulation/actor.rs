@@ -92,7 +92,7 @@ impl Actor {
         self.id
     }
 
-    /// Whether the client may rely on what it believes: its lease has not run out by its own clock.
+    /// Whether the client may rely on what it assumes: its lease has not run out by its own clock.
     pub fn is_sure(&self, now: Duration) -> bool {
         self.kind == Kind::Nlm || now <= self.contact + LEASE
     }
@@ -519,7 +519,7 @@ impl Actor {
 
     fn reclaim(&mut self, world: &World, file: usize, entitled: bool) {
         let held = self.beliefs[file];
-        // A delegation whose recall was under way may have been revoked unseen.
+        // A delegation whose recall was in progress may have been revoked unseen.
         let deleg = held.deleg.filter(|deleg| deleg.recalled.is_none());
         self.beliefs[file] = Belief::default();
         let (how, kept_open) = match (held.open, deleg) {

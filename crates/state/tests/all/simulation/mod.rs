@@ -1,5 +1,5 @@
 //! Many clients of all protocols at one server: opening, locking, recalling, crashing, with requests and replies lost
-//! and repeated, the server restarted and its store failing at times, against a model of what each client may believe.
+//! and repeated, the server restarted and its store failing at times, against a model of what each client may assume.
 //! The seed of a run that fails is printed; `WHARF_SEED=n` runs that one, `WHARF_SEEDS=n` runs the first n.
 
 mod actor;

@@ -1,4 +1,4 @@
-//! What clients believe to hold, and that no two beliefs that are entitled to be true conflict.
+//! What clients assume that they hold, and that no two assumptions that may be true conflict.
 
 use std::time::Duration;
 
