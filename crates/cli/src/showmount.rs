@@ -15,7 +15,7 @@ pub struct Flags {
     /// The server: HOST, HOST:PORT, or the beginning of a URL.
     #[arg(value_name = "HOST", default_value = "localhost")]
     host: String,
-    /// Show exports and their clients. [default]
+    /// Show exports and their clients. This is the default.
     #[arg(short = 'e', long, conflicts_with_all = ["all", "directories"])]
     exports: bool,
     /// Show the mounted directories of each client, as far as the server remembers.

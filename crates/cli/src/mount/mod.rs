@@ -39,6 +39,8 @@ Unmount with umount DIR (ordinary users: fusermount3 -u DIR), or with Ctrl-C in 
 #[derive(Debug, Args)]
 #[command(after_long_help = OPTIONS_HELP, after_help = "--help lists the options of -o.")]
 pub struct Flags {
+    // The help names a URL with optional parts, which rustdoc takes for links.
+    #[allow(rustdoc::broken_intra_doc_links)]
     /// What to mount: HOST:/EXPORT or nfs://HOST[:PORT]/EXPORT[/DIR].
     #[arg(value_name = "SOURCE")]
     source: Source,

@@ -116,7 +116,7 @@ struct ServerFlags {
     /// Pin each event loop to its own processor.
     #[arg(long)]
     pin: bool,
-    /// Serve connections with few, small requests before busy ones, and clients in turn. [default]
+    /// Serve connections with few, small requests before busy ones, and clients in turn. This is the default.
     #[arg(long, overrides_with = "no_fairness")]
     fairness: bool,
     /// Serve connections in the order in which they become ready. For comparisons.
