@@ -31,18 +31,7 @@ pub fn wharf_program(root: &Path) -> PathBuf {
 
 /// Builds [`wharf_program`].
 pub fn build_wharf(root: &Path) -> Outcome {
-    let mut build = cargo(root, &["build", "--quiet", "--release", "--locked", "--package", "wharf"]);
-    // Records of the lab have it.
-    build.env("WHARF_COMMIT", commit(root));
-    run(build)
-}
-
-/// The commit of the checkout, and whether it was changed.
-fn commit(root: &Path) -> String {
-    let mut git = Command::new("git");
-    git.args(["describe", "--always", "--dirty", "--abbrev=12"]).current_dir(root);
-    let text = output(git).unwrap_or_default();
-    String::from_utf8_lossy(&text).trim().to_owned()
+    run(cargo(root, &["build", "--quiet", "--release", "--locked", "--package", "wharf"]))
 }
 
 /// Runs a command whose output goes to the terminal.
