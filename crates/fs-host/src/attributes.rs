@@ -30,15 +30,21 @@ pub(crate) fn stat_name(dir: BorrowedFd<'_>, name: &CStr) -> Result<Statx> {
 
 /// The kind of file.
 pub(crate) fn kind(stat: &Statx) -> FileKind {
-    match FileType::from_raw_mode(stat.stx_mode.into()) {
+    kind_of(FileType::from_raw_mode(stat.stx_mode.into())).unwrap_or(FileKind::Regular)
+}
+
+/// The kind of file of a type; `None` when the kernel did not say the type.
+pub(crate) fn kind_of(file_type: FileType) -> Option<FileKind> {
+    Some(match file_type {
+        FileType::RegularFile => FileKind::Regular,
         FileType::Directory => FileKind::Directory,
         FileType::Symlink => FileKind::Symlink,
         FileType::BlockDevice => FileKind::BlockDevice,
         FileType::CharacterDevice => FileKind::CharDevice,
         FileType::Fifo => FileKind::Fifo,
         FileType::Socket => FileKind::Socket,
-        FileType::RegularFile | FileType::Unknown => FileKind::Regular,
-    }
+        FileType::Unknown => return None,
+    })
 }
 
 /// The device number of the file system.

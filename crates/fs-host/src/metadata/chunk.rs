@@ -6,11 +6,12 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{FileType, RawDir, RawDirEntry, SeekFrom};
+use rustix::fs::{RawDir, RawDirEntry, SeekFrom};
 use rustix::io::Errno;
 use vfs::{Error, FileKind, Result};
 
 use super::MemoryShare;
+use crate::attributes::kind_of;
 use crate::failure::failed;
 
 /// How much is taken from the kernel at once for a chunk that is kept, in bytes.
@@ -123,7 +124,7 @@ impl DirChunk {
         self.entries.push(ChunkEntry {
             fileid: entry.ino(),
             cookie,
-            kind: kind(entry.file_type()),
+            kind: kind_of(entry.file_type()),
             name_start,
             name_end: self.names.len() as u32,
         });
@@ -133,20 +134,6 @@ impl DirChunk {
     fn taken_bytes(&self) -> usize {
         self.entries.len() * 24 + self.names.len()
     }
-}
-
-/// The kind of file that a listing tells, if it does.
-fn kind(listed: FileType) -> Option<FileKind> {
-    Some(match listed {
-        FileType::RegularFile => FileKind::Regular,
-        FileType::Directory => FileKind::Directory,
-        FileType::Symlink => FileKind::Symlink,
-        FileType::BlockDevice => FileKind::BlockDevice,
-        FileType::CharacterDevice => FileKind::CharDevice,
-        FileType::Fifo => FileKind::Fifo,
-        FileType::Socket => FileKind::Socket,
-        FileType::Unknown => return None,
-    })
 }
 
 /// Puts the listing behind the entry of a cookie. The kernel counts in signed numbers.
