@@ -4,7 +4,7 @@ if [ "$VERSION" = 4.0 ]; then
   exit 77
 fi
 "$WHARF" lab run peers --quick --rounds 1 --out run --memory-dir "$PWD" --disk-dir "$PWD" \
-  --server "knfsd=$MEMORY_URL" --only "version=$VERSION" --only server=knfsd >shown
+  --server "knfsd=$MEMORY_URL?version=$VERSION" --only "version=$VERSION" --only server=knfsd >shown
 python3 - run/peers/samples.jsonl <<'END'
 import json
 import sys
