@@ -3,17 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/support/mod.rs"]
-mod support;
-
 use fs_host::{HostFs, HostOptions};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
 
-use support::mounting::{Unmount, can_mount};
-use support::{Scratch, Server, wharf_ok};
+use testing::Scratch;
+use testing::program::mounting::{Unmount, can_mount};
+use testing::program::{Server, wharf_ok};
 
 /// FUSE has no files without a name here (`O_TMPFILE`), so that a new file gets its name before its verifier.
 #[test]

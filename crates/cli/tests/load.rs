@@ -3,17 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/support/mod.rs"]
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
-use support::wire::{NULL, READ, call, read_arguments, record, reply};
-use support::{PATIENCE, Scratch, Server};
+use testing::Scratch;
+use testing::program::wire::{NULL, READ, call, read_arguments, record, reply};
+use testing::program::{PATIENCE, Server};
 
 const IDLE: usize = 10_000;
 const ACTIVE: usize = 1000;

@@ -2,14 +2,10 @@
 //! process.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/support/mod.rs"]
-mod support;
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use support::*;
+use testing::host_export::*;
 use vfs::{Context, Error, FileSystem, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::{HandleForm, HostFs, HostOptions};
 

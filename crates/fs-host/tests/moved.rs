@@ -2,15 +2,11 @@
 //! whatever. A program of its own, since it counts the memory of the process.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/support/mod.rs"]
-mod support;
-
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use peak_alloc::PeakAlloc;
-use support::*;
+use testing::host_export::*;
 use vfs::{Context, Error, FileSystem, Handle};
 use wharf_fs_host::{HandleForm, HostFs};
 

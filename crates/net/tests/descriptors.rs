@@ -1,17 +1,13 @@
 //! A process without free file descriptors. The limit is the whole process's, so this program has one test only.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/echo/mod.rs"]
-mod echo;
-
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use echo::{TestServer, exchange, wait_until};
 use net::Limits;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
+use testing::echo::{TestServer, exchange, wait_until};
 
 #[test]
 fn lack_of_descriptors_pauses_accepting_without_spinning_and_ends() {

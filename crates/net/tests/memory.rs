@@ -2,17 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/echo/mod.rs"]
-mod echo;
-
 use std::io::Write;
 use std::net::TcpStream;
 
-use echo::{TestServer, exchange, framed, read_answer};
 use net::Limits;
 use peak_alloc::PeakAlloc;
 use rustix::process::{Resource, getrlimit, setrlimit};
+use testing::echo::{TestServer, exchange, framed, read_answer};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -1,9 +1,6 @@
 //! Reports of runs whose truth is known, as texts and in a browser.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../../measure/tests/all/synthetic/mod.rs"]
-mod synthetic;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,7 +8,7 @@ use measure::Margin;
 use measure::analysis::analyse;
 use measure::record::{Bound, Goal, Measurement, Precision, Run};
 use report::lab::{Report, compare, results_csv, results_json};
-use synthetic::{Server, levels, passes, run};
+use testing::synthetic::{Server, levels, passes, run};
 
 fn example() -> (Run, Vec<Measurement>) {
     let mut run = run(7, 10);

@@ -7,16 +7,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure ends the program, and is shown by whoever runs it")]
 
-#[allow(dead_code, unused_imports, reason = "a part of this is enough here")]
-#[path = "../tests/all/caller/mod.rs"]
-mod caller;
-#[allow(dead_code, reason = "a part of this is enough here")]
-#[path = "../tests/all/compound.rs"]
-mod compound;
-#[allow(dead_code, reason = "a part of this is enough here")]
-#[path = "../tests/all/session.rs"]
-mod session;
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,10 +24,10 @@ use proto::nfs4::{
 };
 use server::{Answer, Request, RunAnswer, Server};
 
-use caller::nfs3::{at, mode};
-use caller::{Caller, EXPORT, WORKERS, export, server};
-use compound::{COMPOUND, Compound};
-use session::Session;
+use testing::caller::nfs3::{at, mode};
+use testing::caller::{Caller, EXPORT, WORKERS, export, server};
+use testing::compound::{COMPOUND, Compound};
+use testing::session::Session;
 
 /// How much each READ asks for, and how much there is to read.
 const READ_BYTES: u32 = 4096;

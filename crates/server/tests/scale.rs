@@ -3,16 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-#[allow(dead_code, unused_imports, reason = "a part of it is enough here")]
-#[path = "all/caller/mod.rs"]
-mod caller;
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/compound.rs"]
-mod compound;
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/session.rs"]
-mod session;
-
 use std::cell::{Cell, OnceCell};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -24,9 +14,9 @@ use proto::nfs4::{
 };
 use server::{Server, Settings};
 
-use caller::{Caller, EXPORT, export, memory, memory_server, settings};
-use compound::success;
-use session::Session;
+use testing::caller::{Caller, EXPORT, export, memory, memory_server, settings};
+use testing::compound::success;
+use testing::session::Session;
 
 const CLIENTS: usize = 1_000;
 const OPENS_PER_CLIENT: usize = 100;
@@ -131,5 +121,5 @@ fn end_of_a_large_client_stalls_nobody() {
         "another client was served only {served} times meanwhile"
     );
     let mut gone = large.caller.later(day).compound(&large.begin());
-    assert_eq!(compound::failure(gone.take::<Sequence>()), Status::BadSession);
+    assert_eq!(testing::compound::failure(gone.take::<Sequence>()), Status::BadSession);
 }

@@ -2,15 +2,11 @@
 //! memory of the process.
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "all/world/mod.rs"]
-mod world;
-
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use peak_alloc::PeakAlloc;
 use state::*;
-use world::*;
+use testing::world::*;
 
 const CLIENTS: u64 = 1_000;
 const OPENS_PER_CLIENT: u64 = 100;

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{self, Scratch, Server, terminal, wait_until, wharf, wharf_ok};
+use testing::Scratch;
+use testing::program::{self, Server, terminal, wait_until, wharf, wharf_ok};
 
 /// The names that fio's JSON has in one place and Wharf's has not, since it measures nothing of them.
 const NOT_MEASURED: [&str; 13] = [
@@ -165,11 +166,11 @@ fn experiments_are_listed_and_explained_and_the_nearest_name_is_suggested() {
             assert!(text.contains(part), "{name} has no '{part}': {text}");
         }
     }
-    let said = support::wharf_fails(1, &["lab", "run", "replypath"]);
+    let said = program::wharf_fails(1, &["lab", "run", "replypath"]);
     assert!(said.contains("no experiment 'replypath': did you mean 'reply-path'?"), "{said}");
-    let said = support::wharf_fails(1, &["lab", "run", "read-ahead", "--server", "other=nfs://host/export"]);
+    let said = program::wharf_fails(1, &["lab", "run", "read-ahead", "--server", "other=nfs://host/export"]);
     assert!(said.contains("read-ahead takes no other servers: it compares ways of Wharf to read ahead"), "{said}");
-    let said = support::wharf_fails(1, &["lab", "report", "/"]);
+    let said = program::wharf_fails(1, &["lab", "report", "/"]);
     assert!(said.contains("/ is no folder of a run") && said.contains("wharf lab run NAME --out DIR"), "{said}");
 }
 
@@ -209,7 +210,7 @@ fn interrupted_experiment_keeps_its_passes_ends_its_servers_and_resumes() {
     let lines = || std::fs::read_to_string(&samples).map_or(0, |text| text.lines().count());
     let dirs = ["--memory-dir", scratch.path("").to_str().unwrap()].map(str::to_owned);
     let all: Vec<&str> = ["lab"].into_iter().chain(arguments).chain(dirs.iter().map(String::as_str)).collect();
-    let said = support::interrupt(&all, || lines() > 0);
+    let said = program::interrupt(&all, || lines() > 0);
     assert!(said.contains("resumes it"), "{said}");
     let (kept, left) = (lines(), std::fs::read_dir(scratch.path("")).unwrap().count());
     assert!(kept > 0);
@@ -272,7 +273,7 @@ fn ceiling_serves_its_file_to_any_client() {
     let port = line.split(';').next().unwrap().rsplit(':').next().unwrap().to_owned();
     let url = format!("nfs://127.0.0.1{}?version=3&nfsport={port}&mountport={port}", file.display());
     assert_eq!(wharf_ok(&["cat", &url]), std::fs::read_to_string(&file).unwrap());
-    let said = support::wharf_fails(1, &["lab", "ceiling", "/nothing"]);
+    let said = program::wharf_fails(1, &["lab", "ceiling", "/nothing"]);
     assert!(said.contains("/nothing") && said.contains("name a regular file"), "{said}");
 }
 

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{Scratch, Server, terminal, wharf, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::{Server, terminal, wharf, wharf_fails, wharf_ok};
 
 /// Runs the program with something to read.
 fn with_input(arguments: &[&str], input: &[u8]) -> Output {

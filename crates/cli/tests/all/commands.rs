@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{PATIENCE, Scratch, Server, interrupt, wharf, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::{PATIENCE, Server, interrupt, wharf, wharf_fails, wharf_ok};
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::support::{Scratch, Server, interrupt, kept, snapshot, wharf, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::{Server, interrupt, kept, snapshot, wharf, wharf_fails, wharf_ok};
 
 /// A file of several WRITEs, which are made safe by a COMMIT.
 const LARGE: usize = 5 << 20;

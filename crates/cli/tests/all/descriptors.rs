@@ -10,8 +10,9 @@ use std::process::Command;
 use client::{Mount, OpenOptions, Options, Version};
 use vfs::{CreateMode, SetAttributes};
 
-use crate::support::wire::{CREATE, READ, call, create_arguments, read_arguments, record, reply, status};
-use crate::support::{PATIENCE, Scratch, Server};
+use testing::Scratch;
+use testing::program::wire::{CREATE, READ, call, create_arguments, read_arguments, record, reply, status};
+use testing::program::{PATIENCE, Server};
 
 const CONNECTIONS: usize = 8;
 /// What each connection asks for at once.

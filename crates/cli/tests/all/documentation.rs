@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::Scratch;
+use testing::Scratch;
 
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 

@@ -8,8 +8,9 @@ use std::process::{Command, Output};
 
 use rustix::process::Signal;
 
-use crate::support::namespace::Namespace;
-use crate::support::{self, Scratch, Server, wharf, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::namespace::Namespace;
+use testing::program::{self, Server, wharf, wharf_fails, wharf_ok};
 
 /// Whom servers without privileges run as.
 const SOMEBODY: u32 = 4321;
@@ -22,7 +23,7 @@ fn is_superuser() -> bool {
 fn commands(scratch: &Scratch) -> Vec<Command> {
     let program = scratch.path("wharf");
     if !program.exists() {
-        support::copy_program(&program);
+        program::copy_program(&program);
     }
     let serve = || {
         let mut command = Command::new(&program);

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::support::{Scratch, Server, make_tree};
+use testing::Scratch;
+use testing::program::{Server, make_tree};
 
 /// Runs a tool, or says that it is not here.
 fn tool(name: &str, arguments: &[&str]) -> Option<Output> {

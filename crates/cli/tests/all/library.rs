@@ -3,7 +3,8 @@
 use client::{Mount, OpenOptions, Options, Reason, Rights, SpecialFile, Version};
 use vfs::{CreateMode, Device, FileKind, SetAttributes, Stability};
 
-use crate::support::{Scratch, Server};
+use testing::Scratch;
+use testing::program::Server;
 
 /// Mounts the only export and does `work` with it, in each version.
 fn in_each_version<F: Future<Output = ()>>(work: impl Fn(Mount, Version) -> F) {

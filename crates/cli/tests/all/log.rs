@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use stable::{FileDevice, Log};
 
-use crate::support::{Scratch, wharf, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::{wharf, wharf_fails, wharf_ok};
 
 const BLOCK: u64 = 4096;
 

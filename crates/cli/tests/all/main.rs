@@ -22,8 +22,6 @@ mod resuming;
 mod round_trip;
 mod rpcbind;
 mod serve;
-#[allow(dead_code, reason = "the programs beside this folder use another part of it")]
-mod support;
 mod tcp_stream;
 mod tcp_trace;
 mod v4_recovery;

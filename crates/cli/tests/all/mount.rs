@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::mounting::{Unmount, can_mount, is_mounted};
-use crate::support::{Scratch, Server, wait_until, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::mounting::{Unmount, can_mount, is_mounted};
+use testing::program::{Server, wait_until, wharf_fails, wharf_ok};
 
 #[test]
 fn wrong_arguments_are_named_with_what_to_do() {

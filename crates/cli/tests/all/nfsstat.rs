@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-use crate::support::mounting::{Unmount, can_mount};
-use crate::support::{self, PATIENCE, Scratch, Server, wait_until, wharf, wharf_ok};
+use testing::Scratch;
+use testing::program::mounting::{Unmount, can_mount};
+use testing::program::{self, PATIENCE, Server, wait_until, wharf, wharf_ok};
 
 const FILE_BYTES: usize = 40_000;
 
@@ -309,7 +310,7 @@ fn root_is_shown_the_clients_of_other_users_and_believes_no_others_in_their_fold
     let user = User(1_000_000_000 + std::process::id());
     let scratch = Scratch::new();
     let program = scratch.path("wharf");
-    support::copy_program(&program);
+    program::copy_program(&program);
     let mut bench = Command::new(&program);
     bench.args(["bench", "--nfsstat", "--rw", "getattr", "--runtime", "600s", "--size", "4K", &url]);
     bench.env_remove("WHARF_RUNTIME_DIR").env_remove("XDG_RUNTIME_DIR").uid(user.0).gid(user.0);

@@ -12,8 +12,9 @@ use client::{Mount, Options, Version};
 use rustix::process::Signal;
 use vfs::{CreateMode, SetAttributes};
 
-use crate::support::deaf::Deaf;
-use crate::support::{Scratch, Server, wait_until};
+use testing::Scratch;
+use testing::program::deaf::Deaf;
+use testing::program::{Server, wait_until};
 
 /// Runs a command; its output, if it succeeds.
 fn run(command: &[&str]) -> Option<String> {

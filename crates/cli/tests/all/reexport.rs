@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::support::{Scratch, Server, make_tree, snapshot, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::{Server, make_tree, snapshot, wharf_fails, wharf_ok};
 
 /// The versions in which the second server asks the first one, and a client the second.
 const VERSIONS: [(&str, &str); 5] = [("3", "4.2"), ("2", "3"), ("4.2", "3"), ("4.1", "4.0"), ("4.0", "2")];

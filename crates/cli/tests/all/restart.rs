@@ -9,7 +9,8 @@ use rustix::process::Signal;
 use tokio::runtime::{Builder, Runtime};
 use vfs::{CreateMode, SetAttributes};
 
-use crate::support::{Scratch, Server, interrupt, wait_until, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::{Server, interrupt, wait_until, wharf_fails, wharf_ok};
 
 const VERSIONS: [&str; 4] = ["3", "4.0", "4.1", "4.2"];
 /// What the log says while new opens wait for somebody.

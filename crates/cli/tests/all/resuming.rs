@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use crate::support::{Scratch, Server, interrupt, kept, snapshot, wait_until, wharf, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::{Server, interrupt, kept, snapshot, wait_until, wharf, wharf_fails, wharf_ok};
 
 /// A file of many WRITEs.
 const LARGE: usize = 12 << 20;

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::support::{Scratch, Server, make_tree, snapshot, wharf, wharf_ok};
+use testing::Scratch;
+use testing::program::{Server, make_tree, snapshot, wharf, wharf_ok};
 
 /// The ways to talk to a server, as parameters of a URL.
 const WAYS: [&str; 8] = [

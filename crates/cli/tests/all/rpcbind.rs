@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::support::namespace::{Namespace, is_installed};
-use crate::support::{PATIENCE, Scratch, Server};
+use testing::Scratch;
+use testing::program::namespace::{Namespace, is_installed};
+use testing::program::{PATIENCE, Server};
 
 const WHARF: &str = env!("CARGO_BIN_EXE_wharf");
 

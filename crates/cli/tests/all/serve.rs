@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::{self, PATIENCE, Scratch, Server, wharf, wharf_fails, wharf_ok};
+use testing::Scratch;
+use testing::program::{self, PATIENCE, Server, wharf, wharf_fails, wharf_ok};
 
 #[test]
 fn wrong_arguments_end_with_2_and_name_the_mistake() {
@@ -55,7 +56,7 @@ fn state_inside_of_an_export_is_refused_with_the_flag_that_moves_it() {
     let scratch = Scratch::new();
     let home = scratch.dir("home");
     let program = scratch.path("wharf");
-    support::copy_program(&program);
+    program::copy_program(&program);
     let mut command = Command::new(&program);
     command.arg("serve").arg(&home).args(["--listen", "127.0.0.1:0"]).env("HOME", &home);
     command.env_remove("XDG_STATE_HOME").env_remove("STATE_DIRECTORY");
@@ -163,7 +164,7 @@ fn server_that_cannot_act_as_others_says_so_and_acts_as_itself() {
         std::os::unix::fs::chown(dir, Some(4321), Some(4321)).unwrap();
     }
     let program = scratch.path("wharf");
-    support::copy_program(&program);
+    program::copy_program(&program);
     let mut command = Command::new(&program);
     command.arg("serve").arg(&export).arg("--state-dir").arg(&state).args(["--listen", "127.0.0.1:0"]);
     command.uid(4321).gid(4321);

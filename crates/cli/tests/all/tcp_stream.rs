@@ -10,8 +10,8 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support;
-use crate::support::namespace::{Namespace, is_installed};
+use testing::program;
+use testing::program::namespace::{Namespace, is_installed};
 
 fn wharf(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
@@ -141,7 +141,7 @@ impl Listener {
         rustix::net::bind(&socket, &"127.0.0.2:0".parse::<SocketAddr>().unwrap()).unwrap();
         rustix::net::connect(&socket, &self.address.parse::<SocketAddr>().unwrap()).unwrap();
         let stream = TcpStream::from(socket);
-        stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(program::PATIENCE)).unwrap();
         stream
     }
 }
@@ -221,7 +221,7 @@ fn listener_serves_others_while_a_peer_says_nothing_or_rubbish() {
     let test = br#"{"Start":{"version":1,"test":{"kind":{"Requests":{"request_bytes":1,"response_bytes":999999999999}},"connections":1,"total":1,"duration":null,"send_buffer_bytes":null,"receive_buffer_bytes":null}}}"#;
     let greedy = [&b"wharftcp"[..], &(test.len() as u32).to_be_bytes(), test].concat();
     for (rubbish, answer) in [(&b"GET / HTTP/1"[..], "no wharf tcp listen"), (&huge, "no wharf"), (&greedy, "1 MiB")] {
-        support::wait_until(|| {
+        program::wait_until(|| {
             let mut stream = listener.stranger();
             let mut said = Vec::new();
             // The places of those who have gone are free before long.
@@ -317,7 +317,7 @@ fn speed_is_that_of_iperf3_on_the_same_wire() {
     let mut seen = Vec::new();
     while seen.len() < TRIES {
         let Some(namespace) = Namespace::new() else { return };
-        let scratch = support::Scratch::new();
+        let scratch = testing::Scratch::new();
         let program = env!("CARGO_BIN_EXE_wharf");
         let output = namespace.command("sh").args(["-c", IPERF, "sh", program]).arg(scratch.path("")).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -4,8 +4,8 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use crate::support::Scratch;
-use crate::support::namespace::{Namespace, is_installed};
+use testing::Scratch;
+use testing::program::namespace::{Namespace, is_installed};
 
 /// Makes a veth pair with the server on one side, captures there and on the loopback device, and runs the client on
 /// both. `$1` is Wharf, `$2` where the captures go, `$3` the most segments of a super-segment.

@@ -10,8 +10,9 @@ use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Versio
 use rustix::process::Signal;
 use vfs::{CreateMode, SetAttributes, Stability};
 
-use crate::support::deaf::Deaf;
-use crate::support::{Scratch, Server, wait_until};
+use testing::Scratch;
+use testing::program::deaf::Deaf;
+use testing::program::{Server, wait_until};
 
 /// How long a lease lasts here: short, so that a server which waits for lost clients does not wait long.
 const LEASE: &str = "2s";

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use crate::support::{Scratch, Server, wharf_fails, wharf_ok, wire};
+use testing::Scratch;
+use testing::program::{Server, wharf_fails, wharf_ok, wire};
 
 /// A server with a write log, and what it needs at its next start.
 struct Site {

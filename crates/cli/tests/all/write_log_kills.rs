@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::support::{Scratch, Server};
+use testing::Scratch;
+use testing::program::Server;
 
 /// How often the server is killed, if nobody says.
 const KILLS: usize = 4;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::frame::{Attack, Target, run};
-use crate::support::wire::{
+use testing::program::wire::{
     LAST_FRAGMENT, LOOKUP, OPEN, PUTFH, PUTROOTFH, READ, READ4, SETCLIENTID, SETCLIENTID_CONFIRM, call, compound,
     opaque, read_arguments, record, reply, setclientid_arguments, words,
 };

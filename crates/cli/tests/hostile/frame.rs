@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::support::wire::{GETATTR, call, opaque, record, reply};
-use crate::support::{PATIENCE, Scratch, Server, wharf_ok};
+use testing::Scratch;
+use testing::program::wire::{GETATTR, call, opaque, record, reply};
+use testing::program::{PATIENCE, Server, wharf_ok};
 
 const MIB: u64 = 1 << 20;
 

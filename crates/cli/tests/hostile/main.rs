@@ -10,6 +10,3 @@
 mod attacks;
 mod frame;
 mod nonsense;
-#[allow(dead_code, reason = "a part of it is enough here")]
-#[path = "../all/support/mod.rs"]
-mod support;

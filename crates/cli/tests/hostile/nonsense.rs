@@ -5,8 +5,8 @@ use std::net::{TcpStream, UdpSocket};
 
 use rustix::process::Signal;
 
-use crate::support::wire::{LAST_FRAGMENT, NULL, READ, call, read_arguments, record, reply};
-use crate::support::{PATIENCE, Server, wharf_ok};
+use testing::program::wire::{LAST_FRAGMENT, NULL, READ, call, read_arguments, record, reply};
+use testing::program::{PATIENCE, Server, wharf_ok};
 
 /// How often each kind of nonsense is sent.
 const TIMES: usize = 100;

@@ -4,6 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::sync::Arc;
 
 use client::{Caching, File, LockKind, Mount, OpenOptions, Options, Status, Version};
+use testing::Random;
 use vfs::{CreateMode, SetAttributes, SetTime, Stability, Timestamp};
 
 use crate::real::Export;
@@ -37,18 +38,6 @@ async fn contents(file: &File) -> Vec<u8> {
     let count = file.read_at(0, &mut buffer).await.unwrap();
     buffer.truncate(count);
     buffer
-}
-
-/// Numbers that a seed decides (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit
-    }
 }
 
 /// Does what comes by chance to a file and to a vector of bytes, which must look the same all the time.

@@ -11,9 +11,9 @@ use vfs::{
     SetAttributes, Stability,
 };
 
-use crate::remote::random::Random;
 use crate::remote::script::list;
 use crate::remote::{Remote, VERSIONS};
+use testing::Random;
 
 const CX: Context<'static> = Context::ROOT;
 const THREADS: u64 = 6;

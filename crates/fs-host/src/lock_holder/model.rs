@@ -2,6 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 
+use testing::Random;
+
 use super::*;
 
 const SEEDS: u64 = 15;
@@ -38,23 +40,11 @@ impl SetLock for Kernel {
     }
 }
 
-/// Splitmix64.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    /// A short range among few bytes at either end.
-    fn lock(&mut self) -> FileLock {
-        let from = if self.below(4) == 0 { LAST_OFFSET - 9 } else { 0 };
-        let first = from + self.below(if from == 0 { 60 } else { 10 });
-        lock(first, (first + self.below(5)).min(LAST_OFFSET), self.below(2) == 0)
-    }
+/// A short range among few bytes at either end.
+fn random_lock(random: &mut Random) -> FileLock {
+    let from = if random.below(4) == 0 { LAST_OFFSET - 9 } else { 0 };
+    let first = from + random.below(if from == 0 { 60 } else { 10 });
+    lock(first, (first + random.below(5)).min(LAST_OFFSET), random.below(2) == 0)
 }
 
 /// The weakest ranges that hold all of what is wanted.
@@ -69,7 +59,7 @@ fn exact(locks: &[(u64, Option<bool>)]) -> Vec<FileLock> {
 }
 
 struct ModelRun {
-    rng: Rng,
+    random: Random,
     holder: LockHolder<Kernel>,
     /// What each byte in use is wanted as.
     bytes: Vec<(u64, Option<bool>)>,
@@ -78,7 +68,7 @@ struct ModelRun {
 impl ModelRun {
     fn new(seed: u64, max_ranges: usize) -> ModelRun {
         let bytes = (0..70).chain(LAST_OFFSET - 9..=LAST_OFFSET).map(|at| (at, None)).collect();
-        ModelRun { rng: Rng(seed), holder: LockHolder::new(Kernel::default(), max_ranges), bytes }
+        ModelRun { random: Random(seed), holder: LockHolder::new(Kernel::default(), max_ranges), bytes }
     }
 
     fn want(&mut self, range: FileLock, what: Option<bool>) {
@@ -91,8 +81,8 @@ impl ModelRun {
     }
 
     fn step(&mut self) {
-        let range = self.rng.lock();
-        match self.rng.below(12) {
+        let range = random_lock(&mut self.random);
+        match self.random.below(12) {
             0 => {
                 let free = !self.held().into_iter().any(|own| meet(own, range));
                 self.holder.description.local.borrow_mut().extend(free.then_some(range));
@@ -117,7 +107,7 @@ impl ModelRun {
     }
 
     fn release(&mut self, range: FileLock) {
-        let second = self.rng.lock();
+        let second = random_lock(&mut self.random);
         let ranges = [range, second].map(|range| (range.first_bytes, range.last_bytes));
         let count = if range.last_bytes < second.first_bytes { 2 } else { 1 };
         self.holder.release(ranges.into_iter().take(count)).unwrap();

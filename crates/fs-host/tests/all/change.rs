@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use vfs::{FileSystem, Handle, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::{HandleForm, HostFs};
 
-use crate::support::*;
+use testing::host_export::*;
 
 /// How many changes are made as fast as they go: many of them within one tick of the kernel's clock.
 const CHANGES: u32 = 1000;

@@ -3,7 +3,7 @@
 use vfs::{Context, CreateMode, Error, FileKind, FileSystem, NewNode, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::{HandleForm, HostOptions};
 
-use crate::support::*;
+use testing::host_export::*;
 
 const VERIFIERS: [[u8; 8]; 4] = [[0; 8], [0xff; 8], [0x80, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff], *b"verifier"];
 

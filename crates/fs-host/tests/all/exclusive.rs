@@ -11,8 +11,8 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use vfs::{Context, CreateMode, Entry, Error, FileSystem, Handle, Result, SetAttributes};
 use wharf_fs_host::{HandleForm, HostFs, HostOptions};
 
-use crate::support;
-use crate::support::*;
+use testing::host_export;
+use testing::host_export::*;
 
 const ALICE: u32 = 41_001;
 const BOB: u32 = 41_002;
@@ -172,7 +172,7 @@ fn file_inherits_from_its_directory_as_any_other_file_does() {
             for bits in [0o666, 0o640, 0o2775, 0o4711] {
                 for cx in [CX, cx_of(ALICE, STAFF, &[])] {
                     let made = |mode| {
-                        fs.create(&cx, at(&dir, "f"), mode, &support::mode(bits)).unwrap();
+                        fs.create(&cx, at(&dir, "f"), mode, &host_export::mode(bits)).unwrap();
                         let seen = look(&path.join("f"));
                         fs.remove(&cx, at(&dir, "f")).unwrap();
                         seen

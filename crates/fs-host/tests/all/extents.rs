@@ -8,7 +8,7 @@ use vfs::{
 };
 use wharf_fs_host::{HandleForm, HostFs};
 
-use crate::support::*;
+use testing::host_export::*;
 
 const BLOCK: u64 = 4096;
 const LOOP: Context<'static> = Context { may_block: false, ..Context::ROOT };

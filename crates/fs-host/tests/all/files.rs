@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use vfs::{Context, Error, FileSystem, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::HandleForm;
 
-use crate::support::*;
+use testing::host_export::*;
 
 const GIB: u64 = 1 << 30;
 

@@ -11,7 +11,7 @@ use std::thread;
 use vfs::{CreateMode, Error, FileSystem, NewNode, OpenMode, Result, SetAttributes, Stability};
 use wharf_fs_host::{FlushCounters, FlushCounts, HandleForm, HostFs, HostOptions};
 
-use crate::support::*;
+use testing::host_export::*;
 
 const THREADS: usize = 8;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use vfs::{CreateMode, Error, FileSystem, Handle, NewNode, SetAttributes};
 use wharf_fs_host::HandleForm;
 
-use crate::support::*;
+use testing::host_export::*;
 
 fn make_dir(fs: &impl FileSystem, dir: &Handle, name: &str) -> Handle {
     fs.make_node(&CX, at(dir, name), NewNode::Directory, &SetAttributes::default()).unwrap().handle

@@ -15,7 +15,7 @@ use vfs::{
 };
 use wharf_fs_host::{HandleForm, HostFs};
 
-use crate::support::Export;
+use testing::host_export::Export;
 
 /// How long anything may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vfs::{Context, Detail, Error, FileKind, FileSystem, Listing, NewNode, ReadDir, SetAttributes};
 use wharf_fs_host::HandleForm;
 
-use crate::support::*;
+use testing::host_export::*;
 
 const NAMES: usize = 100_000;
 const CHURN: usize = 2_000;

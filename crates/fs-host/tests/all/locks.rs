@@ -6,7 +6,7 @@ use std::process::Command;
 use vfs::{Context, CreateMode, FileLock, FileSystem, LockFile, LockOutcome, Name, Place, SetAttributes};
 use wharf_fs_host::{HandleForm, HostFs};
 
-use crate::support::Export;
+use testing::host_export::Export;
 
 const FREE: LockOutcome = LockOutcome::Free;
 

@@ -17,5 +17,4 @@ mod metadata;
 mod overlay;
 mod permissions;
 mod read_ahead;
-mod support;
 mod waiting;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use vfs::{Context, Detail, Error, FileSystem, Handle, Listing, ReadDir};
 use wharf_fs_host::{HandleForm, HostFs, HostOptions, MetadataMemory};
 
-use crate::support::*;
+use testing::host_export::*;
 
 const LOOP: Context<'static> = Context { may_block: false, ..Context::ROOT };
 

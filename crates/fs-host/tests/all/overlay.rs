@@ -6,7 +6,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use vfs::{CreateMode, Error, FileSystem, SetAttributes};
 use wharf_fs_host::HandleForm;
 
-use crate::support::*;
+use testing::host_export::*;
 
 /// Runs `test` on an export that is an overlay with one file, `low`, in its lower layer.
 fn with_overlay(test: impl FnOnce(&Export)) {

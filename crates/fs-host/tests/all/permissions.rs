@@ -9,7 +9,7 @@ use vfs::{
 };
 use wharf_fs_host::{HandleForm, HostFs};
 
-use crate::support::*;
+use testing::host_export::*;
 
 const ALICE: u32 = 41_001;
 const BOB: u32 = 41_002;

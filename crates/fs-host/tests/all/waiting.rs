@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use vfs::{Context, CreateMode, Detail, Error, FileSystem, OpenMode, ReadDir, SetAttributes};
 use wharf_fs_host::HandleForm;
 
-use crate::support::*;
+use testing::host_export::*;
 
 const LOOP: Context<'static> = Context { may_block: false, ..Context::ROOT };
 

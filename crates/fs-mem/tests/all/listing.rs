@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use vfs::{Context, Detail, Error, FileSystem, Listing, ReadDir};
 
-use crate::random::Random;
 use crate::shell::Shell;
+use testing::Random;
 
 #[test]
 fn cookie_of_a_removed_entry_still_says_where_to_go_on() {

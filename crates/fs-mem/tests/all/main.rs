@@ -6,6 +6,5 @@ mod limits;
 mod listing;
 mod model;
 mod names;
-mod random;
 mod shell;
 mod threads;

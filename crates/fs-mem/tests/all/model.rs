@@ -5,8 +5,8 @@ use std::mem::{Discriminant, discriminant};
 
 use vfs::{Error, FileKind};
 
-use crate::random::Random;
 use crate::shell::Shell;
+use testing::Random;
 
 /// Few names, so that most paths meet something.
 const NAMES: &[&str] = &["a", "b", "c"];

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use vfs::{Context, FileKind, FileSystem, OpenMode, Stability};
 
-use crate::random::Random;
 use crate::shell::Shell;
+use testing::Random;
 
 const DIRS: &[&str] = &["", "a/", "b/", "a/p/", "a/q/", "b/p/", "b/q/"];
 const NAMES: &[&str] = &["a", "b", "p", "q", "x", "y"];

@@ -4,7 +4,7 @@ use measure::analysis::{Agreement, Reached, Results, Row, Warning, analyse, chan
 use measure::record::{Bound, Goal, Measurement, Precision, Run};
 use measure::{Error, Level, Margin, Verdict};
 
-use crate::synthetic::{Server, levels, passes, run};
+use testing::synthetic::{Server, levels, passes, run};
 
 /// How many seeds the rates of error are counted over.
 const SEEDS: u64 = 200;

@@ -4,4 +4,3 @@
 
 mod analysis;
 mod scipy;
-mod synthetic;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use net::{Counters, Limits};
 
-use crate::echo::{self, MAX_BYTES, TestServer, exchange, framed, framed_with, read_answer, wait_until};
+use testing::echo::{self, MAX_BYTES, TestServer, exchange, framed, framed_with, read_answer, wait_until};
 
 const MIB: usize = 1 << 20;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use net::{Limits, Server};
 
-use crate::echo::{Echo, TestServer, exchange, wait_until};
+use testing::echo::{Echo, TestServer, exchange, wait_until};
 
 /// How many messages the client sends, each when it has the answer to the last one.
 const MESSAGES: u64 = 200;

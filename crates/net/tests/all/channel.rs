@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use net::{Delivery, Layer, Limits};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use crate::echo::{Echo, PATIENCE, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
 use crate::files::{around, file_of};
+use testing::echo::{Echo, PATIENCE, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
 
 /// What the client sends first over a new layer, and what the layer answers.
 const HELLO: [u8; 4] = *b"hey?";

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use net::Limits;
 
-use crate::echo::{PATIENCE, TestServer, framed_with, pattern, wait_until};
+use testing::echo::{PATIENCE, TestServer, framed_with, pattern, wait_until};
 
 fn socket_to(address: SocketAddr) -> UdpSocket {
     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };

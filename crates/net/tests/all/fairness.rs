@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use net::{Limits, Server};
 use rustix::net::{AddressFamily, SocketType};
 
-use crate::echo::{Echo, PATIENCE, TestServer, exchange, framed, read_answer, wait_until};
+use testing::echo::{Echo, PATIENCE, TestServer, exchange, framed, read_answer, wait_until};
 
 /// How many messages a client of a busy connection sends at once.
 const DEEP: usize = 64;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use net::Limits;
 
-use crate::echo::{self, PATIENCE, TestServer, framed, framed_with, pattern, read_answer};
+use testing::echo::{self, PATIENCE, TestServer, framed, framed_with, pattern, read_answer};
 
 /// A file without a name that holds `bytes`.
 pub fn file_of(bytes: &[u8]) -> File {

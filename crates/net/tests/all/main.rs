@@ -9,7 +9,6 @@ mod channel;
 mod datagrams;
 mod deferred;
 mod delivery;
-mod echo;
 mod fairness;
 mod files;
 mod lifetime;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use net::SendPath;
 
-use crate::echo::{TestServer, framed, framed_with, pattern, read_answer};
+use testing::echo::{TestServer, framed, framed_with, pattern, read_answer};
 
 /// Every way to send that the switches make.
 fn all_paths() -> impl Iterator<Item = SendPath> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use net::Limits;
 
-use crate::echo::{self, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
+use testing::echo::{self, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
 
 #[test]
 fn message_split_at_any_byte_is_answered() {

@@ -12,16 +12,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure ends the program, and is shown by whoever runs it")]
 
-#[allow(dead_code, unused_imports, reason = "a part of this is enough here")]
-#[path = "../../tests/all/caller/mod.rs"]
-mod caller;
-#[allow(dead_code, reason = "a part of this is enough here")]
-#[path = "../../tests/all/compound.rs"]
-mod compound;
 mod names;
-#[allow(dead_code, reason = "a part of this is enough here")]
-#[path = "../../tests/all/session.rs"]
-mod session;
 mod state;
 mod step;
 mod tables;
@@ -32,8 +23,8 @@ use std::sync::Arc;
 use fs_host::{HandleForm, HostFs, HostOptions};
 use server::{Server, Settings};
 
-use caller::{Caller, EXPORT, WORKERS, export, memory_with_files, settings};
 use step::Plan;
+use testing::caller::{Caller, EXPORT, WORKERS, export, memory_with_files, settings};
 
 /// A file that no line counts among its many.
 const FILE: &str = "file";

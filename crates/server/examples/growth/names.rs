@@ -5,10 +5,10 @@ use proto::nfs3::{
     Remove, RemoveArgs,
 };
 
-use crate::caller::Caller;
-use crate::caller::nfs3::{at, mode, success};
 use crate::step::{Plan, Step};
 use crate::{MANY, name_of};
+use testing::caller::Caller;
+use testing::caller::nfs3::{at, mode, success};
 
 /// The size of a reply to READDIRPLUS: some forty names, fewer than after which an event loop looks at the clock.
 const REPLY_BYTES: u32 = 8192;

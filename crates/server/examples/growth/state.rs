@@ -6,11 +6,11 @@ use proto::nfs4::{
     SHARE_DENY_NONE, Sequence, SequenceArgs, StateOwner, Stateid, WANT_NO_DELEG,
 };
 
-use crate::caller::{Caller, EXPORT};
-use crate::compound::{COMPOUND, Compound, success};
-use crate::session::Session;
 use crate::step::{Plan, Step};
 use crate::{FILE, MANY, READ_BYTES, export_name, name_of};
+use testing::caller::{Caller, EXPORT};
+use testing::compound::{COMPOUND, Compound, success};
+use testing::session::Session;
 
 const OWNER: &str = "owner";
 /// The distance between locked ranges: they do not touch, so they do not merge.

@@ -4,7 +4,7 @@ use buffer::Output;
 use proto::Operation;
 use server::{Answer, Request, Server};
 
-use crate::caller::Caller;
+use testing::caller::Caller;
 
 /// Where the status is in a reply, behind what RPC says (RFC 5531 §9) with an empty verifier.
 const STATUS_AT: usize = 24;

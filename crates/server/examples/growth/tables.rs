@@ -4,11 +4,11 @@ use proto::mount::{DirPath, Mnt3};
 use proto::nfs3::{FileHandle, Getattr, GetattrArgs, Read, ReadArgs};
 use proto::nfs4::Putrootfh;
 
-use crate::caller::Caller;
-use crate::compound::{COMPOUND, Compound};
 use crate::names::{change_name, many};
 use crate::step::{Plan, Step};
 use crate::{FILE, READ_BYTES, export_name, name_of};
+use testing::caller::Caller;
+use testing::compound::{COMPOUND, Compound};
 
 /// GETATTR of many files by turns.
 pub fn get_attributes(caller: Caller<'_>, size: usize, times: usize) -> Plan<'_> {

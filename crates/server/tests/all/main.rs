@@ -3,11 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod caller;
-mod compound;
 mod nlm;
 mod programs;
-mod session;
 mod simulation;
 mod v4;
 mod v42;

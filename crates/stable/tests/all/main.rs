@@ -11,6 +11,5 @@ mod failing_device;
 mod failing_storage;
 mod host;
 mod log;
-mod model;
 mod power_failure;
 mod support;

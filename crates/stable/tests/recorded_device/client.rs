@@ -10,10 +10,10 @@ use fastrand::Rng;
 use vfs::{CreateMode, Error, FileKind, FileSystem, Name, OpenMode, Place, SetAttributes, Stability};
 
 use crate::machine::Machine;
-use crate::model::change::{CX, Change, Done, Limits};
-use crate::model::{File, Model, Part};
 use crate::recording::Event;
 use crate::system::System;
+use testing::model::change::{CX, Change, Done, Limits};
+use testing::model::{File, Model, Part};
 
 /// The longest write, where writes begin last.
 const PART_BYTES: usize = 170_000;

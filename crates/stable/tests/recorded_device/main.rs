@@ -15,8 +15,6 @@ mod block;
 mod client;
 mod image;
 mod machine;
-#[path = "../all/model/mod.rs"]
-mod model;
 mod recording;
 mod run;
 mod system;

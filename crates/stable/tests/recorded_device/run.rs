@@ -13,11 +13,11 @@ use vfs::{Error, FileSystem};
 use crate::block::Workshop;
 use crate::client::{self, Client};
 use crate::machine::Machine;
-use crate::model::Model;
-use crate::model::change::Limits;
-use crate::model::check::{check, names, settle};
 use crate::recording::{Cutter, Event, Recording};
 use crate::system::{Breaks, EXPORTS, Setup, System};
+use testing::model::Model;
+use testing::model::change::Limits;
+use testing::model::check::{check, names, settle};
 
 /// How often a machine goes on after a power failure, and the first time.
 const LIVES: u32 = 3;

@@ -1,10 +1,9 @@
 //! Compares the set with a plain list, over random operations of several owners.
 
-use super::*;
-use naive::{Lock, Locks, Rng};
+use testing::Random;
+use testing::naive_locks::{Lock, Locks, random_lock};
 
-#[path = "../../tests/all/naive/mod.rs"]
-mod naive;
+use super::*;
 
 const SEEDS: u64 = 60;
 const STEPS: u64 = 250;
@@ -28,8 +27,8 @@ impl ModelPair {
         HeldLock { owner: OwnerId(lock.owner), range, exclusive: lock.exclusive, state: self.state(lock.owner) }
     }
 
-    fn step(&mut self, rng: &mut Rng) {
-        let lock = rng.lock(OWNERS);
+    fn step(&mut self, rng: &mut Random) {
+        let lock = random_lock(rng, OWNERS);
         match rng.below(10) {
             0..=5 if !self.naive.0.iter().any(|other| other.conflicts(&lock)) => {
                 self.set.set(self.held(&lock));
@@ -41,7 +40,7 @@ impl ModelPair {
                 self.lives[lock.owner as usize] += 1;
             }
         }
-        self.compare(rng.lock(OWNERS + 1));
+        self.compare(random_lock(rng, OWNERS + 1));
     }
 
     fn clear(&mut self, lock: Lock) {
@@ -86,7 +85,7 @@ fn set_agrees_with_a_plain_list() {
     for seed in 0..SEEDS {
         println!("seed {seed}");
         let mut pair = ModelPair { set: LockSet::default(), naive: Locks::default(), lives: [0; OWNERS as usize + 1] };
-        let mut rng = Rng(seed);
+        let mut rng = Random(seed);
         (0..STEPS).for_each(|_| pair.step(&mut rng));
     }
 }

@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 fn begin(world: &World, owner: SeqidOwner<'_>, seqid: u32) -> Result<SeqidTurn, StateError> {
     world.state.seqid_begin(world.now, owner, seqid)

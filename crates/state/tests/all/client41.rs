@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 #[test]
 fn repeated_exchange_of_a_confirmed_client_keeps_its_id() {

@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 /// Small enough to be filled in no time; an origin may have a quarter of each.
 fn small() -> World {

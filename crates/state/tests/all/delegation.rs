@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 fn delegated(world: &World, client: ClientId, file: u64, how: (ShareAccess, ShareDeny)) -> DelegationAnswer {
     let mut args = open_args(client, "o", file, how);

@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 fn reclaim(world: &World, client: ClientId, file: u64) -> Result<Opened, StateError> {
     let mut args = open_args(client, "o", file, BOTH);

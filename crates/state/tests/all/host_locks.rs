@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use state::*;
 
-use crate::naive::{Lock, Locks, Rng};
-use crate::world::*;
+use testing::Random;
+use testing::naive_locks::{Lock, Locks, random_lock};
+use testing::world::*;
 
 /// What a host holds, as owner 0's; what a local process holds, as another's; and how often it was called.
 #[derive(Default)]
@@ -117,19 +118,19 @@ impl Pair {
     }
 
     /// A local process locks or unlocks, where the host lets it.
-    fn local(&mut self, rng: &mut Rng) {
-        let lock = Lock { owner: 9, ..rng.lock(1) };
+    fn local(&mut self, rng: &mut Random) {
+        let lock = Lock { owner: 9, ..random_lock(rng, 1) };
         let mut record = self.host.0.lock().unwrap();
         let free = !record.held.0.iter().any(|held| held.conflicts(&lock));
         record.local = (free && rng.below(3) > 0).then_some(lock);
     }
 
-    fn step(&mut self, rng: &mut Rng) {
+    fn step(&mut self, rng: &mut Random) {
         match rng.below(20) {
             0 => self.close(rng.below(2) as usize),
             1..=2 => self.local(rng),
-            3..=12 => self.lock(rng.lock(OWNERS)),
-            _ => self.unlock(rng.lock(OWNERS)),
+            3..=12 => self.lock(random_lock(rng, OWNERS)),
+            _ => self.unlock(random_lock(rng, OWNERS)),
         }
         assert_eq!(self.host.0.lock().unwrap().held.0, self.naive.coverage());
         assert_eq!(self.world.state.census().locks, self.naive.0.len());
@@ -140,7 +141,7 @@ impl Pair {
 fn host_holds_what_any_client_holds_whatever_it_refuses() {
     for seed in 0..60 {
         println!("seed {seed}");
-        let (mut pair, mut rng) = (Pair::new(), Rng(seed));
+        let (mut pair, mut rng) = (Pair::new(), Random(seed));
         (0..300).for_each(|_| pair.step(&mut rng));
     }
 }

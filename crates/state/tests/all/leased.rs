@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use state::*;
 use vfs::FileLease;
 
-use crate::world::*;
+use testing::world::*;
 
 /// How long the host of these tests waits for the end of a lease, in seconds.
 const BREAK_TIME_S: u64 = 45;

@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 fn two(world: &World) -> ((ClientId, Stateid), (ClientId, Stateid)) {
     let (a, b) = (world.client("a").id, world.client("b").id);

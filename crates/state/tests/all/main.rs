@@ -12,10 +12,8 @@ mod host_locks;
 mod leased;
 mod lock;
 #[allow(dead_code, reason = "the unit tests use another part of it")]
-mod naive;
 mod nlm;
 mod open;
 mod recovery;
 mod session;
 mod simulation;
-mod world;

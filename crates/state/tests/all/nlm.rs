@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 fn lock<'a>(host: &'a str, owner: &'a str, offset: u64, length: u64) -> NlmLock<'a> {
     let range = ByteRange::nlm(offset, length).unwrap();

@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 #[test]
 fn opens_conflict_by_access_and_deny_both_ways() {

@@ -2,7 +2,7 @@
 
 use state::*;
 
-use crate::world::*;
+use testing::world::*;
 
 fn execute(world: &World, client: Client, slot: u32, sequence: u32) -> SlotTurn {
     match world.sequence(client, slot, sequence).unwrap() {

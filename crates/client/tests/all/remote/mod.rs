@@ -1,6 +1,5 @@
 //! A remote file system of the real server's export, and what is done with it beside a model in memory.
 
-pub mod random;
 pub mod script;
 
 use client::{Credentials, Mount, Options, RemoteFs, Version};

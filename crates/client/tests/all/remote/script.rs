@@ -7,7 +7,7 @@ use vfs::{
     ReadDir, Result, SetAttributes, Stability,
 };
 
-use super::random::Random;
+use testing::Random;
 
 const CX: Context<'static> = Context::ROOT;
 /// Few, so that names are often there already.

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use client::{Entry, File, LockKind, Mount, OpenOptions, Status, Version, WriteVerifier};
 use vfs::{CreateMode, SetAttributes, Stability};
 
-use crate::remote::random::Random;
 use crate::simulation::world::{Began, World};
+use testing::Random;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 /// Files grow to about this, in bytes.

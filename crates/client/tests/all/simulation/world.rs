@@ -20,8 +20,8 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::remote::random::Random;
 use crate::simulation::store::{Records, Replies};
+use testing::Random;
 
 pub const LEASE: Duration = Duration::from_secs(60);
 /// Longer than a client is ever away, so that it can always reclaim.

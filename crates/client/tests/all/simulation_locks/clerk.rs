@@ -6,8 +6,8 @@ use bytes::Bytes;
 use client::{Error, File, LockKind, Mount, OpenOptions, Reason};
 use vfs::{CreateMode, SetAttributes, Stability};
 
-use crate::remote::random::Random;
 use crate::simulation_locks::beliefs::Beliefs;
+use testing::Random;
 
 /// How many counters there are, eight bytes each.
 pub const COUNTERS: u64 = 4;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use client::{Detail, Dir, OpenOptions, Result, Status, Version};
 use vfs::{CreateMode, FileKind, SetAttributes};
 
-use crate::remote::random::Random;
 use crate::simulation::world::{Began, World};
 use crate::simulation_tree::model::{Expected, Model, Node};
+use testing::Random;
 
 /// How many names each user has for each directory.
 const NAMES: u64 = 5;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use server::{Peer, Transport};
 use tokio::net::UdpSocket;
 
-use crate::remote::random::Random;
 use crate::simulation::world::World;
+use testing::Random;
 
 /// The longest time that a datagram is in flight, in milliseconds: several times what a client waits before it sends
 /// again.

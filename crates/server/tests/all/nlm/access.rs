@@ -4,9 +4,9 @@ use proto::nfs3::FileHandle;
 use proto::nlm::{Status, V1, V3, V4};
 use server::{ExportOptions, Squash};
 
-use crate::caller::nfs3::{mode, success};
-use crate::caller::{Caller, EXPORT, export_with, memory, memory_server, memory_with_files, server};
 use crate::nlm::host::{How, Process};
+use testing::caller::nfs3::{mode, success};
+use testing::caller::{Caller, EXPORT, export_with, memory, memory_server, memory_with_files, server};
 
 const SHARED: How = How { block: false, shared: true, reclaim: false, state: 0 };
 

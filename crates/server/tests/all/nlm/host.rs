@@ -11,7 +11,7 @@ use rpc::{Call, Reply};
 use server::{Destination, Peer, Transport};
 use xdr::{Decode, Encode, Encoder};
 
-use crate::caller::{Caller, procedure};
+use testing::caller::{Caller, procedure};
 
 /// A process of a client that locks ranges of one file.
 #[derive(Clone, Copy)]

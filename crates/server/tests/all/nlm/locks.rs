@@ -5,8 +5,8 @@ use rpc::Rejection;
 
 use server::Answer;
 
-use crate::caller::{Caller, Said, memory_server, procedure, results};
 use crate::nlm::host::{COOKIE, How, Process, status};
+use testing::caller::{Caller, Said, memory_server, procedure, results};
 
 const SHARED: How = How { block: false, shared: true, reclaim: false, state: 0 };
 
@@ -20,7 +20,7 @@ fn versions_1_3_and_4_answer_and_others_do_not() {
     let mut other = procedure::<Null<V4>>();
     other.version = 2;
     let reply = caller.reply_to(&caller.message_of(other, &()));
-    assert_eq!(crate::caller::rejection(&reply), Rejection::ProgramMismatch { low: 1, high: 4 });
+    assert_eq!(testing::caller::rejection(&reply), Rejection::ProgramMismatch { low: 1, high: 4 });
 }
 
 #[test]

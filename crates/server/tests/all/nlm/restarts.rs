@@ -10,8 +10,8 @@ use rpc::Rejection;
 use server::{Destination, Server, Settings, Transport};
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
 
-use crate::caller::{Caller, EXPORT, export, memory, memory_server, settings};
 use crate::nlm::host::{How, PORT, Process, Sent};
+use testing::caller::{Caller, EXPORT, export, memory, memory_server, settings};
 
 #[test]
 fn host_that_restarted_has_no_locks_and_others_keep_theirs() {

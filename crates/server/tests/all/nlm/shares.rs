@@ -6,9 +6,9 @@ use proto::nlm::{
 };
 use rpc::Rejection;
 
-use crate::caller::nfs3::failure;
-use crate::caller::{Caller, memory_server};
 use crate::nlm::host::COOKIE;
+use testing::caller::nfs3::failure;
+use testing::caller::{Caller, memory_server};
 
 fn reservation<'a>(owner: &'a str, file: &'a FileHandle, mode: ShareMode, access: ShareAccess) -> ShareArgs<'a> {
     let (caller_name, file, owner) = (&b"box"[..], NetObj(file.as_bytes()), NetObj(owner.as_bytes()));

@@ -5,8 +5,8 @@ use proto::nlm::{
 };
 use server::{Destination, Server};
 
-use crate::caller::{Caller, memory_server};
 use crate::nlm::host::{COOKIE, How, PORT, Process, Sent, status};
+use testing::caller::{Caller, memory_server};
 
 const BLOCK: How = How { block: true, shared: false, reclaim: false, state: 0 };
 

@@ -9,9 +9,9 @@ use proto::nfs3::{FileHandle, ReadHead, Res, Status};
 use rpc::{CallResult, Reply};
 use xdr::Decode;
 
-use crate::caller::Caller;
-use crate::caller::nfs3::{mode, size, success};
 use crate::programs::sendfile::{Memory, caller, read};
+use testing::caller::Caller;
+use testing::caller::nfs3::{mode, size, success};
 
 /// The mode and the size that the reply to a READ tells.
 fn told(output: &Output) -> (u32, u64) {

@@ -9,9 +9,9 @@ use fs_fault::{FaultFs, FaultPlan};
 use proto::nfs2;
 use server::{Answer, Connections, Delivery, Server};
 
-use crate::caller::nfs2::{Caller2, at as at2, mode as mode2};
-use crate::caller::{Caller, EXPORT, Said, export, memory, memory_server, server, settings};
 use crate::programs::replay::{calls, is_success};
+use testing::caller::nfs2::{Caller2, at as at2, mode as mode2};
+use testing::caller::{Caller, EXPORT, Said, export, memory, memory_server, server, settings};
 
 /// The process that sends first has connection 1, the other one 2.
 const OTHER: u64 = 2;

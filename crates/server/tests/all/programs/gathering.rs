@@ -9,8 +9,9 @@ use proto::nfs3::{FileHandle, Res, StableHow, Status, Write, WriteArgs, WriteOk}
 use server::{Request, RunAnswer, Server, Settings, Squash};
 use vfs::FileSystem;
 
-use crate::caller::nfs3::{failure, mode, success};
-use crate::caller::{self, Caller, EXPORT, Random, export, export_with, memory, results, server};
+use testing::Random;
+use testing::caller::nfs3::{failure, mode, success};
+use testing::caller::{self, Caller, EXPORT, export, export_with, memory, results, server};
 
 type Reply = <Write as Operation>::Reply<'static>;
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use proto::nfs3::{FileHandle, StableHow, Status};
 use server::{Export, ExportOptions, HandleKey, Server};
 
-use crate::caller::nfs2::{self, Caller2};
-use crate::caller::nfs3::{failure, success};
-use crate::caller::{Caller, EXPORT, export, export_with, memory, memory_server, server, settings};
+use testing::caller::nfs2::{self, Caller2};
+use testing::caller::nfs3::{failure, success};
+use testing::caller::{Caller, EXPORT, export, export_with, memory, memory_server, server, settings};
 
 #[test]
 fn every_altered_bit_of_a_handle_is_refused() {

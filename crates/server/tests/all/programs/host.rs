@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use proto::nfs3::{CreateHow, StableHow, Status};
 use server::Server;
 
-use crate::caller::nfs2::{self, Caller2};
-use crate::caller::nfs3::{at, failure, size, success};
-use crate::caller::{Caller, Directory, EXPORT, export, server};
+use testing::caller::nfs2::{self, Caller2};
+use testing::caller::nfs3::{at, failure, size, success};
+use testing::caller::{Caller, Directory, EXPORT, export, server};
 
 const MANY: usize = 20_000;
 

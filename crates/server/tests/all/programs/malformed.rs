@@ -5,8 +5,9 @@ use proto::{mount, nfs2, nfs3, nlm, nsm, rpcbind};
 use rpc::Reply;
 use server::{Answer, Server};
 
-use crate::caller::nfs3::{at, mode, size, success};
-use crate::caller::{Caller, Random, Said, memory_server};
+use testing::Random;
+use testing::caller::nfs3::{at, mode, size, success};
+use testing::caller::{Caller, Said, memory_server};
 
 /// How many altered forms of each call are sent.
 const ALTERED: u64 = 400;

@@ -10,8 +10,8 @@ use proto::nfs3::CreateHow;
 use rpc::Rejection;
 use server::{AccessRule, ClientPattern, Export, ExportOptions, Server, Squash};
 
-use crate::caller::nfs3::{mode, success};
-use crate::caller::{Caller, EXPORT, export, export_with, memory, memory_server, procedure, server};
+use testing::caller::nfs3::{mode, success};
+use testing::caller::{Caller, EXPORT, export, export_with, memory, memory_server, procedure, server};
 
 fn mnt3(caller: &Caller<'_>, path: &str) -> Result<Vec<u32>, Status> {
     match caller.call::<Mnt3>(&DirPath { path: path.as_bytes() }) {
@@ -216,7 +216,7 @@ fn each_version_has_its_procedures_and_no_others() {
         }
     }
     let beyond = rpc::Procedure { version: 4, ..procedure::<Null<1>>() };
-    let rejection = crate::caller::rejection(&caller.reply_to(&caller.message_of(beyond, &())));
+    let rejection = testing::caller::rejection(&caller.reply_to(&caller.message_of(beyond, &())));
     assert_eq!(rejection, Rejection::ProgramMismatch { low: 1, high: 3 });
 }
 

@@ -10,9 +10,9 @@ use proto::nfs2;
 use proto::nfs3::{FileHandle, Readdirplus, ReaddirplusArgs, Status};
 use server::{AccessRule, Export, ExportTableError, Server};
 
-use crate::caller::nfs2::Caller2;
-use crate::caller::nfs3::{at, failure, success};
-use crate::caller::{Caller, WORKERS, export, server, settings};
+use testing::caller::nfs2::Caller2;
+use testing::caller::nfs3::{at, failure, success};
+use testing::caller::{Caller, WORKERS, export, server, settings};
 
 const OUTER: &str = "/srv";
 const INNER: &str = "/srv/secret";
@@ -123,9 +123,9 @@ fn lookup_of_version_2_keeps_to_the_rules_of_the_inner_export_too() {
         };
         let outer = mount(&stranger, OUTER).unwrap();
         let found = Caller2(stranger).lookup(&outer, "secret");
-        assert_eq!(crate::caller::nfs2::failure(found), nfs2::Status::Acces);
+        assert_eq!(testing::caller::nfs2::failure(found), nfs2::Status::Acces);
         let friend = stranger.from(FRIEND);
-        let found = crate::caller::nfs2::success(Caller2(friend).lookup(&outer, "secret"));
+        let found = testing::caller::nfs2::success(Caller2(friend).lookup(&outer, "secret"));
         assert_eq!(Ok(found.file), mount(&friend, INNER));
         assert_eq!(mount(&stranger, INNER).unwrap_err(), 13);
     });

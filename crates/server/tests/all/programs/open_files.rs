@@ -9,8 +9,8 @@ use proto::nfs3::{FileHandle, StableHow, Status};
 use server::{ExportOptions, OpenFileCounts, Server, Settings};
 use vfs::{Context, FileSystem, Name, OpenMode, Place, SetAttributes, Stability};
 
-use crate::caller::nfs3::{at, failure, mode, size, success};
-use crate::caller::{Caller, EXPORT, export, export_with, memory, settings};
+use testing::caller::nfs3::{at, failure, mode, size, success};
+use testing::caller::{Caller, EXPORT, export, export_with, memory, settings};
 
 /// A server of files in memory that counts what it does to them.
 struct Counted {

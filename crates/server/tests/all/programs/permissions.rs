@@ -10,9 +10,9 @@ use proto::nfs3::{
 use rpc::{AuthStat, Rejection};
 use server::{AccessRule, ClientPattern, Export, ExportOptions, Server, Squash};
 
-use crate::caller::nfs2::{self, Caller2};
-use crate::caller::nfs3::{at, failure, mode, size, success};
-use crate::caller::{Caller, EXPORT, export, export_with, memory, memory_server, server};
+use testing::caller::nfs2::{self, Caller2};
+use testing::caller::nfs3::{at, failure, mode, size, success};
+use testing::caller::{Caller, EXPORT, export, export_with, memory, memory_server, server};
 
 const ALICE: (u32, u32) = (1000, 100);
 const BOB: (u32, u32) = (2000, 200);
@@ -210,7 +210,7 @@ fn unknown_flavor_and_nonsense_in_a_credential_are_refused() {
     let with_byte = |index: usize, byte| {
         let mut message = message.clone();
         message[index] = byte;
-        crate::caller::rejection(&caller.reply_to(&message))
+        testing::caller::rejection(&caller.reply_to(&message))
     };
     // Bytes 24 to 28 are the flavour, and the name's length is at 36 of the credential's body.
     assert_eq!(with_byte(27, 6), Rejection::AuthError(AuthStat::TooWeak));

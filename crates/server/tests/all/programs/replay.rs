@@ -10,8 +10,8 @@ use proto::nfs3::{
 };
 use server::{Answer, Server};
 
-use crate::caller::nfs3::{at, failure, mode, size, success};
-use crate::caller::{Caller, EXPORT, Said, export, memory, memory_server, results, server, settings};
+use testing::caller::nfs3::{at, failure, mode, size, success};
+use testing::caller::{Caller, EXPORT, Said, export, memory, memory_server, results, server, settings};
 
 /// A name of the procedure, and a call of it that would fail, or do harm, if it were carried out twice.
 pub fn calls(caller: &Caller<'_>, root: &FileHandle) -> Vec<(&'static str, Vec<u8>)> {
@@ -216,10 +216,10 @@ fn calls_that_change_nothing_are_put_off_and_answered_too() {
 fn version_2_calls_are_remembered_too() {
     let server = memory_server();
     let caller = Caller::root(&server).over_udp();
-    let v2 = crate::caller::nfs2::Caller2(caller);
+    let v2 = testing::caller::nfs2::Caller2(caller);
     let root = v2.mount();
     v2.make_file(&root, "file");
-    let args = proto::nfs2::RemoveArgs { object: crate::caller::nfs2::at(&root, "file") };
+    let args = proto::nfs2::RemoveArgs { object: testing::caller::nfs2::at(&root, "file") };
     let message = caller.message::<proto::nfs2::Remove>(&args);
     let first = caller.reply_to(&message);
     assert!(is_success(&first));
@@ -233,6 +233,6 @@ fn rejected_call_is_not_taken_for_one_that_happened() {
     let root = caller.mount();
     let message = caller.message::<Remove>(&RemoveArgs { object: at(&root, "file") });
     let cut = &message[..message.len() - 8];
-    assert_eq!(crate::caller::rejection(&caller.reply_to(cut)), rpc::Rejection::GarbageArguments);
+    assert_eq!(testing::caller::rejection(&caller.reply_to(cut)), rpc::Rejection::GarbageArguments);
     assert!(matches!(results::<Remove>(&caller.reply_to(&message)), Res::Fail(Status::NoEnt, _)));
 }

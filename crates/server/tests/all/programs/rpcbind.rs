@@ -10,7 +10,7 @@ use proto::rpcbind::{
 use rpc::Rejection;
 use server::{Answer, Server, Transport};
 
-use crate::caller::{Caller, EXPORT, Said, export, memory, memory_server, settings};
+use testing::caller::{Caller, EXPORT, Said, export, memory, memory_server, settings};
 
 const NFS: u32 = 100_003;
 

@@ -14,10 +14,10 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::replay::{calls, is_success};
 use super::sendfile::Memory;
-use crate::caller::nfs3::success;
-use crate::caller::{Caller, EXPORT, Said, export, memory, rejection, results, server};
-use crate::compound::{COMPOUND, Compound, Results};
-use crate::session::Session;
+use testing::caller::nfs3::success;
+use testing::caller::{Caller, EXPORT, Said, export, memory, rejection, results, server};
+use testing::compound::{COMPOUND, Compound, Results};
+use testing::session::Session;
 
 const FLAVOR: Flavor = Flavor(390_777);
 const PROOF: OpaqueAuth<'static> = OpaqueAuth { flavor: FLAVOR, body: b"call" };

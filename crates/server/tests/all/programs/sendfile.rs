@@ -10,7 +10,7 @@ use rpc::{CallResult, Reply};
 use server::{Request, Server, Settings};
 use xdr::Decode;
 
-use crate::caller::{Caller, EXPORT, WORKERS, export, settings};
+use testing::caller::{Caller, EXPORT, WORKERS, export, settings};
 
 const SIZE: usize = 100_001;
 

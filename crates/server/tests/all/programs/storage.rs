@@ -7,9 +7,9 @@ use fs_mem::{MemFs, MemOptions};
 use proto::nfs3::{CreateHow, FileHandle, Read, ReadArgs, Res, StableHow, Status};
 use server::Server;
 
-use crate::caller::nfs2::{self, Caller2};
-use crate::caller::nfs3::{at, failure, mode, size, success};
-use crate::caller::{Caller, EXPORT, INSTANCE, export, memory, server};
+use testing::caller::nfs2::{self, Caller2};
+use testing::caller::nfs3::{at, failure, mode, size, success};
+use testing::caller::{Caller, EXPORT, INSTANCE, export, memory, server};
 
 fn plan(text: &str) -> Vec<fs_fault::Rule> {
     text.split(',').map(|rule| rule.parse().unwrap()).collect()

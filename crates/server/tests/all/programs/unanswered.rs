@@ -14,11 +14,11 @@ use proto::nfs3::{
 use server::Server;
 use vfs::FileSystem;
 
-use crate::caller::nfs3::{at, mode, success};
-use crate::caller::records::{ANSWERED, BEGUN, Records, started, started_after_power_failure};
-use crate::caller::ticketed::Ticketed;
-use crate::caller::{Caller, Directory, EXPORT, export, memory, server, settings};
 use crate::programs::replay::{calls, is_success};
+use testing::caller::nfs3::{at, mode, success};
+use testing::caller::records::{ANSWERED, BEGUN, Records, started, started_after_power_failure};
+use testing::caller::ticketed::Ticketed;
+use testing::caller::{Caller, Directory, EXPORT, export, memory, server, settings};
 
 /// A client of a server that was started just now.
 fn caller(server: &Server) -> Caller<'_> {

@@ -8,9 +8,9 @@ use proto::nfs3::StableHow;
 use rpc::Rejection;
 use server::Server;
 
-use crate::caller::nfs2::{Caller2, at, failure, mode, success};
-use crate::caller::nfs3;
-use crate::caller::{Caller, memory_server, procedure, rejection};
+use testing::caller::nfs2::{Caller2, at, failure, mode, success};
+use testing::caller::nfs3;
+use testing::caller::{Caller, memory_server, procedure, rejection};
 
 /// A file of ten bytes in the root.
 fn ten_bytes(server: &Server) -> (Caller2<'_>, FileHandle) {

@@ -11,9 +11,9 @@ use proto::nfs2::{
 };
 use server::{Answer, Server};
 
-use crate::caller::nfs2::{Caller2, at, failure, mode, success};
-use crate::caller::{Caller, EXPORT, Said, export, memory_server, memory_with_files, results, server, settings};
 use crate::programs::scrambled::Scrambled;
+use testing::caller::nfs2::{Caller2, at, failure, mode, success};
+use testing::caller::{Caller, EXPORT, Said, export, memory_server, memory_with_files, results, server, settings};
 
 const MANY: usize = 100_000;
 

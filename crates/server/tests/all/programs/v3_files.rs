@@ -7,8 +7,8 @@ use proto::nfs3::{
 };
 use server::Server;
 
-use crate::caller::nfs3::{failure, mode, size, success};
-use crate::caller::{Caller, INSTANCE, memory_server};
+use testing::caller::nfs3::{failure, mode, size, success};
+use testing::caller::{Caller, INSTANCE, memory_server};
 
 const EVERYTHING: u32 = 0x3f;
 const GIB: u64 = 1 << 30;

@@ -8,8 +8,8 @@ use proto::nfs3::{
 };
 use server::Server;
 
-use crate::caller::nfs3::{failure, success};
-use crate::caller::{Caller, EXPORT, export, memory_server, memory_with_files, procedure, results, server};
+use testing::caller::nfs3::{failure, success};
+use testing::caller::{Caller, EXPORT, export, memory_server, memory_with_files, procedure, results, server};
 
 const MANY: usize = 100_000;
 

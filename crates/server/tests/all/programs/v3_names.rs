@@ -5,8 +5,8 @@ use proto::nfs3::{
     StableHow, Status,
 };
 
-use crate::caller::nfs3::{at, failure, mode, size, success};
-use crate::caller::{Caller, EXPORT, export, memory, memory_server, server};
+use testing::caller::nfs3::{at, failure, mode, size, success};
+use testing::caller::{Caller, EXPORT, export, memory, memory_server, server};
 
 #[test]
 fn lookup_finds_names_and_dots_and_nothing_above_the_root() {

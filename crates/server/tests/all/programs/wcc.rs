@@ -9,8 +9,8 @@ use server::Server;
 
 use proto::nfs3::FileHandle;
 
-use crate::caller::nfs3::{at, mode};
-use crate::caller::{Caller, memory_server};
+use testing::caller::nfs3::{at, mode};
+use testing::caller::{Caller, memory_server};
 
 /// Asserts that `wcc` frames one change of `object` from `before`, the attributes that a client has cached.
 #[track_caller]

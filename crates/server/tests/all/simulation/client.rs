@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::caller::Random;
 use crate::simulation::model::{Kind, Model, NodeId};
 use crate::simulation::operation::{How, Operation, Spot};
+use testing::Random;
 
 /// How many calls a client has in progress.
 pub const WINDOW: usize = 3;

@@ -2,8 +2,8 @@
 
 use proto::{nfs2, nfs3};
 
-use crate::caller::Caller;
 use crate::simulation::model::{Model, NodeId};
+use testing::caller::Caller;
 
 /// A name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use proto::nfs3::{FileHandle, Readdir, ReaddirArgs, Res, Status};
 use proto::{nfs2, nfs3};
 use server::{Answer, Peer, Request, Server, Transport};
 
-use crate::caller::nfs3::success;
-use crate::caller::{Caller, EXPORT, export, memory, results, server};
 use crate::simulation::client::{Client, Pending, WINDOW, invent};
 use crate::simulation::model::{Effect, Kind, Model, NodeId, ROOT};
 use crate::simulation::operation::{Operation, TARGET};
 use crate::simulation::wire::{Event, Wire};
+use testing::caller::nfs3::success;
+use testing::caller::{Caller, EXPORT, export, memory, results, server};
 
 const CLIENTS: usize = 3;
 const OPERATIONS_PER_CLIENT: usize = 40;

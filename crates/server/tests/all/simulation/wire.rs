@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::caller::Random;
+use testing::Random;
 
 /// Something that happens at a time.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,9 +8,9 @@ use proto::nfs4::{
 };
 use xdr::{Decode, Decoder, Encoder};
 
-use crate::caller::{Caller, memory_server};
-use crate::compound::{Compound, Results, failure, success};
-use crate::session::Session;
+use testing::caller::{Caller, memory_server};
+use testing::compound::{Compound, Results, failure, success};
+use testing::session::Session;
 
 fn getattr(compound: Compound, request: Bitmap) -> Compound {
     compound.root().op::<Getattr>(&GetattrArgs { request })

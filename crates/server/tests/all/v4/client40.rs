@@ -6,8 +6,8 @@ use proto::nfs4::{
     SetclientidConfirm, SetclientidConfirmArgs, SetclientidOk, StateOwner, Stateid,
 };
 
-use crate::caller::Caller;
-use crate::compound::{Compound, Results, success};
+use testing::caller::Caller;
+use testing::compound::{Compound, Results, success};
 
 #[derive(Clone, Copy)]
 pub struct Client40<'s> {

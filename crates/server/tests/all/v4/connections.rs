@@ -5,8 +5,8 @@ use std::time::Duration;
 use proto::nfs4::{Component, Create, CreateArgs, CreateType, Fattr, Remove, RemoveArgs, Rename, RenameArgs, Savefh};
 use server::{Connections, Delivery};
 
-use crate::caller::{Caller, memory_server};
-use crate::compound::{COMPOUND, Compound, Results};
+use testing::caller::{Caller, memory_server};
+use testing::compound::{COMPOUND, Compound, Results};
 
 /// Everybody has his replies.
 struct Delivered;

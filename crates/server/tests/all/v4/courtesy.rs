@@ -6,10 +6,10 @@ use proto::nfs4::{
     Stateid, Status, WANT_NO_DELEG,
 };
 
-use crate::caller::{Caller, memory_server};
-use crate::compound::{Compound, failure, success};
-use crate::session::Session;
 use crate::v4::client40::Client40;
+use testing::caller::{Caller, memory_server};
+use testing::compound::{Compound, failure, success};
+use testing::session::Session;
 
 const HOUR: u64 = 3600;
 const FILE: &str = "/srv/export/f";

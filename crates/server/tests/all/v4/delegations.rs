@@ -15,9 +15,9 @@ use rpc::{Reply, Xid};
 use server::{DelegationPolicy, Destination, ExportOptions, Server, Transmit};
 use xdr::{Decode, Encode, Encoder};
 
-use crate::caller::{Caller, EXPORT, export_with, memory, memory_server, nfs3, server};
-use crate::compound::{Compound, failure, success};
-use crate::session::Session;
+use testing::caller::{Caller, EXPORT, export_with, memory, memory_server, nfs3, server};
+use testing::compound::{Compound, failure, success};
+use testing::session::Session;
 
 mod leased;
 

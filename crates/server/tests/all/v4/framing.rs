@@ -6,9 +6,9 @@ use proto::nfs4::{
 };
 use rpc::Rejection;
 
-use crate::caller::{Caller, memory_server, rejection};
-use crate::compound::{COMPOUND, Compound, failure, success};
-use crate::session::Session;
+use testing::caller::{Caller, memory_server, rejection};
+use testing::compound::{COMPOUND, Compound, failure, success};
+use testing::session::Session;
 
 #[test]
 fn minor_version_that_does_not_exist_is_refused_with_the_tag_and_no_results() {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, Readdir, ReaddirArgs, ReaddirOk, Res, Status};
 use vfs::{Context, Detail, EachEntry, FileSystem, Listing, ReadDir, Result};
 
-use crate::caller::{Caller, EXPORT, export, memory_with_files, server};
-use crate::compound::{Compound, failure, success};
+use testing::caller::{Caller, EXPORT, export, memory_with_files, server};
+use testing::compound::{Compound, failure, success};
 
 /// How many files there are.
 const FILES: usize = 100;

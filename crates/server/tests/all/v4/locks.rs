@@ -7,10 +7,10 @@ use proto::nfs4::{
 };
 use server::{Answer, Server};
 
-use crate::caller::{Caller, Said, memory_server};
-use crate::compound::{COMPOUND, Compound, Results, failure, success};
-use crate::session::Session;
 use crate::v4::client40::Client40;
+use testing::caller::{Caller, Said, memory_server};
+use testing::compound::{COMPOUND, Compound, Results, failure, success};
+use testing::session::Session;
 
 /// How many ranges may be locked in one file.
 const MOST: u64 = 16_384;

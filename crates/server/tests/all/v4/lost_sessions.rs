@@ -11,10 +11,10 @@ use proto::nfs4::{
 };
 use server::Server;
 
-use crate::caller::records::{Records, SLOT_ANSWERED, started};
-use crate::caller::{Caller, memory};
-use crate::compound::{COMPOUND, Compound, Results};
-use crate::session::Session;
+use testing::caller::records::{Records, SLOT_ANSWERED, started};
+use testing::caller::{Caller, memory};
+use testing::compound::{COMPOUND, Compound, Results};
+use testing::session::Session;
 
 /// A client whose server was started a second ago.
 fn caller(server: &Server) -> Caller<'_> {

@@ -11,9 +11,9 @@ use proto::nfs4::{
 };
 use server::{AccessRule, Export, Server};
 
-use crate::caller::{Caller, WORKERS, export, memory_with_files, server};
-use crate::compound::{Compound, failure, success};
-use crate::session::Session;
+use testing::caller::{Caller, WORKERS, export, memory_with_files, server};
+use testing::compound::{Compound, failure, success};
+use testing::session::Session;
 
 const FRIEND: &str = "192.0.2.7:700";
 

@@ -8,9 +8,9 @@ use proto::nfs4::{
     WriteArgs,
 };
 
-use crate::caller::{Caller, memory_server};
-use crate::compound::{failure, success};
-use crate::session::Session;
+use testing::caller::{Caller, memory_server};
+use testing::compound::{failure, success};
+use testing::session::Session;
 
 fn open<'n>(owner: &'n str, name: &'n str) -> OpenArgs<'n> {
     OpenArgs {

@@ -12,8 +12,8 @@ use proto::nfs4::{
 };
 use server::{DelegationPolicy, Destination, ExportOptions, Server, Squash};
 
-use crate::caller::{Caller, WORKERS, export_with, nfs3, server};
-use crate::session::Session;
+use testing::caller::{Caller, WORKERS, export_with, nfs3, server};
+use testing::session::Session;
 
 const FIRST: &str = "/first";
 const SECOND: &str = "/second";

@@ -8,9 +8,9 @@ use proto::nfs4::{
     Status, Write, WriteArgs,
 };
 
-use crate::caller::{Caller, memory_server};
-use crate::compound::{COMPOUND, Compound, Results, failure, success};
 use crate::v4::client40::{Client40, setclientid};
+use testing::caller::{Caller, memory_server};
+use testing::compound::{COMPOUND, Compound, Results, failure, success};
 
 /// Everything from the start of a file on.
 const WHOLE: (u64, u64) = (0, u64::MAX);

@@ -8,10 +8,10 @@ use proto::nfs4::{
 };
 use server::{Answer, Server};
 
-use crate::caller::{Caller, EXPORT, Said, export, memory, server};
-use crate::compound::{COMPOUND, Compound, Results, failure, success};
-use crate::session::Session;
 use crate::v4::client40::Client40;
+use testing::caller::{Caller, EXPORT, Said, export, memory, server};
+use testing::compound::{COMPOUND, Compound, Results, failure, success};
+use testing::session::Session;
 
 /// A server whose file system must wait for `operation`.
 fn waiting_for(operation: Operation) -> (Server, FaultPlan) {

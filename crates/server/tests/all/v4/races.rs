@@ -11,10 +11,10 @@ use proto::nfs4::{
 };
 use server::Server;
 
-use crate::caller::nfs3::{self, mode};
-use crate::caller::{Caller, EXPORT, export, memory, server};
-use crate::compound::{failure, success};
-use crate::session::Session;
+use testing::caller::nfs3::{self, mode};
+use testing::caller::{Caller, EXPORT, export, memory, server};
+use testing::compound::{failure, success};
+use testing::session::Session;
 
 /// A SETATTR of size 0, as O_TRUNC asks for it.
 fn emptied() -> Fattr<'static> {

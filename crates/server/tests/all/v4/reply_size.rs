@@ -9,10 +9,10 @@ use proto::nfs4::{
 };
 use server::{Answer, Server};
 
-use crate::caller::{Caller, EXPORT, Said, export, memory, memory_server, server};
-use crate::compound::{COMPOUND, Compound, Results, failure, success};
-use crate::session::Session;
 use crate::v4::client40::Client40;
+use testing::caller::{Caller, EXPORT, Said, export, memory, memory_server, server};
+use testing::compound::{COMPOUND, Compound, Results, failure, success};
+use testing::session::Session;
 
 const MIB: u32 = 1 << 20;
 

@@ -9,11 +9,11 @@ use proto::nfs4::{
 };
 use server::Server;
 
-use crate::caller::records::{BEGUN, ENDED, Records, SLOT_ANSWERED, started, started_after_power_failure};
-use crate::caller::ticketed::Ticketed;
-use crate::caller::{Caller, memory};
-use crate::compound::{COMPOUND, Compound, Results};
-use crate::session::Session;
+use testing::caller::records::{BEGUN, ENDED, Records, SLOT_ANSWERED, started, started_after_power_failure};
+use testing::caller::ticketed::Ticketed;
+use testing::caller::{Caller, memory};
+use testing::compound::{COMPOUND, Compound, Results};
+use testing::session::Session;
 
 /// A client whose server was started just now.
 fn caller(server: &Server) -> Caller<'_> {

@@ -8,9 +8,9 @@ use fs_host::{HandleForm, HostFs, HostOptions};
 use proto::nfs4::{Getattr, GetattrArgs, Read, ReadArgs, Sequence, SequenceArgs, Stateid, Status};
 use server::{Request, Server, Settings};
 
-use crate::caller::{Caller, EXPORT, WORKERS, export, settings};
-use crate::compound::{COMPOUND, Compound, Results, success};
-use crate::session::Session;
+use testing::caller::{Caller, EXPORT, WORKERS, export, settings};
+use testing::compound::{COMPOUND, Compound, Results, success};
+use testing::session::Session;
 
 const SIZE: usize = 100_001;
 

@@ -7,10 +7,10 @@ use proto::nfs4::{
 
 use server::{AccessRule, ClientPattern, Export, ExportOptions};
 
-use crate::caller::{Caller, export, memory, memory_server, server};
-use crate::compound::{COMPOUND, Compound, Results, failure, success};
-use crate::session::Session;
 use crate::v4::client40::setclientid;
+use testing::caller::{Caller, export, memory, memory_server, server};
+use testing::compound::{COMPOUND, Compound, Results, failure, success};
+use testing::session::Session;
 
 fn directory(name: &str) -> CreateArgs<'_> {
     CreateArgs { kind: CreateType::Directory, name: Component(name.as_bytes()), attributes: Fattr::EMPTY }

@@ -4,8 +4,8 @@ use proto::nfs4::{
     Attribute, AttributeValue, Fsid, Getattr, GetattrArgs, Getfh, Lookup, Lookupp, Readdir, ReaddirArgs, Status,
 };
 
-use crate::caller::{Caller, export, memory_with_files, server};
-use crate::compound::{Compound, Results, failure, success};
+use testing::caller::{Caller, export, memory_with_files, server};
+use testing::compound::{Compound, Results, failure, success};
 
 const NO_COOKIE: [u8; 8] = [0; 8];
 

@@ -3,9 +3,9 @@
 use proto::nfs4::*;
 use vfs::{AclTag, Acls, Context};
 
-use crate::caller::{Caller, EXPORT, export, server};
 use crate::v42::client::Client;
 use crate::v42::place::Volume;
+use testing::caller::{Caller, EXPORT, export, server};
 
 const ROOT: &str = "/srv/export";
 const FILE: &str = "/srv/export/file";

@@ -8,7 +8,7 @@ use proto::nfs4::{
     ReclaimCompleteArgs, Res, ResOp, SequenceArgs, SessionId, SlotId, StateProtect, Stateid, Status,
 };
 
-use crate::caller::Caller;
+use testing::caller::Caller;
 
 /// The largest requests and replies, in bytes.
 const MESSAGE_BYTES: u32 = (1 << 20) + 4096;

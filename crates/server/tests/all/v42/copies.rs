@@ -5,9 +5,9 @@ use proto::nfs4::{
     Stateid, Status, WriteSameArgs,
 };
 
-use crate::caller::{Caller, EXPORT, export, server};
 use crate::v42::client::Client;
 use crate::v42::place::Volume;
+use testing::caller::{Caller, EXPORT, export, server};
 
 const FROM: &str = "/srv/export/from";
 const TO: &str = "/srv/export/to";

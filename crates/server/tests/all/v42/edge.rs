@@ -9,10 +9,10 @@ use proto::nfs4::{
 };
 use vfs::{Context, CopyRange, FileSystem, Handle, OpenFile, OpenMode, Result};
 
-use crate::caller::nfs3::{failure, success};
-use crate::caller::{Caller, EXPORT, export, server};
 use crate::v42::client::{Client, bytes_of};
 use crate::v42::place::Volume;
+use testing::caller::nfs3::{failure, success};
+use testing::caller::{Caller, EXPORT, export, server};
 
 /// The size of the file.
 const LIMIT: u64 = i64::MAX as u64;

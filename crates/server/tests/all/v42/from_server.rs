@@ -13,10 +13,10 @@ use proto::nfs4::{
 };
 use server::{HandleKey, RemoteError, RemoteFile, RemoteFiles, RemoteName, Server, Settings};
 
-use crate::caller::{Caller, EXPORT, WORKERS, export, server};
 use crate::v42::client::Client;
 use crate::v42::offload::{all_turns, cancel, told};
 use crate::v42::place::Volume;
+use testing::caller::{Caller, EXPORT, WORKERS, export, server};
 
 const FROM: &str = "/srv/export/from";
 const TO: &str = "/srv/export/to";

@@ -11,9 +11,9 @@ use proto::nfs4::{
 use server::{ReadPlusMode, Server};
 use vfs::{Context, FileSystem, Handle, OpenFile, OpenMode, Result, Seek, Stability};
 
-use crate::caller::{Caller, EXPORT, export, server, settings};
 use crate::v42::client::{Client, bytes_of, kinds};
 use crate::v42::place::Volume;
+use testing::caller::{Caller, EXPORT, export, server, settings};
 
 const PAGE: u64 = 4096;
 const FILE: &str = "/srv/export/file";

@@ -5,9 +5,9 @@ use std::io;
 use proto::nfs4::*;
 use server::{IdKind, NameService};
 
-use crate::caller::{Caller, EXPORT, export, server};
 use crate::v42::client::Client;
 use crate::v42::place::Volume;
+use testing::caller::{Caller, EXPORT, export, server};
 
 const FILE: &str = "/srv/export/file";
 

@@ -16,9 +16,9 @@ use server::{Answer, Destination, Server};
 use vfs::{Context, SetAttributes};
 use xdr::{Decode, Encode, Encoder};
 
-use crate::caller::{Caller, EXPORT, Said, export, server};
 use crate::v42::client::Client;
 use crate::v42::place::Volume;
+use testing::caller::{Caller, EXPORT, Said, export, server};
 
 const FROM: &str = "/srv/export/from";
 const TO: &str = "/srv/export/to";
@@ -180,7 +180,7 @@ fn copy_is_made_at_once_where_it_cannot_go_on_behind_the_reply() {
         let ok = copy(client, args);
         assert!(ok.requirements.synchronous && ok.response.callback_id.is_none() && ok.response.count > 0);
     }
-    let undriven = crate::caller::server(vec![export(EXPORT, volume.fs.clone())]);
+    let undriven = testing::caller::server(vec![export(EXPORT, volume.fs.clone())]);
     let client = Client::with_back_channel(Caller::root(&undriven));
     assert_eq!(copy(&client, args()).response.count, LENGTH as u64);
     assert_eq!(woken.load(Ordering::Relaxed), 0);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fs_host::{HandleForm, HostFs, HostOptions};
 use vfs::{Context, CreateMode, FileSystem, Handle, Name, OpenFile, OpenMode, Place, SetAttributes, Stability};
 
-use crate::caller::{WORKERS, memory};
+use testing::caller::{WORKERS, memory};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 

@@ -9,9 +9,9 @@ use proto::nfs4::{
 };
 use vfs::{Acls, Attributes, Context, NewNode, Place, SetAttributes};
 
-use crate::caller::{Caller, EXPORT, export, server};
 use crate::v42::client::Client;
 use crate::v42::place::Volume;
+use testing::caller::{Caller, EXPORT, export, server};
 
 const FILE: &str = "/srv/export/file";
 

@@ -6,9 +6,9 @@ use proto::nfs4::{
 };
 use vfs::Context;
 
-use crate::caller::{Caller, EXPORT, export, memory_server, server};
 use crate::v42::client::Client;
 use crate::v42::place::Volume;
+use testing::caller::{Caller, EXPORT, export, memory_server, server};
 
 const ASKED: AttributeValue<'static> = AttributeValue::ModeUmask(ModeUmask { mode: 0o666, umask: 0o027 });
 

@@ -7,12 +7,12 @@ use fastrand::Rng;
 use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
 use vfs::{Attributes, Error, FileSystem, Handle, OpenMode};
 
-use crate::model::Model;
-use crate::model::change::{CX, Change, Limits};
-use crate::model::check::{check, settle};
 use crate::power_failure::device::TornDevice;
 use crate::power_failure::disk::{Disk, DiskFs};
 use crate::power_failure::power::Power;
+use testing::model::Model;
+use testing::model::change::{CX, Change, Limits};
+use testing::model::check::{check, settle};
 
 const LOG_BYTES: usize = 1 << 20;
 /// Of the writes some are larger than this.

@@ -14,9 +14,9 @@ use vfs::{CreateMode, Error, FileKind, FileSystem, Handle, Name, OpenMode, Place
 use super::disk::Disk;
 use super::power::Power;
 use super::run::{Machine, StateDir, new_log};
-use crate::model::change::{CX, Change, Limits};
-use crate::model::check::check;
-use crate::model::{File, Model, Part};
+use testing::model::change::{CX, Change, Limits};
+use testing::model::check::check;
+use testing::model::{File, Model, Part};
 
 const CLIENTS: usize = 3;
 const MAX_CHANGES: u32 = 40;

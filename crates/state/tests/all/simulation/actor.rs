@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use state::*;
 
-use crate::simulation::model::{BYTES, Belief, Beliefs, Deleg, FILES, Locked, Open, Rng};
-use crate::world::{self, World, exchange_args, key, session_args, set_client_id_args};
+use crate::simulation::model::{BYTES, Belief, Beliefs, Deleg, FILES, Locked, Open};
+use testing::Random;
+use testing::world::{self, World, exchange_args, key, session_args, set_client_id_args};
 
 pub const LEASE: Duration = Duration::from_secs(20);
 pub const RECALL: Duration = Duration::from_secs(20);
@@ -138,7 +139,7 @@ impl Actor {
     }
 
     /// Does something: repeats a request that was not answered, or sends a new one.
-    pub fn act(&mut self, world: &World, rng: &mut Rng) {
+    pub fn act(&mut self, world: &World, rng: &mut Random) {
         if self.boot != world.boot {
             self.recover(world, rng);
             return;
@@ -154,7 +155,7 @@ impl Actor {
         self.send(world, rng, op);
     }
 
-    fn choose(&mut self, rng: &mut Rng) -> Op {
+    fn choose(&mut self, rng: &mut Random) -> Op {
         let file = rng.below(FILES as u64) as usize;
         let belief = self.beliefs[file];
         if let Some(deleg) = belief.deleg.filter(|deleg| rng.percent(if deleg.recalled.is_some() { 70 } else { 5 })) {
@@ -195,7 +196,7 @@ impl Actor {
         }
     }
 
-    fn send(&mut self, world: &World, rng: &mut Rng, op: Op) {
+    fn send(&mut self, world: &World, rng: &mut Random, op: Op) {
         self.give_up(&op);
         if rng.percent(8) {
             self.pending = Some(op);
@@ -415,7 +416,7 @@ impl Actor {
 
     /// Comes back after its lease ran out by its own clock: a request that was not answered is repeated, and then the
     /// client looks what is left, since the answer may be from before the state was taken.
-    fn come_back(&mut self, world: &World, rng: &mut Rng) {
+    fn come_back(&mut self, world: &World, rng: &mut Random) {
         let op = self.pending.take().unwrap_or(Op::Renew);
         let renewed = self.kind == Kind::V41 || world.state.renew(world.now, self.id).is_ok();
         let reply = match self.kind {
@@ -454,7 +455,7 @@ impl Actor {
     }
 
     /// Makes itself known to a server that does not know it, and reclaims what it held before a restart.
-    fn recover(&mut self, world: &World, rng: &mut Rng) {
+    fn recover(&mut self, world: &World, rng: &mut Random) {
         self.pending = None;
         if self.kind == Kind::Nlm {
             return self.reclaim_nlm(world);

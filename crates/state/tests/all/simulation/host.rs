@@ -3,11 +3,12 @@
 use state::*;
 
 use crate::simulation::actor::Actor;
-use crate::simulation::model::{BYTES, FILES, Locked, Rng};
-use crate::world::{World, key};
+use crate::simulation::model::{BYTES, FILES, Locked};
+use testing::Random;
+use testing::world::{World, key};
 
 impl Actor {
-    pub fn act_as_host(&mut self, world: &World, rng: &mut Rng) {
+    pub fn act_as_host(&mut self, world: &World, rng: &mut Random) {
         if self.boot != world.boot {
             return self.reclaim_nlm(world);
         }
@@ -75,7 +76,7 @@ fn nlm_lock(name: &str, file: usize, (first, length, exclusive): (usize, usize, 
     let range = ByteRange::nlm(first as u64, length as u64).unwrap();
     NlmLock {
         host: name.as_bytes(),
-        origin: crate::world::origin(1),
+        origin: testing::world::origin(1),
         owner: name.as_bytes(),
         file: key(file as u64),
         range,

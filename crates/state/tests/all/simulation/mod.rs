@@ -9,16 +9,17 @@ mod model;
 use std::time::Duration;
 
 use actor::{Actor, Kind, LEASE, RECALL};
-use model::{Rng, conflict};
+use model::conflict;
 use state::*;
+use testing::Random;
 
-use crate::world::{self, World, key};
+use testing::world::{self, World, key};
 
 const SEEDS: u64 = 200;
 const STEPS: u32 = 400;
 
 struct Simulation {
-    rng: Rng,
+    rng: Random,
     world: World,
     actors: Vec<Actor>,
     requests: u64,
@@ -40,7 +41,7 @@ impl Simulation {
         let actor = |(number, kind): (usize, &Kind)| Actor::new(*kind, format!("client {number}"));
         let actors = kinds.iter().enumerate().map(actor).collect();
         Simulation {
-            rng: Rng(seed),
+            rng: Random(seed),
             world: World { traced: number("WHARF_SEED").is_some(), ..World::with(limits) },
             actors,
             requests: 0,

@@ -7,27 +7,6 @@ use state::{DelegationKind, ShareAccess, ShareDeny, Stateid};
 pub const FILES: usize = 3;
 pub const BYTES: usize = 8;
 
-/// Splitmix64: every seed gives another run, the same everywhere.
-#[derive(Debug, Clone)]
-pub struct Rng(pub u64);
-
-impl Rng {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    pub fn percent(&mut self, n: u64) -> bool {
-        self.below(100) < n
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Locked {
     #[default]

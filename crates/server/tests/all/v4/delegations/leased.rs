@@ -14,7 +14,7 @@ use proto::nfs3::StableHow;
 use server::{DelegationPolicy, Squash};
 
 use super::*;
-use crate::caller::WORKERS;
+use testing::caller::WORKERS;
 
 /// How long anything may take before the test fails: less than the kernel waits for the end of a lease.
 const PATIENCE: Duration = Duration::from_secs(30);

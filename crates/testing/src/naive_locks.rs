@@ -1,6 +1,8 @@
 //! Byte-range locks of one file as a plain list, of which every operation looks at all: slow, and easy to check by
 //! reading.
 
+use crate::Random;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lock {
     pub owner: u64,
@@ -65,32 +67,18 @@ impl Locks {
     }
 }
 
-/// Splitmix64: every seed gives another run, the same everywhere.
-#[derive(Debug, Clone)]
-pub struct Rng(pub u64);
+/// A range among few bytes at either end, so that ranges meet often and at the edges.
+pub fn random_range(random: &mut Random) -> (u64, u64) {
+    let mut point = || {
+        let near = random.below(14);
+        if random.below(4) == 0 { u64::MAX - near % 4 } else { near }
+    };
+    let points = [point(), point()];
+    (points[0].min(points[1]), points[0].max(points[1]))
+}
 
-impl Rng {
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    /// A range among few bytes at either end, so that ranges meet often and at the edges.
-    pub fn range(&mut self) -> (u64, u64) {
-        let points = [self.point(), self.point()];
-        (points[0].min(points[1]), points[0].max(points[1]))
-    }
-
-    fn point(&mut self) -> u64 {
-        let near = self.below(14);
-        if self.below(4) == 0 { u64::MAX - near % 4 } else { near }
-    }
-
-    /// A lock of one of `owners` owners, numbered from 1.
-    pub fn lock(&mut self, owners: u64) -> Lock {
-        let (first, last) = self.range();
-        Lock { owner: 1 + self.below(owners), first, last, exclusive: self.below(2) == 0 }
-    }
+/// A lock of one of `owners` owners, numbered from 1.
+pub fn random_lock(random: &mut Random, owners: u64) -> Lock {
+    let (first, last) = random_range(random);
+    Lock { owner: 1 + random.below(owners), first, last, exclusive: random.below(2) == 0 }
 }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fs_host::{HandleForm, HostFs, HostOptions, OpenError};
 use vfs::{
     Caller, Context, CreateMode, Detail, Entry, FileSystem, Handle, Listing, Name, OpenMode, Place, ReadDir,
     SetAttributes, Stability,
 };
-use wharf_fs_host::{HandleForm, HostFs, HostOptions, OpenError};
 
 /// How long anything may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -74,7 +74,7 @@ impl Export {
 
 impl Drop for Export {
     fn drop(&mut self) {
-        let _ = wharf_fs_host::act_as_server();
+        let _ = fs_host::act_as_server();
         let _ = std::fs::remove_dir_all(&self.base);
     }
 }

@@ -1,4 +1,4 @@
-//! The real program, and directories that are gone after their test.
+//! The real program.
 
 pub mod deaf;
 pub mod mounting;
@@ -12,7 +12,6 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -20,6 +19,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::Scratch;
 
 /// How long anything may take before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -33,44 +34,14 @@ pub fn wait_until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// A temporary directory.
-pub struct Scratch(PathBuf);
-
-impl Scratch {
-    pub fn new() -> Scratch {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("wharf-cli-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Scratch(path)
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    pub fn dir(&self, name: &str) -> PathBuf {
-        let path = self.path(name);
-        fs::create_dir(&path).unwrap();
-        path
-    }
-
-    pub fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
-    }
+/// The program, which cargo builds before it runs tests of the crate `wharf`.
+fn executable() -> std::ffi::OsString {
+    std::env::var_os("CARGO_BIN_EXE_wharf").expect("cargo runs this test, and tells where the program is")
 }
 
 /// Runs the program with these arguments to its end.
 pub fn wharf<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_wharf")).args(arguments).output().unwrap()
+    Command::new(executable()).args(arguments).output().unwrap()
 }
 
 /// Runs the program, which has to succeed, and gives what it printed.
@@ -91,7 +62,7 @@ pub fn wharf_fails<A: AsRef<std::ffi::OsStr>>(code: i32, arguments: &[A]) -> Str
 
 /// Starts a command, interrupts it when `is_under_way`, and gives what it said before it ended by the signal.
 pub fn interrupt(arguments: &[&str], is_under_way: impl Fn() -> bool) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    let mut command = Command::new(executable());
     let child = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
     while !is_under_way() {
@@ -112,7 +83,7 @@ pub fn terminal(arguments: &[&str], meanwhile: impl FnOnce(Pid, &dyn Fn() -> Str
     unlockpt(&controller).unwrap();
     let name = ptsname(&controller, Vec::new()).unwrap();
     let user = fs::File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    let mut command = Command::new(executable());
     command.args(arguments).env("TERM", "xterm").stdin(user.try_clone().unwrap()).stdout(user.try_clone().unwrap());
     let mut child = command.stderr(user).spawn().unwrap();
     drop(command);
@@ -151,7 +122,7 @@ impl Server {
 
     /// Starts one, and waits until it has printed so many ways to mount.
     pub fn with_addresses(ways: usize, arguments: &[&str]) -> Server {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        let mut command = Command::new(executable());
         command.arg("serve").args(arguments);
         Server::spawn(ways, command)
     }
@@ -324,7 +295,7 @@ pub fn kept(path: &Path) -> (u32, u64, (i64, i64), (u32, u32)) {
 /// Copies the program to where every user may run it. Another process does so: a program that this one has open for
 /// writing when a test forks cannot be run ("Text file busy").
 pub fn copy_program(to: &Path) {
-    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_wharf")).arg(to).status().unwrap().success());
+    assert!(Command::new("cp").arg(executable()).arg(to).status().unwrap().success());
 }
 
 /// Every path below `top` with its kind, mode, content or target.

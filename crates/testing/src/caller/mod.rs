@@ -4,7 +4,6 @@
 mod directory;
 pub mod nfs2;
 pub mod nfs3;
-mod random;
 pub mod records;
 pub mod ticketed;
 
@@ -26,7 +25,6 @@ use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
 use xdr::{Decode, Encode, Encoder};
 
 pub use directory::Directory;
-pub use random::Random;
 
 /// The name of the export in most tests.
 pub const EXPORT: &str = "/srv/export";

@@ -1,4 +1,7 @@
+//! Numbers that are the same for the same seed.
+
 /// A small generator of numbers that are the same for the same seed (SplitMix64).
+#[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {
@@ -16,6 +19,10 @@ impl Random {
 
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
+    }
+
+    pub fn percent(&mut self, limit: u64) -> bool {
+        self.below(100) < limit
     }
 
     /// Whether something happens that does so `per_mille` times in a thousand.

@@ -1,0 +1,33 @@
+//! What the tests of several programs or crates share. Only tests, examples and benchmarks depend on this crate.
+//!
+//! A crate's integration tests use it though it depends on that crate. Unit tests cannot pass it types of their own
+//! crate: a crate that is compiled for its unit tests is another one.
+
+#![allow(missing_docs, reason = "names of helpers say what a test does")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+#![allow(clippy::missing_panics_doc, clippy::new_without_default, clippy::should_implement_trait)]
+
+#[cfg(feature = "server")]
+pub mod caller;
+#[cfg(feature = "server")]
+pub mod compound;
+#[cfg(feature = "net")]
+pub mod echo;
+#[cfg(feature = "fs-host")]
+pub mod host_export;
+#[cfg(feature = "stable")]
+pub mod model;
+pub mod naive_locks;
+#[cfg(feature = "program")]
+pub mod program;
+mod random;
+mod scratch;
+#[cfg(feature = "server")]
+pub mod session;
+#[cfg(feature = "measure")]
+pub mod synthetic;
+#[cfg(feature = "state")]
+pub mod world;
+
+pub use random::Random;
+pub use scratch::Scratch;
