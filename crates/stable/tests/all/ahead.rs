@@ -1,12 +1,11 @@
 //! Removals are recorded before they are made: neither a trim nor a failing device in between may lose one.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use fs_host::{HostFs, HostOptions};
 use stable::{Options, StableFs, WriteLog};
+use testing::Scratch;
 use vfs::{Context, CreateMode, Entry, FileSystem, Name, OpenMode, Place, Result, SetAttributes, Stability};
 
 use crate::breaking::Breaking;
@@ -46,14 +45,6 @@ impl FileSystem for Slow {
     }
 }
 
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 struct Served {
     device: Arc<Breaking>,
     slow: Arc<Slow>,
@@ -62,10 +53,9 @@ struct Served {
     _scratch: Scratch,
 }
 
-fn serve(name: &str) -> Served {
-    let scratch = Scratch(std::env::temp_dir().join(format!("wharf-stable-ahead-{name}-{}", std::process::id())));
-    let (export, state) = (scratch.0.join("export"), scratch.0.join("state"));
-    fs::create_dir_all(&export).unwrap();
+fn serve() -> Served {
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.path("state"));
     let host = HostOptions { state_dir: Some(state.clone()), sync_metadata: false, ..HostOptions::default() };
     let inner = Arc::new(HostFs::open(&export, host).unwrap());
     let slow = Arc::new(Slow { inner, barrier: Barrier::new(2), events: Mutex::default() });
@@ -98,7 +88,7 @@ fn remove_while(served: &Served, meanwhile: impl FnOnce()) {
 
 #[test]
 fn trim_keeps_the_record_of_a_removal_that_is_not_made_yet() {
-    let served = serve("trim");
+    let served = serve();
     create(&served.fs, "a");
     let later = create(&served.fs, "later").handle;
     let later = served.fs.open(&CX, &later, OpenMode::Write).unwrap();
@@ -118,7 +108,7 @@ fn trim_keeps_the_record_of_a_removal_that_is_not_made_yet() {
 
 #[test]
 fn removal_whose_record_was_durable_is_flushed_when_the_device_fails_before_it_is_made() {
-    let served = serve("breaks");
+    let served = serve();
     create(&served.fs, "a");
     remove_while(&served, || {
         served.device.set_broken(true);

@@ -1,7 +1,7 @@
 //! COMMIT while everything is brought to storage and the log is trimmed.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fs_host::{HostFs, HostOptions};
 use stable::{AlignedBuffer, Device, MemoryDevice, Options, StableFs, WriteLog};
+use testing::Scratch;
 use vfs::{
     Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes, Stability,
 };
@@ -163,11 +164,11 @@ impl Device for GatedDevice {
     }
 }
 
-struct Site(PathBuf);
+struct Site(Scratch);
 
 impl Site {
-    fn new(name: &str) -> Site {
-        Site(std::env::temp_dir().join(format!("wharf-stable-commit-{name}-{}", std::process::id())))
+    fn new() -> Site {
+        Site(Scratch::new())
     }
 
     /// Starts with an export for each of these gates.
@@ -176,12 +177,12 @@ impl Site {
         device: Arc<dyn Device>,
         gates: [&Arc<Gates>; N],
     ) -> (Arc<WriteLog>, [StableFs; N]) {
-        let state = self.0.join("state");
+        let state = self.0.path("state");
         let log = WriteLog::open(device, Options { always_replay: true, ..Options::new(state.clone()) }).unwrap();
         let mut number = 0;
         let exports = gates.map(|gates| {
             let name = format!("export{number}");
-            let dir = self.0.join(&name);
+            let dir = self.0.path(&name);
             std::fs::create_dir_all(&dir).unwrap();
             let state_dir = Some(state.join(&name));
             let host = HostOptions { state_dir, sync_metadata: false, ..HostOptions::default() };
@@ -201,12 +202,6 @@ impl Site {
         open(&exports[at], file).read_at(&CX, 0, &mut data).unwrap();
         log.close();
         data
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -236,7 +231,7 @@ fn write_over(fs: &StableFs) -> (Handle, Arc<dyn OpenFile>) {
 
 #[test]
 fn older_data_of_a_log_that_is_not_trimmed_yet_are_not_written_over_committed_ones() {
-    let site = Site::new("untrimmed");
+    let site = Site::new();
     let gates = Arc::new(Gates { sync_ends_flush: true, ..Gates::new() });
     let device = new_device(&gates);
     let (log, [fs]) = site.serve(device.clone(), [&gates]);
@@ -259,7 +254,7 @@ fn older_data_of_a_log_that_is_not_trimmed_yet_are_not_written_over_committed_on
 
 #[test]
 fn commit_between_a_flush_and_the_trim_makes_older_data_of_the_log_obsolete() {
-    let site = Site::new("flushed");
+    let site = Site::new();
     let gates = Arc::new(Gates::new());
     let device = new_device(&gates);
     let (log, [fs]) = site.serve(device.clone(), [&gates]);
@@ -280,7 +275,7 @@ fn commit_between_a_flush_and_the_trim_makes_older_data_of_the_log_obsolete() {
 
 #[test]
 fn commit_after_the_storage_of_another_export_has_failed_makes_older_data_of_the_log_obsolete() {
-    let site = Site::new("other-fails");
+    let site = Site::new();
     let [gates, other] = [Gates::new(), Gates::new()].map(Arc::new);
     let device = new_device(&gates);
     let (log, [fs, _other]) = site.serve(device.clone(), [&gates, &other]);
@@ -295,7 +290,7 @@ fn commit_after_the_storage_of_another_export_has_failed_makes_older_data_of_the
 
 #[test]
 fn commit_of_what_a_trim_has_flushed_makes_older_data_behind_the_trim_obsolete() {
-    let site = Site::new("behind-trim");
+    let site = Site::new();
     let [other, gates] = [Gates::new(), Gates::new()].map(Arc::new);
     let device = new_device(&gates);
     let (log, [_other, fs]) = site.serve(device.clone(), [&other, &gates]);
@@ -317,7 +312,7 @@ fn commit_of_what_a_trim_has_flushed_makes_older_data_behind_the_trim_obsolete()
 
 #[test]
 fn data_that_were_flushed_are_kept_though_a_flush_that_began_earlier_is_recorded_later() {
-    let site = Site::new("two-flushes");
+    let site = Site::new();
     let gates = Arc::new(Gates::new());
     let device = new_device(&gates);
     let (log, [fs]) = site.serve(device.clone(), [&gates]);
@@ -345,7 +340,7 @@ fn data_that_were_flushed_are_kept_though_a_flush_that_began_earlier_is_recorded
 
 #[test]
 fn commit_waits_for_another_one_that_has_taken_the_same_data() {
-    let site = Site::new("two-commits");
+    let site = Site::new();
     let gates = Arc::new(Gates::new());
     let device = new_device(&gates);
     let (log, [fs]) = site.serve(device.clone(), [&gates]);
@@ -373,7 +368,7 @@ fn commit_waits_for_another_one_that_has_taken_the_same_data() {
 
 #[test]
 fn commit_waits_for_storage_while_two_trims_run() {
-    let site = Site::new("two-trims");
+    let site = Site::new();
     let gates = Arc::new(Gates::new());
     let device = new_device(&gates);
     let (log, [fs]) = site.serve(device, [&gates]);

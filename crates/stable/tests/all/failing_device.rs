@@ -1,24 +1,15 @@
 //! A log whose device fails: nothing is lost, and the log is never used again.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use fs_host::{HostFs, HostOptions};
 use stable::{Options, StableFs, WriteLog};
+use testing::Scratch;
 use vfs::{Context, CreateMode, Error, FileSystem, Name, OpenMode, Place, SetAttributes, Stability};
 
 use crate::breaking::Breaking;
 
 const CX: Context<'static> = Context::ROOT;
-
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn place<'p>(fs: &StableFs, name: &'p str) -> Place<'p> {
     Place { dir: fs.root(), name: Name::new(name.as_bytes()).unwrap() }
@@ -30,9 +21,8 @@ fn create(fs: &StableFs, name: &str) {
 
 #[test]
 fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
-    let scratch = Scratch(std::env::temp_dir().join(format!("wharf-stable-breaking-{}", std::process::id())));
-    let (export, state) = (scratch.0.join("export"), scratch.0.join("state"));
-    fs::create_dir_all(&export).unwrap();
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.path("state"));
     let device = Breaking::new(1 << 20);
     WriteLog::create(device.clone()).unwrap();
     let open = || {
@@ -57,7 +47,7 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
     device.set_broken(false);
     let (_fs, replayed, log) = open();
     assert_eq!(replayed.records, 0);
-    let mut names: Vec<_> = fs::read_dir(&export).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(&export).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["while-it-breaks", "without-the-log"]);
     log.close();
@@ -65,12 +55,11 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
 
 #[test]
 fn change_of_an_event_loop_is_not_deferred_after_it_was_made() {
-    let scratch = Scratch(std::env::temp_dir().join(format!("wharf-stable-on-loop-{}", std::process::id())));
-    let export = scratch.0.join("export");
-    fs::create_dir_all(&export).unwrap();
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
     let device = Breaking::new(1 << 20);
     WriteLog::create(device.clone()).unwrap();
-    let log = WriteLog::open(device.clone(), Options::new(scratch.0.join("state"))).unwrap();
+    let log = WriteLog::open(device.clone(), Options::new(scratch.path("state"))).unwrap();
     let host = HostOptions { sync_metadata: false, ..HostOptions::default() };
     let (fs, _) = log.attach("export", Arc::new(HostFs::open(&export, host).unwrap())).unwrap();
     log.start().unwrap();

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -10,6 +9,7 @@ use std::time::Duration;
 
 use fs_host::{HostFs, HostOptions};
 use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
+use testing::Scratch;
 use vfs::{
     Attributes, Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes,
     Stability,
@@ -80,7 +80,7 @@ impl OpenFile for FailingFile {
 }
 
 struct Site {
-    base: PathBuf,
+    base: Scratch,
     device: Arc<Breaking>,
     fails: Arc<AtomicBool>,
     shortages: Arc<AtomicU32>,
@@ -91,16 +91,16 @@ struct Site {
 type Served = (StableFs, Replayed, Arc<WriteLog>);
 
 impl Site {
-    fn new(name: &str) -> Site {
-        let base = std::env::temp_dir().join(format!("wharf-stable-failing-{name}-{}", std::process::id()));
-        fs::create_dir_all(base.join("export")).unwrap();
+    fn new() -> Site {
+        let base = Scratch::new();
+        base.dir("export");
         let device = Breaking::new(1 << 20);
         WriteLog::create(device.clone()).unwrap();
         Site { base, device, fails: Arc::default(), shortages: Arc::default(), memory: 1 }
     }
 
     fn options(&self) -> Options {
-        Options::new(self.base.join("state"))
+        Options::new(self.base.path("state"))
     }
 
     fn serve(&self) -> std::result::Result<Served, WriteLogError> {
@@ -111,7 +111,7 @@ impl Site {
         let state = options.state_dir.clone();
         let log = WriteLog::open(self.device.clone(), options).unwrap();
         let host = HostOptions { state_dir: Some(state), sync_metadata: false, ..HostOptions::default() };
-        let inner = Arc::new(HostFs::open(&self.base.join("export"), host).unwrap());
+        let inner = Arc::new(HostFs::open(&self.base.path("export"), host).unwrap());
         let (fails, shortages) = (Arc::clone(&self.fails), Arc::clone(&self.shortages));
         let failing = Failing { inner, memory: self.memory, fails, shortages };
         let (fs, replayed) = log.attach("export", Arc::new(failing))?;
@@ -125,17 +125,11 @@ impl Site {
 
     /// Loses what the storage has failed to take.
     fn lose(&self) {
-        fs::write(self.base.join("export/file"), "").unwrap();
+        fs::write(self.base.path("export/file"), "").unwrap();
     }
 
     fn content(&self) -> String {
-        fs::read_to_string(self.base.join("export/file")).unwrap()
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.base);
+        fs::read_to_string(self.base.path("export/file")).unwrap()
     }
 }
 
@@ -154,7 +148,7 @@ fn write(fs: &StableFs) -> Arc<dyn OpenFile> {
 
 #[test]
 fn log_keeps_what_storage_has_lost_and_the_next_start_makes_it_again() {
-    let site = Site::new("lost");
+    let site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
     site.fail();
@@ -177,7 +171,7 @@ fn log_keeps_what_storage_has_lost_and_the_next_start_makes_it_again() {
 
 #[test]
 fn replay_begins_again_when_the_kernel_has_no_memory_for_a_moment() {
-    let mut site = Site::new("shortage");
+    let mut site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     write(&fs);
     log.close();
@@ -193,13 +187,13 @@ fn replay_begins_again_when_the_kernel_has_no_memory_for_a_moment() {
 
 #[test]
 fn handle_of_a_recreated_file_is_kept_when_the_kernel_has_no_memory_for_a_moment() {
-    let mut site = Site::new("shortage-alias");
+    let mut site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     write(&fs);
     let handle = lookup(&fs);
     log.close();
     drop((fs, log));
-    fs::remove_file(site.base.join("export/file")).unwrap();
+    fs::remove_file(site.base.path("export/file")).unwrap();
     site.memory = 2;
     let (fs, replayed, log) = site.serve().unwrap();
     assert_eq!((replayed.made, lookup(&fs)), (1, handle));
@@ -214,7 +208,7 @@ fn handle_of_a_recreated_file_is_kept_when_the_kernel_has_no_memory_for_a_moment
 
 #[test]
 fn change_that_waits_for_room_in_the_log_has_it_trimmed_below_the_high_water_mark_too() {
-    let site = Site::new("never-high");
+    let site = Site::new();
     let options = Options { high_water: 2.0, max_age: Duration::from_secs(3600), ..site.options() };
     let (fs, _, log) = site.serve_with(options).unwrap();
     log.trim_in_background().unwrap();
@@ -233,7 +227,7 @@ fn change_that_waits_for_room_in_the_log_has_it_trimmed_below_the_high_water_mar
 
 #[test]
 fn change_that_waits_for_room_in_the_log_is_refused_when_storage_fails() {
-    let site = Site::new("lost-full");
+    let site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
     let (sender, receiver) = mpsc::channel();
@@ -252,7 +246,7 @@ fn change_that_waits_for_room_in_the_log_is_refused_when_storage_fails() {
 
 #[test]
 fn commit_that_fails_does_not_make_older_records_useless() {
-    let site = Site::new("lost-commit");
+    let site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
     // More than the log takes.
@@ -269,7 +263,7 @@ fn commit_that_fails_does_not_make_older_records_useless() {
 
 #[test]
 fn start_that_finds_storage_failing_is_followed_by_one_that_makes_changes_again() {
-    let site = Site::new("lost-start");
+    let site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     drop(write(&fs));
     log.close();
@@ -285,7 +279,7 @@ fn start_that_finds_storage_failing_is_followed_by_one_that_makes_changes_again(
 
 #[test]
 fn nothing_is_changed_when_the_log_fails_and_storage_too() {
-    let site = Site::new("lost-both");
+    let site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
     site.device.set_broken(true);
@@ -306,7 +300,7 @@ fn nothing_is_changed_when_the_log_fails_and_storage_too() {
 
 #[test]
 fn records_of_a_later_start_are_not_made_again_because_storage_failed_before() {
-    let site = Site::new("lost-once");
+    let site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
     site.device.set_broken(true);
@@ -325,7 +319,7 @@ fn records_of_a_later_start_are_not_made_again_because_storage_failed_before() {
 
 #[test]
 fn nothing_is_changed_when_storage_fails_after_the_log() {
-    let site = Site::new("lost-later");
+    let site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
     site.device.set_broken(true);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use fs_host::{HandleForm, HostFs, HostOptions};
 use stable::{FileDevice, MemoryDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
+use testing::Scratch;
 use vfs::{
     Context, CreateMode, Error, FileSystem, Handle, Name, NewNode, OpenMode, Place, SetAttributes, SetTime, SetXattr,
     Stability, Timestamp, XattrMode, XattrName,
@@ -18,32 +19,30 @@ const LOG_BYTES: u64 = 4 << 20;
 
 /// A directory to export, and beside it the state and the log.
 struct Site {
-    base: PathBuf,
+    base: Scratch,
     form: HandleForm,
 }
 
 impl Site {
     fn new(form: HandleForm) -> Site {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let base = std::env::temp_dir().join(format!("wharf-stable-host-{}-{number}", std::process::id()));
-        fs::create_dir_all(base.join("export")).unwrap();
-        WriteLog::create(Arc::new(FileDevice::create(&base.join("log"), LOG_BYTES).unwrap())).unwrap();
+        let base = Scratch::new();
+        base.dir("export");
+        WriteLog::create(Arc::new(FileDevice::create(&base.path("log"), LOG_BYTES).unwrap())).unwrap();
         Site { base, form }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.base.join("export").join(name)
+        self.base.path("export").join(name)
     }
 
     fn open(&self, always_replay: bool) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
-        self.open_dir(&self.base.join("export"), always_replay)
+        self.open_dir(&self.base.path("export"), always_replay)
     }
 
     fn open_dir(&self, dir: &Path, always_replay: bool) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
-        let state_dir = self.base.join("state");
+        let state_dir = self.base.path("state");
         let options = Options { always_replay, ..Options::new(state_dir.clone()) };
-        let log = WriteLog::open(Arc::new(FileDevice::open(&self.base.join("log"))?), options)?;
+        let log = WriteLog::open(Arc::new(FileDevice::open(&self.base.path("log"))?), options)?;
         let host = HostOptions {
             handle_form: self.form,
             state_dir: Some(state_dir),
@@ -61,12 +60,6 @@ impl Site {
         let done = changes(&fs);
         log.close();
         done
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.base);
     }
 }
 
@@ -155,7 +148,7 @@ fn names_attributes_and_data_are_as_clients_left_them() {
         fs::write(site.path("old"), b"old").unwrap();
         let (fs, _, log) = site.open(true).unwrap();
         let names: Vec<_> =
-            fs::read_dir(site.base.join("export")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            fs::read_dir(site.base.path("export")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
         let second = fs.lookup(&CX, at(&fs.root(), "second")).unwrap();
         assert_eq!(fs.lookup(&CX, at(&fs.root(), "new")).unwrap().handle, second.handle);
@@ -216,12 +209,12 @@ fn what_the_machine_still_has_is_not_made_again_over_local_changes() {
 fn log_of_another_directory_or_with_changes_of_one_that_is_missing_is_refused() {
     let site = Site::new(HandleForm::Auto);
     site.change(|fs| create(fs, &fs.root(), "file"));
-    let other = site.base.join("other");
+    let other = site.base.path("other");
     fs::create_dir(&other).unwrap();
     let refused = site.open_dir(&other, false).err().unwrap();
     assert!(matches!(refused, WriteLogError::OtherTree { records: 1.., .. }), "{refused}");
-    let device = Arc::new(FileDevice::open(&site.base.join("log")).unwrap());
-    let log = WriteLog::open(device, Options::new(site.base.join("state"))).unwrap();
+    let device = Arc::new(FileDevice::open(&site.base.path("log")).unwrap());
+    let log = WriteLog::open(device, Options::new(site.base.path("state"))).unwrap();
     let refused = log.start().err().unwrap();
     assert!(matches!(refused, WriteLogError::Missing { records: 1.., .. }), "{refused}");
 }
@@ -252,9 +245,9 @@ fn event_loop_writes_stably_when_the_log_is_quick_and_has_room_and_nobody_change
     let site = Site::new(HandleForm::Auto);
     let device = Arc::new(MemoryDevice::new(1 << 20));
     WriteLog::create(device.clone()).unwrap();
-    let log = WriteLog::open(device, Options::new(site.base.join("state"))).unwrap();
+    let log = WriteLog::open(device, Options::new(site.base.path("state"))).unwrap();
     let host = HostOptions { sync_metadata: false, ..HostOptions::default() };
-    let (fs, _) = log.attach("export", Arc::new(HostFs::open(&site.base.join("export"), host).unwrap())).unwrap();
+    let (fs, _) = log.attach("export", Arc::new(HostFs::open(&site.base.path("export"), host).unwrap())).unwrap();
     log.start().unwrap();
     let entry = fs.create(&CX, at(&fs.root(), "a"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
     let file = fs.open(&CX, &entry.handle, OpenMode::Write).unwrap();

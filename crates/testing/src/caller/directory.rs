@@ -2,32 +2,29 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use fs_host::{HandleForm, HostFs, HostOptions};
 
 use super::WORKERS;
-
-static NEXT: AtomicU32 = AtomicU32::new(0);
+use crate::Scratch;
 
 /// A directory that is removed at the end, and beside it one for the handles.
-pub struct Directory(PathBuf);
+pub struct Directory(Scratch);
 
 impl Directory {
     pub fn new() -> Directory {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let base = std::env::temp_dir().join(format!("wharf-server-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(base.join("export")).unwrap();
+        let base = Scratch::new();
+        base.dir("export");
         Directory(base)
     }
 
     pub fn export(&self) -> PathBuf {
-        self.0.join("export")
+        self.0.path("export")
     }
 
     /// A place beside the exported directory.
     pub fn beside(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path(name)
     }
 
     /// The file system, with handles that need no privileges; what it syncs is not what these tests are about.
@@ -40,11 +37,5 @@ impl Directory {
             ..HostOptions::default()
         };
         Arc::new(HostFs::open(&self.export(), options).unwrap())
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use fs_host::{HandleForm, HostFs, HostOptions};
 use proto::mount::{DirPath, Mnt, Mnt3, Mnt3Reply, MntReply, Status as MountStatus};
@@ -10,6 +9,7 @@ use proto::nfs2;
 use proto::nfs3::{FileHandle, Readdirplus, ReaddirplusArgs, Status};
 use server::{AccessRule, Export, ExportTableError, Server};
 
+use testing::Scratch;
 use testing::caller::nfs2::Caller2;
 use testing::caller::nfs3::{at, failure, success};
 use testing::caller::{Caller, WORKERS, export, server, settings};
@@ -20,23 +20,21 @@ const INNER: &str = "/srv/secret";
 const FRIEND: &str = "192.0.2.7:700";
 
 /// A directory with another one in it, and what belongs to the server beside it.
-pub struct Nest(PathBuf);
+pub struct Nest(Scratch);
 
 impl Nest {
     pub fn new() -> Nest {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let base = std::env::temp_dir().join(format!("wharf-nest-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(base.join("top/secret/sub/deep")).unwrap();
-        std::fs::create_dir(base.join("top/beside")).unwrap();
-        std::fs::write(base.join("top/secret/sub/inside"), "secret").unwrap();
-        std::fs::write(base.join("top/open"), "open").unwrap();
-        std::os::unix::fs::symlink("secret", base.join("top/link")).unwrap();
+        let base = Scratch::new();
+        base.dir("top/secret/sub/deep");
+        std::fs::create_dir(base.path("top/beside")).unwrap();
+        std::fs::write(base.path("top/secret/sub/inside"), "secret").unwrap();
+        std::fs::write(base.path("top/open"), "open").unwrap();
+        std::os::unix::fs::symlink("secret", base.path("top/link")).unwrap();
         Nest(base)
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path(name)
     }
 
     fn open(&self, dir: &Path, form: HandleForm) -> Option<HostFs> {
@@ -62,12 +60,6 @@ impl Nest {
     /// Both exports, or `None` where there are no handles of this form.
     fn serve(&self, form: HandleForm) -> Option<Server> {
         Some(server(vec![self.outer(form)?, self.inner(&self.path("top/secret"), form)?]))
-    }
-}
-
-impl Drop for Nest {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

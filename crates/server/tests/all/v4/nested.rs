@@ -1,6 +1,5 @@
 //! An export inside another one, and exports that are not for everybody, as clients of NFSv4 find them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use fs_host::{HandleForm, HostFs, HostOptions};
@@ -11,6 +10,7 @@ use proto::nfs4::{
 };
 use server::{AccessRule, Export, Server};
 
+use testing::Scratch;
 use testing::caller::{Caller, WORKERS, export, memory_with_files, server};
 use testing::compound::{Compound, failure, success};
 use testing::session::Session;
@@ -19,29 +19,23 @@ const FRIEND: &str = "192.0.2.7:700";
 
 /// A directory with another one in it, both exported, the inner one to one client alone.
 struct Nest {
-    base: PathBuf,
+    _base: Scratch,
     server: Server,
 }
 
 impl Nest {
-    fn new(name: &str) -> Nest {
-        let base = std::env::temp_dir().join(format!("wharf-nest4-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(base.join("top/a/secret/sub")).unwrap();
-        std::fs::write(base.join("top/a/open"), "open").unwrap();
+    fn new() -> Nest {
+        let base = Scratch::new();
+        base.dir("top/a/secret/sub");
+        std::fs::write(base.path("top/a/open"), "open").unwrap();
         let open = |path: &str| {
-            let state_dir = Some(base.join("state"));
+            let state_dir = Some(base.path("state"));
             let options =
                 HostOptions { handle_form: HandleForm::Store, state_dir, workers: WORKERS, ..HostOptions::default() };
-            Arc::new(HostFs::open(&base.join(path), options).unwrap())
+            Arc::new(HostFs::open(&base.path(path), options).unwrap())
         };
         let server = server(vec![export("/srv", open("top")), friends_only("/srv/a/secret", open("top/a/secret"))]);
-        Nest { base, server }
-    }
-}
-
-impl Drop for Nest {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.base);
+        Nest { _base: base, server }
     }
 }
 
@@ -73,7 +67,7 @@ fn entry(name: &str, is_whole: bool) -> (String, bool) {
 
 #[test]
 fn lookup_of_an_inner_export_keeps_to_its_rules() {
-    let nest = Nest::new("lookup");
+    let nest = Nest::new();
     let stranger = Caller::root(&nest.server);
     let into = Compound::new(0).path("/srv/a").lookup("secret").op::<Getfh>(&());
     assert_eq!(failure(stranger.compound(&into).skip_path("/srv/a").take::<Lookup>()), Status::Access);
@@ -93,7 +87,7 @@ fn lookup_of_an_inner_export_keeps_to_its_rules() {
 
 #[test]
 fn other_operations_by_name_do_not_get_into_an_inner_export_either() {
-    let nest = Nest::new("by-name");
+    let nest = Nest::new();
     let stranger = Caller::root(&nest.server);
     let secinfo = Compound::new(0).path("/srv/a").op::<Secinfo>(&SecinfoArgs { name: Component(b"secret") });
     assert_eq!(failure(stranger.compound(&secinfo).skip_path("/srv/a").take::<Secinfo>()), Status::Access);
@@ -112,7 +106,7 @@ fn other_operations_by_name_do_not_get_into_an_inner_export_either() {
 
 #[test]
 fn listing_of_the_outer_export_shows_the_inner_ones_root_or_why_not() {
-    let nest = Nest::new("listing");
+    let nest = Nest::new();
     let stranger = Caller::root(&nest.server);
     let fsid = Attribute::set(&[Attribute::Fsid]);
     let with_error = Attribute::set(&[Attribute::Fsid, Attribute::RdattrError]);

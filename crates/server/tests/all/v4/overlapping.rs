@@ -1,6 +1,5 @@
 //! Two exports of one directory: what is held of a file by one path counts by the other.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use fs_host::{HandleForm, HostFs, HostOptions};
@@ -12,6 +11,7 @@ use proto::nfs4::{
 };
 use server::{DelegationPolicy, Destination, ExportOptions, Server, Squash};
 
+use testing::Scratch;
 use testing::caller::{Caller, WORKERS, export_with, nfs3, server};
 use testing::session::Session;
 
@@ -20,23 +20,22 @@ const SECOND: &str = "/second";
 
 /// A directory that is exported under two names, or `None` where the kernel's handles are not available.
 struct Overlap {
-    base: PathBuf,
+    _base: Scratch,
     server: Server,
 }
 
 impl Overlap {
-    fn new(name: &str) -> Option<Overlap> {
-        let base = std::env::temp_dir().join(format!("wharf-overlap-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(base.join("top")).unwrap();
+    fn new() -> Option<Overlap> {
+        let base = Scratch::new();
+        base.dir("top");
         let open = |path: &str| {
-            let state_dir = Some(base.join("state"));
+            let state_dir = Some(base.path("state"));
             let options =
                 HostOptions { handle_form: HandleForm::Kernel, state_dir, workers: WORKERS, ..HostOptions::default() };
-            HostFs::open(&base.join(path), options)
+            HostFs::open(&base.path(path), options)
         };
         let (Ok(first), Ok(second)) = (open("top"), open("top")) else {
             println!("skipped: files cannot be opened by the kernel's handles here");
-            std::fs::remove_dir_all(base).unwrap();
             return None;
         };
         let options =
@@ -44,17 +43,11 @@ impl Overlap {
         let exports =
             vec![export_with(FIRST, Arc::new(first), options), export_with(SECOND, Arc::new(second), options)];
         let server = server(exports);
-        Some(Overlap { base, server })
+        Some(Overlap { _base: base, server })
     }
 
     fn session(&self, name: &[u8]) -> Session<'_> {
         Session::named(Caller::root(&self.server), 1, name)
-    }
-}
-
-impl Drop for Overlap {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.base);
     }
 }
 
@@ -86,7 +79,7 @@ fn lock(session: &Session<'_>, path: &str, open: Stateid, owner: &[u8]) -> <Lock
 
 #[test]
 fn share_reservation_holds_by_every_path_to_the_file() {
-    let Some(overlap) = Overlap::new("shares") else { return };
+    let Some(overlap) = Overlap::new() else { return };
     let (a, b) = (overlap.session(b"a"), overlap.session(b"b"));
     try_open(&a, FIRST, SHARE_DENY_WRITE).unwrap();
     assert_eq!(try_open(&b, SECOND, SHARE_DENY_NONE).unwrap_err(), Status::ShareDenied);
@@ -98,7 +91,7 @@ fn share_reservation_holds_by_every_path_to_the_file() {
 
 #[test]
 fn lock_by_one_path_is_in_the_way_by_another() {
-    let Some(overlap) = Overlap::new("locks") else { return };
+    let Some(overlap) = Overlap::new() else { return };
     let (a, b) = (overlap.session(b"a"), overlap.session(b"b"));
     let (open_a, handle_a) = try_open(&a, FIRST, SHARE_DENY_NONE).unwrap();
     let (open_b, handle_b) = try_open(&b, SECOND, SHARE_DENY_NONE).unwrap();
@@ -111,7 +104,7 @@ fn lock_by_one_path_is_in_the_way_by_another() {
 
 #[test]
 fn last_name_that_goes_by_one_path_closes_the_file_that_was_read_by_the_other() {
-    let Some(overlap) = Overlap::new("open-files") else { return };
+    let Some(overlap) = Overlap::new() else { return };
     let caller = Caller::root(&overlap.server);
     let (first, second) = (caller.mount_path(FIRST), caller.mount_path(SECOND));
     caller.make_file(&second, "f");
@@ -124,7 +117,7 @@ fn last_name_that_goes_by_one_path_closes_the_file_that_was_read_by_the_other() 
 
 #[test]
 fn delegation_by_one_path_is_recalled_for_a_change_by_the_other() {
-    let Some(overlap) = Overlap::new("delegations") else { return };
+    let Some(overlap) = Overlap::new() else { return };
     let caller = Caller::root(&overlap.server);
     let holder = Session::with_back_channel(caller.over(7), 1, b"holder");
     let wanted = OpenArgs { share_access: SHARE_ACCESS_READ, ..open(SHARE_DENY_NONE) };

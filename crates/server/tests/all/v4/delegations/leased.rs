@@ -5,7 +5,6 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use proto::nfs3::StableHow;
 use server::{DelegationPolicy, Squash};
 
 use super::*;
+use testing::Scratch;
 use testing::caller::WORKERS;
 
 /// How long anything may take before the test fails: less than the kernel waits for the end of a lease.
@@ -21,25 +21,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server of a host directory with a file `f`.
 struct Host {
-    base: PathBuf,
+    base: Scratch,
     server: Server,
 }
 
 impl Host {
     fn new(delegations: DelegationPolicy) -> Host {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let base = std::env::temp_dir().join(format!("wharf-leased-{}-{number}", std::process::id()));
-        fs::create_dir_all(base.join("export")).unwrap();
-        fs::write(base.join("export/f"), "before").unwrap();
-        let options = HostOptions { state_dir: Some(base.join("state")), workers: WORKERS, ..HostOptions::default() };
-        let files = Arc::new(HostFs::open(&base.join("export"), options).unwrap());
+        let base = Scratch::new();
+        base.dir("export");
+        fs::write(base.path("export/f"), "before").unwrap();
+        let options = HostOptions { state_dir: Some(base.path("state")), workers: WORKERS, ..HostOptions::default() };
+        let files = Arc::new(HostFs::open(&base.path("export"), options).unwrap());
         let options = ExportOptions { squash: Squash::None, delegations, ..ExportOptions::default() };
         Host { base, server: server(vec![export_with(EXPORT, files, options)]) }
     }
 
     fn file(&self) -> PathBuf {
-        self.base.join("export/f")
+        self.base.path("export/f")
     }
 
     /// A read delegation, once no child that another test forks has this process's open files.
@@ -64,12 +62,6 @@ impl Host {
             thread::sleep(Duration::from_millis(1));
         }
         panic!("nothing was recalled");
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.base);
     }
 }
 
