@@ -38,7 +38,7 @@ mod write_reply;
 
 pub use bytes::Bytes;
 pub use connection::{BackCalls, Connection, Observed, Response, Tunnel, now, random};
-pub use core::{Counters, Transport};
+pub use core::Counters;
 pub use credentials::{Credentials, Principal};
 pub use error::{Error, Lie, PathError, Reason, Result, SessionLimit};
 pub use handle::Handle;
@@ -47,6 +47,7 @@ pub use mount_refusal::MountRefusal;
 pub use no_export::NoExport;
 pub use old_times::clamped as clamped_times;
 pub use options::{Caching, NameCaching, Options, Version};
+pub use peer::Transport;
 pub use place::{Piece, place};
 pub use segments::{Segment, Segments};
 pub use statistics::{

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use peer::Transport;
 use proto::rpcbind::{self, Getaddr, Rpcb, UniversalAddress, netid, portmap};
 
-use crate::core::Transport;
 use crate::{Connection, Credentials, Error, Options, Reason, Result};
 
 /// A program that rpcbind knows.
@@ -66,8 +66,8 @@ pub async fn getport(connection: &Connection, query: Query) -> Result<u16> {
 
 async fn getport_v4(connection: &Connection, query: Query) -> Result<Option<u16>> {
     let protocol = match query.transport {
-        Transport::Stream => portmap::Mapping::TCP,
-        Transport::Datagram => portmap::Mapping::UDP,
+        Transport::Tcp => portmap::Mapping::TCP,
+        Transport::Udp => portmap::Mapping::UDP,
     };
     let mapping = portmap::Mapping { program: query.program, version: query.version, protocol, port: 0 };
     let response = connection.call::<portmap::Getport>(&mapping).await?;
@@ -84,8 +84,8 @@ async fn getaddr(connection: &Connection, query: Query) -> Result<Option<u16>> {
 
 async fn getaddr_version<const VERSION: u32>(connection: &Connection, query: Query) -> Result<Option<u16>> {
     let netid = match query.transport {
-        Transport::Stream => netid::TCP6,
-        Transport::Datagram => netid::UDP6,
+        Transport::Tcp => netid::TCP6,
+        Transport::Udp => netid::UDP6,
     };
     let rpcb = Rpcb { program: query.program, version: query.version, netid, address: b"", owner: b"" };
     let response = connection.call::<Getaddr<VERSION>>(&rpcb).await?;

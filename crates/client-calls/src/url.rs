@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::core::Transport;
+use peer::Transport;
+
 use crate::{Credentials, Options, Version};
 
 /// The longest URL, in bytes: a path of the longest names with every byte escaped, and parameters.
@@ -286,8 +287,8 @@ fn version(value: &str) -> Result<Version, UrlError> {
 
 fn transport(value: &str) -> Result<Transport, UrlError> {
     match value {
-        "tcp" => Ok(Transport::Stream),
-        "udp" => Ok(Transport::Datagram),
+        "tcp" => Ok(Transport::Tcp),
+        "udp" => Ok(Transport::Udp),
         _ => Err(UrlError::Value { name: "proto", value: value.to_owned(), expected: "tcp and udp are there" }),
     }
 }
@@ -339,7 +340,7 @@ mod tests {
             parse("nfs://h:5/x?version=2&mountport=7&rsize=4096&timeo=11&retrans=9&proto=udp&uid=3&hard&noreadplus")
                 .unwrap();
         let options = url.over(&Options { nfs_port: Some(1), write_bytes: Some(8), ..Options::default() });
-        assert_eq!((options.version, options.transport, options.is_hard), (Version::V2, Transport::Datagram, true));
+        assert_eq!((options.version, options.transport, options.is_hard), (Version::V2, Transport::Udp, true));
         assert_eq!((options.nfs_port, options.mount_port), (Some(5), Some(7)));
         assert_eq!((options.read_bytes, options.write_bytes), (Some(4096), Some(8)));
         assert_eq!((options.timeout, options.retransmissions), (Some(Duration::from_millis(1100)), Some(9)));

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use net::NetError;
+use net::{NetError, Peer};
 use rpc::record;
 use server::{Destination, Server, Transmit};
 use state::Origin;
@@ -69,7 +69,7 @@ impl Courier {
     }
 
     /// A connection was closed. Requests that were sent over a connection opened here stay unanswered.
-    pub(crate) fn disconnected(&self, server: &Server, peer: &net::Peer, now: Duration) {
+    pub(crate) fn disconnected(&self, server: &Server, peer: &Peer, now: Duration) {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.get(&peer.address) == Some(&peer.connection) {
             opened.remove(&peer.address);

@@ -2,6 +2,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use net::Transport;
 use server::{AccessRule, ClientPattern, Export, ExportOptions, Server};
 use vfs::FileSystem;
 
@@ -145,8 +146,8 @@ fn listen(
     let mut bound = Vec::new();
     for address in addresses {
         let address = sockets.listen(*address)?;
-        bound.push(net::Bound { transport: net::Transport::Tcp, address });
-        bound.push(net::Bound { transport: net::Transport::Udp, address });
+        bound.push(net::Bound { transport: Transport::Tcp, address });
+        bound.push(net::Bound { transport: Transport::Udp, address });
     }
     for socket in inherited {
         bound.push(sockets.inherit(socket)?);
@@ -155,6 +156,6 @@ fn listen(
 }
 
 fn tcp_addresses(bound: &[net::Bound]) -> Vec<SocketAddr> {
-    let is_tcp = |bound: &&net::Bound| bound.transport == net::Transport::Tcp;
+    let is_tcp = |bound: &&net::Bound| bound.transport == Transport::Tcp;
     bound.iter().filter(is_tcp).map(|bound| bound.address).collect()
 }

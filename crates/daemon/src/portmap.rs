@@ -3,9 +3,9 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use net::Bound;
+use net::{Bound, Transport};
 use proto::rpcbind::PORT;
-use server::{Registry, Transport};
+use server::Registry;
 
 use crate::error::StartError;
 use crate::registration::{Registered, Registrar};
@@ -24,7 +24,7 @@ const RPCBIND_VERSIONS: [u32; 3] = [2, 3, 4];
 /// Enters the services at `bound` into the server's own registry, which always answers on the NFS port.
 pub(crate) fn announce(registry: &Registry, bound: &[Bound]) {
     for (program, version, at) in services(bound) {
-        registry.set(program, version, transport(at.transport), at.address);
+        registry.set(program, version, at.transport, at.address);
     }
 }
 
@@ -43,13 +43,6 @@ pub(crate) fn listen(sockets: &mut net::Server, registry: &Registry, bound: &[Bo
     Ok(())
 }
 
-fn transport(transport: net::Transport) -> Transport {
-    match transport {
-        net::Transport::Tcp => Transport::Tcp,
-        net::Transport::Udp => Transport::Udp,
-    }
-}
-
 fn services(bound: &[Bound]) -> impl Iterator<Item = (u32, u32, Bound)> {
     let versions = |(program, versions): (u32, &'static [u32])| versions.iter().map(move |version| (program, *version));
     let all: Vec<_> = SERVICES.into_iter().flat_map(versions).collect();
@@ -59,14 +52,14 @@ fn services(bound: &[Bound]) -> impl Iterator<Item = (u32, u32, Bound)> {
 }
 
 /// NFSv4 does not run over datagrams (RFC 7530 §3.1).
-fn is_served(program: u32, version: u32, transport: net::Transport) -> bool {
-    (program, version, transport) != (proto::nfs4::PROGRAM, proto::nfs4::VERSION, net::Transport::Udp)
+fn is_served(program: u32, version: u32, transport: Transport) -> bool {
+    (program, version, transport) != (proto::nfs4::PROGRAM, proto::nfs4::VERSION, Transport::Udp)
 }
 
 /// One address of each transport in each family; only these two identify a registration to remove.
 fn every_transport() -> [Bound; 4] {
     let [ipv4, ipv6] = [(Ipv4Addr::UNSPECIFIED, 0).into(), (Ipv6Addr::UNSPECIFIED, 0).into()];
-    let (tcp, udp) = (net::Transport::Tcp, net::Transport::Udp);
+    let (tcp, udp) = (Transport::Tcp, Transport::Udp);
     [(tcp, ipv4), (tcp, ipv6), (udp, ipv4), (udp, ipv6)].map(|(transport, address)| Bound { transport, address })
 }
 

@@ -7,14 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use buffer::Output;
-use net::{Call, Frame, FrameError, Lane, Service, ServiceError, Verdict};
-use rpc::record;
-use server::{Answer, Peer, Request, RunAnswer, Server, Transport};
+use net::{Call, Frame, FrameError, Lane, Peer, Service, ServiceError, Transport, Verdict};
+use rpc::record::{self, MARK_BYTES};
+use server::{Answer, Request, RunAnswer, Server};
 
 use crate::courier::Courier;
-
-/// The length of a record mark (RFC 5531 §11).
-const MARK_BYTES: usize = 4;
 
 /// A [`Server`] that answers messages from sockets.
 pub(crate) struct Programs {
@@ -56,8 +53,8 @@ impl Programs {
     }
 
     fn request<'c>(&self, call: &Call<'c>) -> Request<'c> {
-        let Call { message, worker, may_block, batch, is_scarce, .. } = *call;
-        Request { message, peer: peer(&call.peer), worker, may_block, now: self.time_of(call), batch, is_scarce }
+        let Call { message, peer, worker, may_block, batch, is_scarce, .. } = *call;
+        Request { message, peer, worker, may_block, now: self.time_of(call), batch, is_scarce }
     }
 
     fn answer(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
@@ -76,12 +73,12 @@ impl Programs {
     /// Answers a call, or accepts a reply to one of the server's own calls.
     fn answer_or_take(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
         if rpc::is_reply(call.message) {
-            self.server.take_reply(&peer(&call.peer), call.message, self.time_of(call));
+            self.server.take_reply(&call.peer, call.message, self.time_of(call));
             return Verdict::Silent;
         }
         match call.peer.transport {
-            net::Transport::Tcp => self.answer_record(call, output),
-            net::Transport::Udp => self.answer(call, output),
+            Transport::Tcp => self.answer_record(call, output),
+            Transport::Udp => self.answer(call, output),
         }
     }
 
@@ -158,14 +155,6 @@ fn put_record(output: &mut Output, answer: impl FnOnce(&mut Output) -> Verdict) 
     verdict
 }
 
-fn peer(peer: &net::Peer) -> Peer {
-    let transport = match peer.transport {
-        net::Transport::Tcp => Transport::Tcp,
-        net::Transport::Udp => Transport::Udp,
-    };
-    Peer { address: peer.address, local: peer.local, transport, connection: peer.connection }
-}
-
 impl Service for Programs {
     fn frame(&self, unread: &mut [u8]) -> Result<Frame, FrameError> {
         match record::scan(unread, &self.record_limits) {
@@ -200,10 +189,10 @@ impl Service for Programs {
         self.server.exports().iter().any(|export| export.is_offered_to(address))
     }
 
-    fn disconnected(&self, gone: &net::Peer, is_delivered: bool) {
+    fn disconnected(&self, gone: &Peer, is_delivered: bool) {
         let now = self.now();
         self.courier.disconnected(&self.server, gone, now);
-        self.server.disconnected(&peer(gone), is_delivered, now);
+        self.server.disconnected(gone, is_delivered, now);
         self.courier.send_all(&self.server, now);
     }
 }

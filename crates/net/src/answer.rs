@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use buffer::Output;
+use peer::Peer;
 
 use crate::connection::{CallsInFlight, CloseReason};
 use crate::order::Quantum;
 use crate::spare::SpareBuffers;
-use crate::{Call, Frame, FrameError, Limits, Peer, Service, Verdict};
+use crate::{Call, Frame, FrameError, Limits, Service, Verdict};
 
 /// How many messages are answered together at most.
 pub(crate) const MAX_RUN: usize = 64;

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use buffer::{Buffer, Output, SharedFile};
+use peer::Peer;
 use rustix::io::Errno;
 
 use crate::answer::{ServiceAnswer, ask};
@@ -19,7 +20,7 @@ use crate::lanes::Lanes;
 use crate::mailbox::LoopMessage;
 use crate::slab::SlabKey;
 use crate::sys::LocalAddress;
-use crate::{Call, Lane, Peer, Service};
+use crate::{Call, Lane, Service};
 
 /// What a loop cannot do without waiting.
 pub(crate) enum BlockingJob {

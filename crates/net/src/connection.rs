@@ -11,6 +11,7 @@ use std::ops::BitOrAssign;
 use std::time::Instant;
 
 use buffer::Buffer;
+use peer::Peer;
 
 use crate::answer::MAX_RUN;
 use crate::budget::ConnectionAccount;
@@ -19,7 +20,7 @@ use crate::mailbox::Accepted;
 use crate::order::{ClientKey, Load};
 use crate::outbox::Outbox;
 use crate::spare::SpareBuffers;
-use crate::{FrameError, Lane, Limits, Peer, ServiceError};
+use crate::{FrameError, Lane, Limits, ServiceError};
 
 /// Why a connection was closed.
 #[derive(Debug)]

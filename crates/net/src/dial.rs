@@ -5,10 +5,9 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use peer::{Peer, Transport};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
-
-use crate::{Peer, Transport};
 
 /// When the kernel first asks a silent peer whether it is there, how often again, and how many times.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);

@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use peer::Transport;
+
 use crate::dial;
 use crate::hub::{Admitted, Hub};
 use crate::mailbox::{Accepted, LoopMessage, OwnDatagram};
 use crate::sys::{self, LocalAddress};
-use crate::{Bound, Counters, Delivery, NetError, Transport};
+use crate::{Bound, Counters, Delivery, NetError};
 
 /// How long a busy loop may take to tell what became of what was sent.
 const DELIVERY_TIMEOUT: Duration = Duration::from_millis(100);

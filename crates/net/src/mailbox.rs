@@ -8,12 +8,13 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use peer::Peer;
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::Delivery;
 use crate::blocking::{DoneJob, Fetched};
 use crate::budget::{ConnectionAccount, ManyConnections};
 use crate::sys::LocalAddress;
-use crate::{Delivery, Peer};
 
 /// One piece of news for a loop.
 pub(crate) enum LoopMessage {

@@ -1,36 +1,14 @@
 use std::error::Error;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use buffer::Output;
+use peer::Peer;
 
 use crate::Layer;
-
-/// How a message came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// Over a stream, between record marks.
-    Tcp,
-    /// As a datagram.
-    Udp,
-}
-
-/// Who sent a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Peer {
-    /// The sender's address.
-    pub address: SocketAddr,
-    /// The address of ours that it was sent to.
-    pub local: SocketAddr,
-    /// How it came.
-    pub transport: Transport,
-    /// Which connection it came over: a number that is not used twice by one process; 0 for datagrams.
-    /// [`ServerHandle::send`](crate::ServerHandle::send) takes it.
-    pub connection: u64,
-}
 
 /// What the start of a stream's unread bytes is.
 #[derive(Debug, Clone, PartialEq, Eq)]

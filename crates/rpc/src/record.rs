@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 const LAST_FRAGMENT: u32 = 1 << 31;
-const MARK_BYTES: usize = 4;
+/// The length of a mark.
+pub const MARK_BYTES: usize = 4;
 
 /// The limits of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

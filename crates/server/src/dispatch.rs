@@ -1,6 +1,7 @@
 //! Dispatches a message to the procedure that it calls, and builds the reply.
 
 use buffer::Output;
+use peer::Transport;
 use proto::Operation;
 use rpc::{Call, CallError, Rejection, Reply, Xid};
 use xdr::Encoder;
@@ -10,7 +11,7 @@ use crate::fault::NoResults;
 use crate::identity::Identity;
 use crate::node::CallContext;
 use crate::replay::{Begun, CallState, MAX_REPLY_BYTES, ReplayCache, ReplayKey};
-use crate::request::{Answer, Request, Transport};
+use crate::request::{Answer, Request};
 use crate::security::{self, EntryRefusal};
 use crate::server::Server;
 use crate::{mount, nlm, nsm, rpcbind, v2, v3, v4};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access_rules::{DelegationPolicy, ExportOptions};
+use peer::Transport;
 use state::{FileKey, Requester};
 use vfs::{
     Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Origin, Place, permission,
@@ -18,7 +19,7 @@ use crate::handle::WireHandle;
 use crate::identity::Identity;
 use crate::open_files::OpenKey;
 use crate::replay::Begun;
-use crate::request::{Request, Transport};
+use crate::request::Request;
 use crate::server::Server;
 
 /// One call, with everything that its procedure needs.

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use peer::{Peer, Transport};
 use proto::Operation;
 use proto::rpcbind::portmap::{Getport, Mapping};
 use proto::rpcbind::{Getaddr, PORT, Rpcb, UniversalAddress, netid};
@@ -11,7 +12,6 @@ use state::Origin;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Then, Timeouts};
-use crate::request::{Peer, Transport};
 use crate::server::Server;
 
 /// The timeouts of one query or call.

@@ -1,28 +1,7 @@
-use std::net::SocketAddr;
 use std::num::NonZero;
 use std::time::Duration;
 
-/// The transport of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// A TCP connection.
-    Tcp,
-    /// A UDP datagram.
-    Udp,
-}
-
-/// The sender of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peer {
-    /// The sender's address.
-    pub address: SocketAddr,
-    /// The server's address that it was sent to.
-    pub local: SocketAddr,
-    /// The transport it arrived by.
-    pub transport: Transport,
-    /// The connection it arrived over: a number that is never reused; 0 for datagrams.
-    pub connection: u64,
-}
+use peer::Peer;
 
 /// One message to answer, with its environment.
 #[derive(Debug, Clone, Copy)]

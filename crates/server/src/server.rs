@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use arc_swap::ArcSwap;
 use buffer::Output;
 use names::NameService;
+use peer::Peer;
 use state::{ClientRecords, GraceReport, Limits, NoRecords, RecordsError, State};
 
 use crate::callout::{Callouts, Destination};
@@ -23,7 +24,7 @@ use crate::nsm::{Notices, Restarts};
 use crate::open_files::{OpenFileCounts, OpenFileLimits, OpenFiles};
 use crate::replay::verification::verify;
 use crate::replay::{MadeBefore, ReplayCache, ReplyLog};
-use crate::request::{Answer, Peer, Request};
+use crate::request::{Answer, Request};
 use crate::rpcbind::Registry;
 use crate::security::SecurityFlavor;
 use crate::v2::CookieJar;

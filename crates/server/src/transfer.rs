@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use buffer::Output;
+use peer::Transport;
 use vfs::{
     Access, Attributes, Blocking, Error, FileKind, HostFile, OpenFile, OpenMode, Stability, Written, permission,
 };
@@ -12,7 +13,6 @@ use xdr::Encoder;
 
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
-use crate::request::Transport;
 
 /// The most data of one READ or WRITE over UDP, in bytes: with headers it fits into a datagram of 64 KiB.
 const MAX_UDP_BYTES: u32 = 32 << 10;

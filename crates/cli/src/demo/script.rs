@@ -111,17 +111,17 @@ impl<'s> Script<'s> {
 
     /// Copies a tree in over NFSv3 and TCP, and out in several ways, and compares everything.
     async fn round_trip(&self, title: &str, tree: &Path) -> Result<(), Failure> {
-        let mount = self.mount(Version::V3, Transport::Stream).await?;
+        let mount = self.mount(Version::V3, Transport::Tcp).await?;
         println!("\nCopying {title}:");
         let name = tree.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let began = Instant::now();
         let copied = copy::upload(&mount, tree, name.as_bytes(), &CopyOptions::default()).await;
         self.tell("in  over NFSv3, TCP", began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?);
         for (version, transport, how) in [
-            (Version::V3, Transport::Stream, "out over NFSv3, TCP"),
-            (Version::V2, Transport::Stream, "out over NFSv2, TCP"),
-            (Version::V3, Transport::Datagram, "out over NFSv3, UDP"),
-            (Version::V4_2, Transport::Stream, "out over NFSv4.2, TCP"),
+            (Version::V3, Transport::Tcp, "out over NFSv3, TCP"),
+            (Version::V2, Transport::Tcp, "out over NFSv2, TCP"),
+            (Version::V3, Transport::Udp, "out over NFSv3, UDP"),
+            (Version::V4_2, Transport::Tcp, "out over NFSv4.2, TCP"),
         ] {
             let out = self.stage.path("out");
             let mount = self.mount(version, transport).await?;
@@ -136,7 +136,7 @@ impl<'s> Script<'s> {
 
     /// Makes the server copy the tree itself (NFSv4.2), and compares everything.
     async fn copy_at_server(&self, name: &[u8], tree: &Path) -> Result<(), Failure> {
-        let mount = self.mount(Version::V4_2, Transport::Stream).await?;
+        let mount = self.mount(Version::V4_2, Transport::Tcp).await?;
         let (copy, began) = ([name, b"-copy"].concat(), Instant::now());
         let copied = copy::between((&mount, name), (&mount, &copy), &CopyOptions::default()).await;
         self.tell("by the server, NFSv4.2", began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?);

@@ -9,7 +9,7 @@ pub fn text(mount: &Mount) -> String {
     let (options, sizes) = (mount.options(), mount.sizes());
     let mut words = vec![
         format!("vers={}", mount.version()),
-        format!("proto={}", if options.transport == Transport::Stream { "tcp" } else { "udp" }),
+        format!("proto={}", if options.transport == Transport::Tcp { "tcp" } else { "udp" }),
         format!("nconnect={}", mount.connections().len()),
         if options.is_hard { "hard" } else { "soft" }.to_owned(),
         format!("rsize={}", sizes.read),

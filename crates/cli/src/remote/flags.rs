@@ -121,8 +121,8 @@ impl VersionFlag {
 impl TransportFlag {
     fn transport(self) -> Transport {
         match self {
-            TransportFlag::Tcp => Transport::Stream,
-            TransportFlag::Udp => Transport::Datagram,
+            TransportFlag::Tcp => Transport::Tcp,
+            TransportFlag::Udp => Transport::Udp,
         }
     }
 }

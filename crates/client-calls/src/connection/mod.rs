@@ -21,13 +21,14 @@ use std::time::{Duration, Instant};
 
 use buffer::Buffer;
 use bytes::Bytes;
+use peer::Transport;
 use proto::Operation;
 use rpc::Xid;
 use tokio::runtime;
 use tokio::sync::{Notify, SemaphorePermit};
 use xdr::{Encode, Encoder};
 
-use crate::core::{Core, Counters, Failure, Tail, Transport};
+use crate::core::{Core, Counters, Failure, Tail};
 use crate::credentials::Principal;
 use crate::statistics::{Label, Statistics};
 use crate::{Error, Options, Reason, Result};
@@ -93,11 +94,11 @@ impl Connection {
         let core = Core::new(config, random(), now());
         let shared = Arc::new(Shared::new(core, config.max_pending, Arc::clone(&server)));
         match config.transport {
-            Transport::Stream => {
+            Transport::Tcp => {
                 let stream = dial.stream(None).await.map_err(failed)?;
                 tokio::spawn(stream::Driver::new(Arc::clone(&shared), dial, reply_limits()).run(stream));
             }
-            Transport::Datagram => {
+            Transport::Udp => {
                 let socket = dial.datagram().await.map_err(failed)?;
                 tokio::spawn(datagram::Driver::new(Arc::clone(&shared), socket).run());
             }

@@ -1,32 +1,7 @@
 use std::time::Duration;
 
-/// What carries the calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// TCP, with record marking.
-    Stream,
-    /// UDP: a datagram is a message.
-    Datagram,
-}
-
-impl Transport {
-    /// The other transport.
-    #[doc(hidden)]
-    pub fn other(self) -> Transport {
-        match self {
-            Transport::Stream => Transport::Datagram,
-            Transport::Datagram => Transport::Stream,
-        }
-    }
-
-    /// The length of the mark before each message, in bytes.
-    pub(crate) fn mark_bytes(self) -> usize {
-        match self {
-            Transport::Stream => 4,
-            Transport::Datagram => 0,
-        }
-    }
-}
+use peer::Transport;
+use rpc::record;
 
 /// When to retransmit a call, and when to give up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +33,8 @@ impl Retry {
     /// retransmits by itself, so there it grows by the first timeout.
     pub(crate) fn next_timeout(&self, transport: Transport, last: Duration) -> Duration {
         match transport {
-            Transport::Datagram => (last * 2).min(Self::MAX_DATAGRAM_TIMEOUT),
-            Transport::Stream => (last + self.first_timeout).min(Self::MAX_TIMEOUT),
+            Transport::Udp => (last * 2).min(Self::MAX_DATAGRAM_TIMEOUT),
+            Transport::Tcp => (last + self.first_timeout).min(Self::MAX_TIMEOUT),
         }
     }
 }
@@ -78,4 +53,12 @@ pub struct Config {
 impl Config {
     /// The largest [`Config::max_pending`].
     pub const MOST_PENDING: usize = 1 << 16;
+
+    /// The length of the mark before each message, in bytes.
+    pub(crate) fn mark_bytes(&self) -> usize {
+        match self.transport {
+            Transport::Tcp => record::MARK_BYTES,
+            Transport::Udp => 0,
+        }
+    }
 }

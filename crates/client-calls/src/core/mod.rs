@@ -32,13 +32,14 @@ use std::time::Instant;
 
 use buffer::Buffer;
 use bytes::Bytes;
+use peer::Transport;
 use rpc::Xid;
 
 use back_queue::BackCalls;
 pub use back_queue::BackEvent;
 pub use batch::Batch;
 use clock::Clock;
-pub use config::{Config, Retry, Transport};
+pub use config::{Config, Retry};
 pub use counters::Counters;
 pub use failure::Failure;
 pub use incoming::Incoming;
@@ -112,7 +113,7 @@ impl Core {
             is_silent: false,
             news: None,
             counters: Counters::default(),
-            recorder: CallRecorder::new(config.transport.mark_bytes()),
+            recorder: CallRecorder::new(config.mark_bytes()),
             config,
         }
     }
@@ -126,7 +127,7 @@ impl Core {
     pub fn add_to(&self, statistics: &mut Statistics) {
         statistics.rpc += self.counters;
         self.recorder.add_to(statistics);
-        let mut under_way = CallRecorder::new(self.config.transport.mark_bytes());
+        let mut under_way = CallRecorder::new(self.config.mark_bytes());
         self.slots.iter().filter(|slot| slot.is_pending()).for_each(|slot| under_way.unanswered(&slot.call));
         under_way.add_to(statistics);
     }
@@ -275,7 +276,7 @@ impl Core {
     }
 
     fn leave_flight(&mut self) {
-        if self.config.transport == Transport::Datagram {
+        if self.config.transport == Transport::Udp {
             self.in_flight -= 1;
         }
     }

@@ -4,9 +4,10 @@ use std::task::Waker;
 use std::time::Instant;
 
 use bytes::Bytes;
+use peer::Transport;
 use rpc::Xid;
 
-use super::{Core, News, Transport};
+use super::{Core, News};
 
 /// The message type of a reply (RFC 5531 §9), in the second word.
 const REPLY_WORD: [u8; 4] = [0, 0, 0, 1];
@@ -31,14 +32,14 @@ impl Core {
 
     /// Whether a message may be damaged: UDP's checksum is short and optional (RFC 768). A stream counts as intact.
     fn may_be_damaged(&self) -> bool {
-        self.config.transport == Transport::Datagram
+        self.config.transport == Transport::Udp
     }
 
     /// Handles a whole message from the server. The waker of the call that it answers goes into `wakers`.
     pub fn handle_message(&mut self, now: Instant, message: Bytes, wakers: &mut Vec<Waker>) {
         let xid = match first_words(&message) {
             Some((xid, REPLY_WORD)) => xid,
-            Some((_, CALL_WORD)) if self.config.transport == Transport::Stream => {
+            Some((_, CALL_WORD)) if self.config.transport == Transport::Tcp => {
                 let is_kept = self.back_calls.push(message, wakers);
                 self.counters.invalid += u64::from(!is_kept);
                 return;

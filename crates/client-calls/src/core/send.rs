@@ -3,16 +3,17 @@
 use std::time::Instant;
 
 use bytes::{BufMut, BytesMut};
+use peer::Transport;
 
 use super::slot::{Slot, xdr_padded};
-use super::{Batch, Core, Transport};
+use super::{Batch, Core};
 
 impl Core {
     /// Whether there is something to send now.
     pub fn wants_to_send(&self) -> bool {
         match self.config.transport {
-            Transport::Stream => self.is_connected && (!self.queue.is_empty() || self.back_calls.has_replies()),
-            Transport::Datagram => !self.queue.is_empty() && self.in_flight < self.window.limit(),
+            Transport::Tcp => self.is_connected && (!self.queue.is_empty() || self.back_calls.has_replies()),
+            Transport::Udp => !self.queue.is_empty() && self.in_flight < self.window.limit(),
         }
     }
 
@@ -53,7 +54,7 @@ impl Core {
         let place = (xid.0 & self.mask()) as usize;
         let slot = &mut self.slots[place];
         slot.is_queued = false;
-        let bytes = slot.message_bytes() + self.config.transport.mark_bytes();
+        let bytes = slot.message_bytes() + self.config.mark_bytes();
         self.counters.retransmissions += u64::from(slot.call.send(now_ns, bytes));
         Some(&self.slots[place])
     }

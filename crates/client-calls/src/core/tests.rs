@@ -67,7 +67,7 @@ fn reply(xid: Xid, text: &[u8]) -> Vec<u8> {
 
 #[test]
 fn replies_in_any_order_reach_their_own_calls() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     let calls = [bench.submit(b"aaaa"), bench.submit(b"bbbb"), bench.submit(b"cccc")];
     bench.stream();
     for (call, text) in [(calls[2], b"c"), (calls[0], b"a"), (calls[1], b"b")] {
@@ -80,7 +80,7 @@ fn replies_in_any_order_reach_their_own_calls() {
 
 #[test]
 fn calls_queued_together_go_out_in_one_batch_of_records() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     bench.submit(b"one!");
     bench.submit(b"two!");
     assert_eq!(bench.stream(), b"\x80\0\0\x08\0\0\0\x07one!\x80\0\0\x08\0\0\0\x08two!");
@@ -88,7 +88,7 @@ fn calls_queued_together_go_out_in_one_batch_of_records() {
 
 #[test]
 fn data_goes_out_behind_the_head_with_length_and_padding_and_the_rest_behind_it() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     let tail = Some(Tail { data: Bytes::from_static(b"abcde"), behind: b"rest" });
     bench
         .core
@@ -102,7 +102,7 @@ fn data_goes_out_behind_the_head_with_length_and_padding_and_the_rest_behind_it(
 
 #[test]
 fn lost_datagram_is_sent_again_with_its_xid_and_twice_the_time() {
-    let mut bench = Bench::soft(Transport::Datagram);
+    let mut bench = Bench::soft(Transport::Udp);
     let call = bench.submit(b"call");
     let first = bench.datagrams();
     assert_eq!(first.len(), 1);
@@ -119,8 +119,7 @@ fn lost_datagram_is_sent_again_with_its_xid_and_twice_the_time() {
 
 #[test]
 fn damaged_datagram_is_as_good_as_lost_until_the_server_insists() {
-    let mut bench =
-        Bench::new(Transport::Datagram, Retry { first_timeout: SECOND, retransmissions: 9, is_hard: false });
+    let mut bench = Bench::new(Transport::Udp, Retry { first_timeout: SECOND, retransmissions: 9, is_hard: false });
     let call = bench.submit(b"call");
     bench.core.expect(call, |message| message.ends_with(b"whole"));
     let first = bench.datagrams();
@@ -142,7 +141,7 @@ fn damaged_datagram_is_as_good_as_lost_until_the_server_insists() {
 
 #[test]
 fn stream_is_what_the_server_says() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     let call = bench.submit(b"call");
     bench.core.expect(call, |_| false);
     bench.stream();
@@ -152,7 +151,7 @@ fn stream_is_what_the_server_says() {
 
 #[test]
 fn soft_call_fails_after_its_retransmissions() {
-    let mut bench = Bench::soft(Transport::Datagram);
+    let mut bench = Bench::soft(Transport::Udp);
     let call = bench.submit(b"call");
     for seconds in [1, 2, 4] {
         assert!(bench.poll(call).is_pending());
@@ -167,7 +166,7 @@ fn soft_call_fails_after_its_retransmissions() {
 #[test]
 fn hard_call_goes_on_for_ever() {
     let retry = Retry { first_timeout: SECOND, retransmissions: 0, is_hard: true };
-    let mut bench = Bench::new(Transport::Datagram, retry);
+    let mut bench = Bench::new(Transport::Udp, retry);
     let call = bench.submit(b"call");
     for _ in 0..50 {
         assert_eq!(bench.datagrams().len(), 1);
@@ -179,7 +178,7 @@ fn hard_call_goes_on_for_ever() {
 #[test]
 fn silence_is_news_once_and_so_is_its_end() {
     let retry = Retry { first_timeout: SECOND, retransmissions: 1, is_hard: true };
-    let mut bench = Bench::new(Transport::Stream, retry);
+    let mut bench = Bench::new(Transport::Tcp, retry);
     let (slow, other) = (bench.submit(b"slow"), bench.submit(b"call"));
     bench.stream();
     bench.pass(SECOND);
@@ -196,7 +195,7 @@ fn silence_is_news_once_and_so_is_its_end() {
 
 #[test]
 fn replies_to_calls_of_a_server_that_takes_none_of_them_stay_few() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     bench.core.serve_back_calls();
     let (mut taken, cx) = (0, Context::from_waker(Waker::noop()));
     for _ in 0..1000 {
@@ -211,7 +210,7 @@ fn replies_to_calls_of_a_server_that_takes_none_of_them_stay_few() {
 
 #[test]
 fn doubled_and_late_replies_are_counted_and_change_nothing() {
-    let mut bench = Bench::soft(Transport::Datagram);
+    let mut bench = Bench::soft(Transport::Udp);
     let call = bench.submit(b"call");
     bench.datagrams();
     bench.reply(call, b"one");
@@ -224,7 +223,7 @@ fn doubled_and_late_replies_are_counted_and_change_nothing() {
 
 #[test]
 fn reply_to_a_call_that_was_not_sent_yet_is_not_believed() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     let call = bench.submit(b"call");
     bench.reply(call, b"guess");
     assert!(bench.poll(call).is_pending());
@@ -232,7 +231,7 @@ fn reply_to_a_call_that_was_not_sent_yet_is_not_believed() {
 
 #[test]
 fn message_that_is_no_reply_is_counted_as_invalid() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     let call = bench.submit(b"call");
     bench.stream();
     bench.core.handle_message(bench.now, Bytes::from_static(b"\0\0"), &mut bench.wakers);
@@ -243,7 +242,7 @@ fn message_that_is_no_reply_is_counted_as_invalid() {
 
 #[test]
 fn new_stream_carries_every_unanswered_call_again_in_order() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     let calls = [bench.submit(b"aaaa"), bench.submit(b"bbbb"), bench.submit(b"cccc")];
     let first = bench.stream();
     bench.reply(calls[1], b"");
@@ -260,7 +259,7 @@ fn new_stream_carries_every_unanswered_call_again_in_order() {
 
 #[test]
 fn time_out_on_a_stream_asks_for_another_one() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     bench.submit(b"call");
     bench.stream();
     assert_eq!(bench.pass(SECOND / 2), Expired::Nothing);
@@ -269,7 +268,7 @@ fn time_out_on_a_stream_asks_for_another_one() {
 
 #[test]
 fn table_takes_no_more_calls_than_it_was_given_places() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     let first = bench.submit(b"1");
     for _ in 0..3 {
         bench.submit(b"n");
@@ -282,7 +281,7 @@ fn table_takes_no_more_calls_than_it_was_given_places() {
 
 #[test]
 fn cancelled_call_leaves_the_queue_and_its_place() {
-    let mut bench = Bench::soft(Transport::Datagram);
+    let mut bench = Bench::soft(Transport::Udp);
     let (queued, sent) = (bench.submit(b"a"), bench.submit(b"b"));
     bench.core.cancel(queued);
     assert_eq!(bench.datagrams().len(), 1);
@@ -297,7 +296,7 @@ fn cancelled_call_leaves_the_queue_and_its_place() {
 
 #[test]
 fn xids_go_on_past_places_that_are_taken() {
-    let mut bench = Bench::soft(Transport::Stream);
+    let mut bench = Bench::soft(Transport::Tcp);
     let old = bench.submit(b"old");
     bench.stream();
     for _ in 0..40 {
@@ -315,7 +314,7 @@ fn xids_go_on_past_places_that_are_taken() {
 fn datagrams_in_flight_stay_within_the_window() {
     let now = Instant::now();
     let retry = Retry { first_timeout: SECOND, retransmissions: 2, is_hard: false };
-    let config = Config { transport: Transport::Datagram, max_pending: 64, retry };
+    let config = Config { transport: Transport::Udp, max_pending: 64, retry };
     let mut bench = Bench { core: Core::new(config, 1, now), now, wakers: Vec::new() };
     let calls: Vec<Xid> = (0..64).map(|_| bench.submit(b"x")).collect();
     assert_eq!(bench.datagrams().len(), 8);
@@ -359,7 +358,7 @@ fn simulate(seed: u64) {
     const CALLS: u32 = 200;
     let mut dice = Dice(seed);
     let retry = Retry { first_timeout: SECOND, retransmissions: 0, is_hard: true };
-    let mut bench = Bench::new(Transport::Datagram, retry);
+    let mut bench = Bench::new(Transport::Udp, retry);
     let (mut there, mut back) = (Wire::default(), Wire::default());
     let (mut open, mut made, mut answered): (Vec<(Xid, [u8; 4])>, u32, u32) = (Vec::new(), 0, 0);
     for turn in 0.. {

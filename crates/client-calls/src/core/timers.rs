@@ -3,8 +3,10 @@
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use peer::Transport;
+
 use super::clock::Clock;
-use super::{Core, Failure, News, Transport};
+use super::{Core, Failure, News};
 use crate::statistics::nanoseconds;
 
 /// What the driver must do after timeouts.
@@ -44,7 +46,7 @@ impl Core {
             self.window.on_timeout();
         }
         match self.config.transport {
-            Transport::Stream if expired && self.is_connected => Expired::Reconnect,
+            Transport::Tcp if expired && self.is_connected => Expired::Reconnect,
             _ => Expired::Nothing,
         }
     }
@@ -73,7 +75,7 @@ impl Core {
         slot.replies_before = self.counters.replies;
         slot.timeout = retry.next_timeout(self.config.transport, slot.timeout);
         slot.deadline_ns = now_ns.saturating_add(nanoseconds(slot.timeout));
-        if !was_queued && self.config.transport == Transport::Datagram {
+        if !was_queued && self.config.transport == Transport::Udp {
             slot.is_queued = true;
             self.queue.push_back(xid);
             self.leave_flight();

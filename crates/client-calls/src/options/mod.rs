@@ -4,9 +4,10 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use peer::Transport;
 use proto::nfs4::MinorVersion;
 
-use crate::core::{Config, Retry, Transport};
+use crate::core::{Config, Retry};
 use crate::{Credentials, Tunnel};
 pub use caching::{Caching, NameCaching};
 
@@ -65,7 +66,7 @@ impl fmt::Display for Version {
 /// ```
 /// use client::{Options, Transport};
 ///
-/// let options = Options { transport: Transport::Datagram, connections: 2, ..Options::default() };
+/// let options = Options { transport: Transport::Udp, connections: 2, ..Options::default() };
 /// assert_eq!(options.read_bytes, None);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,9 +171,9 @@ impl Options {
     /// The configuration of connections with these options.
     pub(crate) fn core_config(&self) -> Config {
         let (timeout, retransmissions) = match self.transport {
-            Transport::Datagram => (Self::DATAGRAM_TIMEOUT, Self::DATAGRAM_RETRANSMISSIONS),
-            Transport::Stream if self.is_hard => (Self::HARD_STREAM_TIMEOUT, Self::STREAM_RETRANSMISSIONS),
-            Transport::Stream => (Self::STREAM_TIMEOUT, Self::STREAM_RETRANSMISSIONS),
+            Transport::Udp => (Self::DATAGRAM_TIMEOUT, Self::DATAGRAM_RETRANSMISSIONS),
+            Transport::Tcp if self.is_hard => (Self::HARD_STREAM_TIMEOUT, Self::STREAM_RETRANSMISSIONS),
+            Transport::Tcp => (Self::STREAM_TIMEOUT, Self::STREAM_RETRANSMISSIONS),
         };
         Config {
             transport: self.transport,
@@ -191,7 +192,7 @@ impl Default for Options {
         Options {
             version: Version::V3,
             lowest_version: None,
-            transport: Transport::Stream,
+            transport: Transport::Tcp,
             needs_ipv6: false,
             nfs_port: None,
             mount_port: None,
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn call_to_a_dead_server_fails_after_about_half_a_minute() {
-        assert_eq!(patience(Transport::Stream), Duration::from_secs(30));
-        assert_eq!(patience(Transport::Datagram), Duration::from_millis(34_100));
+        assert_eq!(patience(Transport::Tcp), Duration::from_secs(30));
+        assert_eq!(patience(Transport::Udp), Duration::from_millis(34_100));
     }
 }

@@ -1,4 +1,4 @@
-use client_calls::core::Transport;
+use client_calls::Transport;
 
 use crate::{FsInfo, Lie, Options, Reason};
 
@@ -26,8 +26,8 @@ impl Sizes {
     /// Chooses the sizes that the options name or the server prefers, within the server's limits.
     pub(super) fn choose(info: &FsInfo, options: &Options) -> Result<Sizes, Reason> {
         let most = match options.transport {
-            Transport::Stream => Self::MAX,
-            Transport::Datagram => Self::MAX_DATAGRAM,
+            Transport::Tcp => Self::MAX,
+            Transport::Udp => Self::MAX_DATAGRAM,
         };
         let pick = |asked: Option<u32>, preferred: u32, max: u32| {
             let wanted = asked.unwrap_or(preferred);
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn datagrams_carry_32_kib_at_most() {
-        let options = Options { transport: Transport::Datagram, ..Options::default() };
+        let options = Options { transport: Transport::Udp, ..Options::default() };
         let sizes = Sizes::choose(&INFO, &options).unwrap();
         assert_eq!((sizes.read, sizes.write, sizes.readdir), (32_768, 32_768, 32_768));
     }

@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock, RwLock};
 
-use client_calls::core::Transport;
+use client_calls::Transport;
 use client_calls::now;
 use client_calls::v4::Wire;
 use proto::nfs4::MinorVersion;
@@ -29,7 +29,7 @@ impl Client {
     /// MINOR_VERS_MISMATCH when it does not support `minor`.
     pub async fn connect(address: SocketAddr, server: &str, minor: MinorVersion, options: &Options) -> Result<Client> {
         let server: Arc<str> = server.into();
-        if options.transport != Transport::Stream {
+        if options.transport != Transport::Tcp {
             return Err(Error::new(&server, "connect", Reason::NeedsStream(Version::V4(minor))));
         }
         let count = options.connections.clamp(1, Options::MAX_CONNECTIONS);

@@ -159,7 +159,7 @@ async fn lost_datagram_is_sent_again_and_a_doubled_reply_is_ignored() {
     })
     .await;
     let timeout = Some(Duration::from_millis(50));
-    let options = Options { transport: Transport::Datagram, timeout, ..options() };
+    let options = Options { transport: Transport::Udp, timeout, ..options() };
     let connection = connect(address, &options).await;
     connection.call::<nfs3::Null>(&()).await.unwrap().decode().unwrap();
     let xids = xids.lock().unwrap();
@@ -170,7 +170,7 @@ async fn lost_datagram_is_sent_again_and_a_doubled_reply_is_ignored() {
 #[tokio::test]
 async fn soft_call_to_a_silent_server_fails_in_the_stated_time() {
     let address = serve(|_| Answer::Silence).await;
-    for transport in [Transport::Datagram, Transport::Stream] {
+    for transport in [Transport::Udp, Transport::Tcp] {
         let timeout = Some(Duration::from_millis(40));
         let options = Options { transport, timeout, retransmissions: Some(1), ..options() };
         let connection = connect(address, &options).await;

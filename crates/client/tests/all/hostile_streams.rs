@@ -134,7 +134,7 @@ async fn soft_call_over_a_stream_fails_when_its_stated_time_is_over() {
 #[tokio::test]
 async fn soft_call_over_datagrams_fails_when_its_stated_time_is_over() {
     let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-    let options = Options { transport: Transport::Datagram, ..fake::options() };
+    let options = Options { transport: Transport::Udp, ..fake::options() };
     let connection = Connection::connect(silent.local_addr().unwrap(), "silent", &options).await.unwrap();
     tokio::time::pause();
     let began = Instant::now();

@@ -35,7 +35,7 @@ async fn server_with_mount_version_1_only_is_asked_in_version_1() {
 }
 
 fn nfs_over_tcp() -> Query {
-    Query { program: proto::nfs3::PROGRAM, version: 3, transport: Transport::Stream }
+    Query { program: proto::nfs3::PROGRAM, version: 3, transport: Transport::Tcp }
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn port_mapper_tells_the_port_and_that_there_is_none() {
     .await;
     let connection = connect(address, &options()).await;
     assert_eq!(rpcbind::getport(&connection, nfs_over_tcp()).await.unwrap(), 2049);
-    let datagram = Query { transport: Transport::Datagram, ..nfs_over_tcp() };
+    let datagram = Query { transport: Transport::Udp, ..nfs_over_tcp() };
     let error = rpcbind::getport(&connection, datagram).await.unwrap_err();
     assert!(matches!(error.reason(), Reason::NotRegistered { program: 100_003, version: 3 }), "{error}");
 }

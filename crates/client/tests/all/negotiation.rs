@@ -52,7 +52,7 @@ async fn version_that_is_named_is_spoken_or_nothing() {
 #[tokio::test]
 async fn datagrams_are_negotiated_among_the_versions_that_have_them() {
     let export = Export::start();
-    let options = Options { transport: Transport::Datagram, ..Options::negotiating() };
+    let options = Options { transport: Transport::Udp, ..Options::negotiating() };
     assert_eq!(connect(export.address(), "", options).await.unwrap().version(), Version::V3);
 }
 

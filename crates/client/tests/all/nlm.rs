@@ -204,7 +204,7 @@ const GRACE: Duration = Duration::from_secs(4);
 async fn restart_of_a_server_without_streams_is_noticed_by_a_call_that_finds_nobody() {
     let mut export = Export::restartable(GRACE);
     let timeout = Some(Duration::from_millis(100));
-    let options = Options { transport: Transport::Datagram, is_hard: true, timeout, ..export.options(Version::V3) };
+    let options = Options { transport: Transport::Udp, is_hard: true, timeout, ..export.options(Version::V3) };
     let mount = Mount::connect(&export.url(), &options).await.unwrap();
     let file = open(&mount, b"file").await;
     file.lock(LockKind::Exclusive, 0, 10).await.unwrap();
@@ -250,7 +250,7 @@ async fn over_datagrams(answer: impl Fn(&Question) -> Option<Answer> + Send + Sy
     };
     let address = fake::serve(answer).await;
     let (timeout, retransmissions) = (Some(Duration::from_millis(100)), Some(1));
-    let options = Options { transport: Transport::Datagram, timeout, retransmissions, ..fake::options() };
+    let options = Options { transport: Transport::Udp, timeout, retransmissions, ..fake::options() };
     let mount = Mount::connect(&format!("nfs://{address}/export").parse().unwrap(), &options).await.unwrap();
     mount.open_handle(&mount.root().handle, &OpenOptions::both()).await.unwrap()
 }

@@ -146,7 +146,7 @@ async fn call_whose_datagram_is_lost_is_counted_once_and_its_retransmission_and_
     })
     .await;
     let timeout = Some(Duration::from_millis(50));
-    let options = Options { transport: Transport::Datagram, timeout, ..fake::options() };
+    let options = Options { transport: Transport::Udp, timeout, ..fake::options() };
     let connection = fake::connect(address, &options).await;
     connection.call::<nfs3::Null>(&()).await.unwrap();
     let lossy = connection.statistics();
@@ -239,7 +239,7 @@ async fn wait_for_a_slot_of_the_session_is_time_in_the_queue() {
 #[tokio::test]
 async fn calls_under_way_and_forgotten_ones_are_counted_too() {
     let address = fake::serve(|_| Answer::Silence).await;
-    let options = Options { transport: Transport::Datagram, ..fake::options() };
+    let options = Options { transport: Transport::Udp, ..fake::options() };
     let connection = fake::connect(address, &options).await;
     let counted = || connection.statistics().procedures().next().unwrap().1.clone();
     {
@@ -256,7 +256,7 @@ async fn calls_under_way_and_forgotten_ones_are_counted_too() {
 async fn call_that_fails_for_want_of_a_reply_is_an_error() {
     let address = fake::serve(|_| Answer::Silence).await;
     let timeout = Some(Duration::from_millis(20));
-    let options = Options { transport: Transport::Datagram, timeout, retransmissions: Some(1), ..fake::options() };
+    let options = Options { transport: Transport::Udp, timeout, retransmissions: Some(1), ..fake::options() };
     let connection = fake::connect(address, &options).await;
     connection.call::<nfs3::Null>(&()).await.unwrap_err();
     let statistics = connection.statistics();

@@ -246,7 +246,7 @@ async fn file_is_read_by_handle_and_stateid_in_a_session_of_ones_own() {
 #[tokio::test]
 async fn datagrams_are_refused() {
     let export = Export::start();
-    let options = Options { transport: client::Transport::Datagram, ..export.options(Version::V4_1) };
+    let options = Options { transport: client::Transport::Udp, ..export.options(Version::V4_1) };
     let refused = Mount::connect(&export.url(), &options).await.unwrap_err();
     assert!(matches!(refused.reason(), Reason::NeedsStream(Version::V4_1)), "{refused}");
 }

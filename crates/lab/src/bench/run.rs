@@ -297,8 +297,8 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> Outcome {
     let Readings { began, ended, server_memory } = readings;
     let options = job.url.over(&job.options);
     let transport = match options.transport {
-        client::Transport::Stream => "tcp",
-        client::Transport::Datagram => "udp",
+        client::Transport::Tcp => "tcp",
+        client::Transport::Udp => "udp",
     };
     let runtime_with_commit = found.writes.time_until_end_of(&found.syncs);
     let summary = JobSummary {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use buffer::{Buffer, Output};
+use peer::{Peer, Transport};
 use rustix::io::Errno;
 
 use super::Loop;
@@ -19,7 +20,7 @@ use crate::hub::{Engine, LoopShared};
 use crate::mailbox::OwnDatagram;
 use crate::spare::SpareBuffers;
 use crate::sys::{DatagramCalls, LocalAddress, OutgoingDatagram};
-use crate::{Call, Lane, Peer, Service, Transport, Verdict};
+use crate::{Call, Lane, Service, Verdict};
 
 /// The largest payload of a UDP datagram over IPv4: 65 535 bytes less the headers of IP and UDP.
 const MAX_REPLY_BYTES: usize = 65_507;

@@ -10,13 +10,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use buffer::Buffer;
+use peer::Peer;
 use rpc::{Credential, Flavor, OpaqueAuth, Procedure, Rejection, Reply, Xid};
 use state::Origin;
 use xdr::{Encode, Encoder};
 
 pub(crate) use table::Callouts;
 
-use crate::request::Peer;
 use crate::server::Server;
 
 /// The destination of a call that the server makes.

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use peer::{Peer, Transport};
 use rpc::Xid;
 use state::Origin;
 
 use super::{Callout, CalloutError, Destination, Then, Transmit};
-use crate::request::{Peer, Transport};
 use crate::tally::Tally;
 
 /// The most calls that may wait for replies. The calls to one client may use at most half of what the others leave

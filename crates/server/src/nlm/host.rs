@@ -13,10 +13,9 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use peer::Peer;
 use state::Origin;
 use state::limits::NAME_MAX_BYTES;
-
-use crate::request::Peer;
 
 const ADDRESS_BYTES: usize = 16;
 const HEAD_BYTES: usize = 2 * ADDRESS_BYTES;
@@ -107,7 +106,7 @@ fn address(octets: &[u8]) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Transport;
+    use peer::Transport;
 
     fn key(address: &str, name: &str) -> HostKey {
         let (address, local) = (address.parse().unwrap(), "192.0.2.100:2049".parse().unwrap());

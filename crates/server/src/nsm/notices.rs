@@ -8,12 +8,12 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use peer::Transport;
 use proto::nsm::{Notify, NotifyArgs};
 
 use crate::callout::CalloutResult;
 use crate::nlm::HostKey;
 use crate::remote::{Remote, RemoteCallout};
-use crate::request::Transport;
 use crate::rpcbind::RegisteredService;
 use crate::server::Server;
 

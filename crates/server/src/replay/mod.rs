@@ -56,12 +56,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use peer::{Peer, Transport};
 use state::SlotRequest;
 use vfs::Handle;
 use xdr::{Decode, Decoder};
 
 use crate::handle::HandleKey;
-use crate::request::{Peer, Transport};
 use lost_sessions::LostSessions;
 pub(crate) use lost_sessions::OldSessionReply;
 pub(crate) use names::{NameSlot, NameSlots};

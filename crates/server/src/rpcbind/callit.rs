@@ -1,8 +1,9 @@
 //! CALLIT, called BCAST in version 4 (RFC 1833 §2.2.1, §3.2), is refused.
 
+use peer::Transport;
+
 use crate::fault::NoResults;
 use crate::node::CallContext;
-use crate::request::Transport;
 
 /// A datagram gets no answer: a failed CALLIT never gets one (§3.2), and the address may be forged.
 pub(super) fn refuse(cx: &CallContext<'_>) -> NoResults {

@@ -1,5 +1,6 @@
 //! DUMP (RFC 1833 §2.2.1, §3.2).
 
+use peer::Transport;
 use proto::rpcbind::portmap::{self, Mapping};
 use proto::rpcbind::{DumpReply, Rpcb, UniversalAddress};
 use xdr::{Encode, Encoder};
@@ -7,7 +8,6 @@ use xdr::{Encode, Encoder};
 use super::OWNER;
 use super::registry::RegisteredService;
 use crate::node::CallContext;
-use crate::request::Transport;
 use crate::transfer;
 
 /// An upper bound for one service in a reply, which the longest IPv6 address does not reach.

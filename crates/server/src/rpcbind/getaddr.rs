@@ -1,5 +1,6 @@
 //! GETPORT (RFC 1833 §3.2), GETADDR (§2.2.1) and GETVERSADDR (§2.2.2).
 
+use peer::Transport;
 use proto::rpcbind::portmap::Mapping;
 use proto::rpcbind::{Rpcb, Uaddr, UniversalAddress};
 use xdr::{Encode, Encoder};
@@ -7,7 +8,6 @@ use xdr::{Encode, Encoder};
 use super::registry::{ServiceQuery, transport_of};
 use super::set;
 use crate::node::CallContext;
-use crate::request::Transport;
 
 /// The port, or 0. Another version of the program is accepted: its own reply then lists the supported versions.
 pub(super) fn getport(cx: &CallContext<'_>, mapping: &Mapping) -> u32 {

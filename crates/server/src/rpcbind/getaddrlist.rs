@@ -1,11 +1,11 @@
 //! GETADDRLIST (RFC 1833 §2.2.2).
 
+use peer::Transport;
 use proto::rpcbind::{Entry, GetaddrlistReply, MAX_ADDRESSES, Rpcb, Semantics, UniversalAddress};
 use xdr::{Encode, Encoder};
 
 use super::registry::RegisteredService;
 use crate::node::CallContext;
-use crate::request::Transport;
 
 /// All addresses of exactly the requested version.
 pub(super) fn getaddrlist(cx: &CallContext<'_>, args: &Rpcb<'_>, to: &mut Encoder<'_>) {

@@ -5,9 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use peer::{Peer, Transport};
 use proto::rpcbind::netid;
-
-use crate::request::{Peer, Transport};
 
 /// The most services; further ones are refused.
 const MAX_SERVICES: usize = 1024;

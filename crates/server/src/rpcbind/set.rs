@@ -2,12 +2,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use peer::Transport;
 use proto::rpcbind::portmap::{self, Mapping};
 use proto::rpcbind::{Rpcb, UniversalAddress};
 
 use super::registry::{RegisteredService, transport_of};
 use crate::node::CallContext;
-use crate::request::Transport;
 
 /// The lowest port that unprivileged users may send from.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;

@@ -239,13 +239,10 @@ mod tests {
     #[test]
     fn netids_with_a_6_want_ipv6_and_port_0_wants_rpcbind() {
         let wanted = |list| (settings(list).client.transport, settings(list).client.needs_ipv6);
-        assert_eq!(wanted("proto=tcp"), (Transport::Stream, false));
-        assert_eq!(wanted("proto=udp6"), (Transport::Datagram, true));
-        assert_eq!(
-            (wanted("proto=tcp6"), wanted("proto=tcp6,udp")),
-            ((Transport::Stream, true), (Transport::Datagram, false))
-        );
-        assert_eq!(settings("mountproto=udp").client.mount_transport, Some(Transport::Datagram));
+        assert_eq!(wanted("proto=tcp"), (Transport::Tcp, false));
+        assert_eq!(wanted("proto=udp6"), (Transport::Udp, true));
+        assert_eq!((wanted("proto=tcp6"), wanted("proto=tcp6,udp")), ((Transport::Tcp, true), (Transport::Udp, false)));
+        assert_eq!(settings("mountproto=udp").client.mount_transport, Some(Transport::Udp));
         assert_eq!((settings("port=0").client.nfs_port, settings("").client.nfs_port), (Some(0), None));
     }
 

@@ -80,8 +80,8 @@ impl Value<'_> {
 
     pub(super) fn transport(&self) -> Result<Transport, OptionError> {
         match self.text {
-            "tcp" | "tcp6" => Ok(Transport::Stream),
-            "udp" | "udp6" => Ok(Transport::Datagram),
+            "tcp" | "tcp6" => Ok(Transport::Tcp),
+            "udp" | "udp6" => Ok(Transport::Udp),
             _ => Err(self.wrong("possible values are tcp and udp, and for IPv6 tcp6 and udp6")),
         }
     }

@@ -37,8 +37,8 @@ type Tree = BTreeMap<String, Node>;
 
 async fn simulate((version, transport): (Version, Transport), seed: u64) {
     let (world, url) = match transport {
-        Transport::Stream => (World::new(seed, mounting::troubles(version)), "nfs://192.0.2.1:2049/files".to_owned()),
-        Transport::Datagram => {
+        Transport::Tcp => (World::new(seed, mounting::troubles(version)), "nfs://192.0.2.1:2049/files".to_owned()),
+        Transport::Udp => {
             let world = World::new(seed, world::Troubles::default());
             let address = Datagrams::start(&world, datagrams::TROUBLES).await;
             (world, format!("nfs://{address}/files"))
@@ -47,7 +47,7 @@ async fn simulate((version, transport): (Version, Transport), seed: u64) {
     let ticking = tokio::spawn(Arc::clone(&world).tick());
     let usual = mounting::options(version, seed, &world);
     // Over datagrams the library's own time-outs do.
-    let timeout = if transport == Transport::Stream { usual.timeout } else { None };
+    let timeout = if transport == Transport::Tcp { usual.timeout } else { None };
     let options = client::Options { transport, timeout, ..usual };
     let mounts = [
         mounting::mount(&url.parse().unwrap(), &options).await,
@@ -170,35 +170,35 @@ fn run(version: Version, transport: Transport) {
 
 #[test]
 fn names_are_what_users_made_them_over_nfsv2() {
-    run(Version::V2, Transport::Stream);
+    run(Version::V2, Transport::Tcp);
 }
 
 #[test]
 fn names_are_what_users_made_them_over_nfsv2_in_datagrams() {
-    run(Version::V2, Transport::Datagram);
+    run(Version::V2, Transport::Udp);
 }
 
 #[test]
 fn names_are_what_users_made_them_over_nfsv3() {
-    run(Version::V3, Transport::Stream);
+    run(Version::V3, Transport::Tcp);
 }
 
 #[test]
 fn names_are_what_users_made_them_over_nfsv3_in_datagrams() {
-    run(Version::V3, Transport::Datagram);
+    run(Version::V3, Transport::Udp);
 }
 
 #[test]
 fn names_are_what_users_made_them_over_nfsv4_0() {
-    run(Version::V4_0, Transport::Stream);
+    run(Version::V4_0, Transport::Tcp);
 }
 
 #[test]
 fn names_are_what_users_made_them_over_nfsv4_1() {
-    run(Version::V4_1, Transport::Stream);
+    run(Version::V4_1, Transport::Tcp);
 }
 
 #[test]
 fn names_are_what_users_made_them_over_nfsv4_2() {
-    run(Version::V4_2, Transport::Stream);
+    run(Version::V4_2, Transport::Tcp);
 }

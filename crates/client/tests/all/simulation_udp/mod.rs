@@ -23,7 +23,7 @@ async fn simulate(version: Version, seed: u64) {
     let world = World::new(seed, world::Troubles::default());
     let ticking = tokio::spawn(Arc::clone(&world).tick());
     let address = Datagrams::start(&world, datagrams::TROUBLES).await;
-    let options = Options { transport: Transport::Datagram, timeout: None, ..mounting::options(version, seed, &world) };
+    let options = Options { transport: Transport::Udp, timeout: None, ..mounting::options(version, seed, &world) };
     let mount = mounting::mount(&format!("nfs://{address}/files").parse().unwrap(), &options).await;
     files::work(&world, &mount, seed).await;
     ticking.abort();

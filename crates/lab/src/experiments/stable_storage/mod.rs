@@ -232,7 +232,7 @@ impl Experiment for StableStorage {
         cache::bring_to(file, if levels[CACHE] == WARM { CacheState::Warm } else { CacheState::Cold })?;
         let mut url = server.url(FILE);
         url.parameters.version = Some(if levels[VERSION] == V2 { Version::V2 } else { Version::V3 });
-        url.parameters.transport = Some(if levels[TRANSPORT] == UDP { Transport::Datagram } else { Transport::Stream });
+        url.parameters.transport = Some(if levels[TRANSPORT] == UDP { Transport::Udp } else { Transport::Tcp });
         let transfer_bytes = transfer_bytes(&levels[VERSION]);
         let load = FileLoad {
             url,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use peer::Peer;
 use proto::nfs4::{FileHandle, Stateid, Status, Verifier};
 use state::{ClientId, FileKey, Origin};
 use vfs::CopyRange;
@@ -12,7 +13,6 @@ use vfs::CopyRange;
 use crate::identity::Identity;
 use crate::node::Node;
 use crate::remote_files::{RemoteFile, RemoteName};
-use crate::request::Peer;
 
 /// The client that requested a copy.
 #[derive(Debug, Clone, Copy)]
