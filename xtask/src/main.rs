@@ -27,7 +27,8 @@ usage: cargo xtask COMMAND
   check    checks formatting, clippy, documentation, arrows and source rules
   arrows   checks which crate depends on which
   source   checks how long files are, and lines of comments and documents
-  circles  checks which files of a crate use each other in a circle
+  circles [CRATE]
+           checks which files of a crate use each other in a circle; of CRATE, prints what they use of each other
   words    checks comments, messages and documents for words that STYLE.md replaces
   instructions [--record]
            counts what single calls cost the server, and holds it against what is recorded
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         ("arrows", []) => arrows::run(&root),
         ("source", []) => source::run(&root),
         ("circles", []) => circles::run(&root),
+        ("circles", [package]) => circles::list(&root, package),
         ("words", []) => words::run(&root),
         ("instructions", options) => instructions::run(&root, options),
         ("growth", options) => growth::run(&root, options),

@@ -14,7 +14,7 @@ use petgraph::graphmap::DiGraphMap;
 use crate::source::{has_extension, packages, rust_files};
 use crate::{Failure, Outcome};
 use allowed::{ALLOWED, Allowed};
-use modules::Modules;
+use modules::{Arrows, Modules};
 
 /// The list of circles that stay.
 const LIST: &str = "xtask/src/circles/allowed.rs";
@@ -22,12 +22,28 @@ const LIST: &str = "xtask/src/circles/allowed.rs";
 /// A set of files, relative to the `src` of their crate.
 type Files = BTreeSet<PathBuf>;
 
+/// Prints every circle of one crate, allowed or not, with what its files use of each other.
+pub fn list(root: &Path, package: &str) -> Outcome {
+    let modules = read(&root.join("crates").join(package).join("src"))?;
+    let arrows = modules.arrows();
+    for circle in circles(&arrows) {
+        println!("circle of {} files:", circle.len());
+        for ((from, to), names) in &arrows {
+            if circle.contains(*from) && circle.contains(*to) {
+                let names: Vec<_> = names.iter().map(String::as_str).collect();
+                println!("  {} uses {}: {}", from.display(), to.display(), names.join(", "));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Prints every circle that is not allowed, and every allowance that nothing needs.
 pub fn run(root: &Path) -> Outcome {
     let mut complaints = Vec::new();
     for package in packages(root)? {
         let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let circles = circles(&read(&package.join("src"))?);
+        let circles = circles(&read(&package.join("src"))?.arrows());
         let allowed: Vec<&Allowed> = ALLOWED.iter().filter(|allowed| allowed.package == name).collect();
         complaints.extend(judge(&name, &circles, &allowed));
     }
@@ -54,9 +70,8 @@ fn read(src: &Path) -> Outcome<Modules> {
 }
 
 /// The circles, each as large as it can be.
-fn circles(modules: &Modules) -> Vec<Files> {
-    let arrows = modules.arrows();
-    let graph = DiGraphMap::<&Path, ()>::from_edges(arrows);
+fn circles(arrows: &Arrows<'_>) -> Vec<Files> {
+    let graph = DiGraphMap::<&Path, ()>::from_edges(arrows.keys());
     let groups = tarjan_scc(&graph).into_iter().filter(|group| group.len() > 1);
     groups.map(|group| group.into_iter().map(Path::to_owned).collect()).collect()
 }
@@ -86,7 +101,7 @@ mod tests {
         let mut modules = Modules::default();
         files.iter().for_each(|(file, source)| modules.add(Path::new(file), source).unwrap());
         let names = |circle: &Files| circle.iter().map(|file| file.display().to_string()).collect();
-        circles(&modules).iter().map(names).collect()
+        circles(&modules.arrows()).iter().map(names).collect()
     }
 
     #[test]

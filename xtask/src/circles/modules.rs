@@ -9,6 +9,9 @@ use syn::{Attribute, File, ItemMod, ItemUse, UseTree, Visibility};
 /// Names from the root of the crate on.
 pub type ModulePath = Vec<String>;
 
+/// Files that use another file, and the paths by which they do.
+pub type Arrows<'m> = BTreeMap<(&'m Path, &'m Path), BTreeSet<String>>;
+
 /// The most imports that one name is followed through.
 const MAX_IMPORTS: usize = 16;
 
@@ -40,15 +43,15 @@ impl Modules {
         Ok(())
     }
 
-    /// The uses between different files, as paths of the files.
-    pub fn arrows(&self) -> BTreeSet<(&Path, &Path)> {
-        let mut arrows = BTreeSet::new();
+    /// The uses between different files: from which to which, and the paths that name what is used.
+    pub fn arrows(&self) -> Arrows<'_> {
+        let mut arrows = Arrows::new();
         for (path, module) in &self.0 {
             for target in &module.uses {
                 if let Some(used) = self.find(path, target, MAX_IMPORTS)
                     && used.file != module.file
                 {
-                    arrows.insert((module.file.as_path(), used.file.as_path()));
+                    arrows.entry((&module.file, &used.file)).or_default().insert(target.join("::"));
                 }
             }
         }
