@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use vfs::{Access, Attributes, Context, FileKind, Handle, Result, Timestamp, permission};
 
-use crate::acl::{self, CachedAcl};
 use crate::host::HostFs;
 use crate::node::HostNode;
+use crate::posix_acl::{self, CachedAcl};
 
 /// How long after a change another one may carry the same time: one tick of the slowest kernel clock, and some more.
 const MAX_TICK: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ impl HostFs {
     fn by_acl(&self, cx: &Context<'_>, node: &HostNode, attributes: &Attributes) -> Result<Option<Access>> {
         let mut cached = node.acl.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.as_ref().is_none_or(|cached| cached.changed != attributes.changed) {
-            *cached = Some(CachedAcl { changed: attributes.changed, acl: acl::read_access(node.fd())? });
+            *cached = Some(CachedAcl { changed: attributes.changed, acl: posix_acl::read_access(node.fd())? });
         }
         let acl = cached.as_ref().and_then(|cached| cached.acl.as_ref());
         let allowed = acl.map(|acl| acl.evaluate(attributes, &cx.caller));

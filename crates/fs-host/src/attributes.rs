@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, StatxTimestamp};
-use vfs::{Attributes, Device, FileKind, Result, Timestamp};
+use vfs::{Attributes, Device, Error, FileKind, Result, Timestamp};
 
 use crate::failure::failed;
 
@@ -31,6 +31,15 @@ pub(crate) fn stat_name(dir: BorrowedFd<'_>, name: &CStr) -> Result<Statx> {
 /// The kind of file.
 pub(crate) fn kind(stat: &Statx) -> FileKind {
     kind_of(FileType::from_raw_mode(stat.stx_mode.into())).unwrap_or(FileKind::Regular)
+}
+
+/// Only a regular file has bytes.
+pub(crate) fn check_regular(kind: FileKind) -> Result<()> {
+    match kind {
+        FileKind::Regular => Ok(()),
+        FileKind::Directory => Err(Error::IsDirectory),
+        _ => Err(Error::WrongKind),
+    }
 }
 
 /// The kind of file of a type; `None` when the kernel did not say the type.

@@ -9,11 +9,10 @@ use rustix::fs::OFlags;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags};
 use vfs::SendableFile;
 use vfs::{
-    Attributes, Context, CopyRange, Error, FileKind, Handle, HostFile, OpenFile, OpenMode, Result, Seek, Stability,
-    Written,
+    Attributes, Context, CopyRange, Error, Handle, HostFile, OpenFile, OpenMode, Result, Seek, Stability, Written,
 };
 
-use crate::attributes::{from_statx, stat_fd};
+use crate::attributes::{check_regular, from_statx, stat_fd};
 use crate::extents;
 use crate::failure::failed;
 use crate::flush::{Depth, FileId, Flush, FlushGroup, OpenFileId, Reach};
@@ -110,15 +109,6 @@ fn open_against_mode(node: &HostNode, flags: OFlags) -> Result<OwnedFd> {
     let opened = node.reopen(flags);
     set_mode(node.fd(), mode)?;
     opened
-}
-
-/// Only a regular file has bytes.
-pub(crate) fn check_regular(kind: FileKind) -> Result<()> {
-    match kind {
-        FileKind::Regular => Ok(()),
-        FileKind::Directory => Err(Error::IsDirectory),
-        _ => Err(Error::WrongKind),
-    }
 }
 
 /// A regular file, open for its bytes.

@@ -13,14 +13,14 @@ use crate::flush::FlushGroup;
 use crate::form::root_handle;
 use crate::handles::Handles;
 use crate::identity::Impersonation;
-use crate::lease::LeaseTerms;
+use crate::lease_terms::LeaseTerms;
 use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
 use crate::metadata::{KnownFiles, Listings, MetadataClock};
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
-use crate::search::Searches;
 use crate::volume::HostVolume;
+use crate::walk::Searches;
 
 /// A directory of the host, and what is below it.
 pub struct HostFs {

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use vfs::{Error, OnLeaseBreak, Result};
 
 use crate::failure::failed;
-use crate::node::proc_path;
+use crate::proc_path::proc_path;
 use crate::sys;
 
 /// The room for events that one read takes. A watch of a file itself reports no name.

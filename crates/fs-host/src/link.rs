@@ -9,7 +9,8 @@ use vfs::{Access, Attributes, Context, Error, FileKind, Handle, Place, Result};
 use crate::attributes::{from_statx, stat_fd};
 use crate::failure::failed;
 use crate::host::HostFs;
-use crate::node::{CName, HostNode, proc_path};
+use crate::node::{CName, HostNode};
+use crate::proc_path::proc_path;
 
 impl HostFs {
     pub(crate) fn add_name(&self, cx: &Context<'_>, handle: &Handle, place: Place<'_>) -> Result<Attributes> {

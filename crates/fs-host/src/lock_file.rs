@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustix::fs::OFlags;
 use vfs::{Context, Error, FileLock, Handle, LockFile, LockOutcome, Result};
 
-use crate::file::check_regular;
+use crate::attributes::check_regular;
 use crate::host::HostFs;
 use crate::identity::Impersonation;
 use crate::lock_holder::{LAST_OFFSET, LockHolder, MAX_RANGES, SetLock};

@@ -1,14 +1,7 @@
 //! What brings a new file and its name to storage, by file system: one flush on ext4 with a journal and on XFS, two
 //! elsewhere.
 
-use std::os::fd::BorrowedFd;
 use std::path::Path;
-
-use vfs::Result;
-
-use crate::flush::Flush;
-use crate::host::HostFs;
-use crate::node::HostNode;
 
 /// Which files have to be flushed after one was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,17 +32,4 @@ fn has_journal((major, minor): (u32, u32)) -> bool {
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"));
     let name = device.ok().and_then(|device| device.file_name().map(Path::new).map(Path::to_path_buf));
     name.is_some_and(|name| Path::new("/sys/fs/ext4").join(name).join("journal_task").exists())
-}
-
-impl HostFs {
-    /// Brings a new file or directory to storage, and its name in `dir`. It `is_untouched` while nothing was set since
-    /// it was made.
-    pub(crate) fn settle_new(&self, file: BorrowedFd<'_>, dir: &HostNode, is_untouched: bool) -> Result<()> {
-        let file = Flush::all(file);
-        match self.volume.new_names {
-            NewNames::Either if is_untouched && dir.listing().is_ok() => self.settle_dir(dir),
-            NewNames::Either | NewNames::File => self.flush(&[file]),
-            NewNames::Both => self.settle_with_dir(file, dir),
-        }
-    }
 }

@@ -1,15 +1,16 @@
 //! A file that is at hand: a descriptor that names it without opening it (`O_PATH`), and what was learnt of it.
 
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, OnceLock};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use vfs::{Error, FileKind, Name, Result};
 
-use crate::acl::CachedAcl;
 use crate::failure::failed;
+use crate::posix_acl::CachedAcl;
+use crate::proc_path::proc_path;
 
 /// One file, held by a descriptor that cannot read, write or wake a device.
 #[derive(Debug)]
@@ -67,12 +68,6 @@ pub(crate) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
         Errno::AGAIN => Error::TryLater(errno.into()),
         errno => failed(errno),
     })
-}
-
-/// The path of /proc that leads to what `fd` stands for.
-pub(crate) fn proc_path(fd: BorrowedFd<'_>) -> CString {
-    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    CString::new(path).unwrap_or_default()
 }
 
 /// A name with a NUL behind it, on the stack.

@@ -16,16 +16,16 @@ use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
 use crate::identity::Impersonation;
 use crate::kernel_handles::KernelHandles;
-use crate::lease::LeaseTerms;
+use crate::lease_terms::LeaseTerms;
 use crate::lookup_pace::LookupPace;
 use crate::made::MadeFiles;
 use crate::metadata::{KnownFiles, Listings, MetadataClock};
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
-use crate::search::Searches;
 use crate::shared_store;
 use crate::store::{Store, StoreError, fnv};
 use crate::volume::HostVolume;
+use crate::walk::Searches;
 use crate::whereabouts;
 
 /// Where the kernel shows a process its own descriptors.

@@ -6,7 +6,6 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::Instant;
 
@@ -19,18 +18,10 @@ use crate::handles::{FileAt, StoredHandles};
 use crate::host::HostFs;
 use crate::node::{HostNode, reopen};
 use crate::store::StoredFile;
-use crate::walk::{TURN_ENTRIES, Vain, Walk, WalkPosition, Walks};
+use crate::walk::{TURN_ENTRIES, Walk, WalkPosition};
 
 /// How much of a directory is taken from the kernel at once, in bytes.
 const BATCH_BYTES: usize = 16 * 1024;
-
-/// What all searches of an export share.
-#[derive(Debug, Default)]
-pub(crate) struct Searches {
-    /// Held for a turn: whoever does not get it tries again later, so that one search occupies one thread.
-    walks: Mutex<Walks>,
-    vain: Mutex<Vain>,
-}
 
 /// One turn of a walk.
 struct WalkTurn<'a> {
@@ -216,20 +207,6 @@ impl HostFs {
             stored.store.put(StoredFile { id: known.id, ..seen }).map_err(Error::Io)?;
         }
         Ok(())
-    }
-}
-
-impl Searches {
-    fn vain(&self) -> MutexGuard<'_, Vain> {
-        self.vain.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take_turn(&self) -> Option<MutexGuard<'_, Walks>> {
-        match self.walks.try_lock() {
-            Ok(walks) => Some(walks),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
     }
 }
 

@@ -8,11 +8,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Statx, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid};
 use vfs::{Access, Attributes, Context, Error, FileKind, Handle, Result, SetAttributes, SetTime, Timestamp};
 
-use crate::attributes::{from_statx, stat_fd};
+use crate::attributes::{check_regular, from_statx, kind, stat_fd};
 use crate::failure::failed;
-use crate::file::check_regular;
 use crate::host::HostFs;
-use crate::node::{HostNode, proc_path};
+use crate::node::HostNode;
+use crate::proc_path::proc_path;
 use crate::sync::check_space;
 
 const NANOSECONDS_PER_SECOND: u32 = 1_000_000_000;
@@ -96,7 +96,7 @@ impl HostFs {
     /// What the kernel would refuse half-way through is refused here.
     pub(crate) fn check_set(&self, cx: &Context<'_>, now: &Statx, set: &SetAttributes) -> Result<()> {
         if set.size_bytes.is_some() {
-            check_regular(crate::attributes::kind(now))?;
+            check_regular(kind(now))?;
         }
         for time in [set.accessed, set.modified].into_iter().flatten() {
             check_time(time)?;
@@ -106,7 +106,7 @@ impl HostFs {
         }
         check_ids(set)?;
         // Linux keeps no mode for a symbolic link.
-        if set.mode.is_some() && crate::attributes::kind(now) == FileKind::Symlink {
+        if set.mode.is_some() && kind(now) == FileKind::Symlink {
             return Err(Error::NotSupported);
         }
         if self.identity.switches() { check_owner(cx, now, set) } else { check_process(now, set) }
@@ -145,7 +145,7 @@ fn earlier(before: &Statx, now: &Statx, set: &SetAttributes) -> SetAttributes {
     let uid = set.uid.and(Some(before.stx_uid)).filter(|&uid| uid != now.stx_uid);
     let gid = set.gid.and(Some(before.stx_gid)).filter(|&gid| gid != now.stx_gid);
     let has_changed = uid.is_some() || gid.is_some() || (set.mode.is_some() && now.stx_mode != before.stx_mode);
-    let can_have_mode = crate::attributes::kind(now) != FileKind::Symlink;
+    let can_have_mode = kind(now) != FileKind::Symlink;
     let mode = (has_changed && can_have_mode).then(|| u32::from(before.stx_mode) & 0o7777);
     SetAttributes { uid, gid, mode, ..SetAttributes::default() }
 }

@@ -1,6 +1,6 @@
 //! Changes of the tree that are on stable storage before they are acknowledged (RFC 1813 §4.8).
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use vfs::{Context, Error, Handle, Result};
@@ -8,6 +8,7 @@ use vfs::{Context, Error, Handle, Result};
 use crate::failure::failed;
 use crate::flush::Flush;
 use crate::host::HostFs;
+use crate::new_names::NewNames;
 use crate::node::HostNode;
 
 /// How much space one call takes or frees on a thread that may not wait: more takes a while even in memory, where pages
@@ -43,6 +44,17 @@ impl HostFs {
             }
         }
         Ok(dir)
+    }
+
+    /// Brings a new file or directory to storage, and its name in `dir`. It `is_untouched` while nothing was set since
+    /// it was made.
+    pub(crate) fn settle_new(&self, file: BorrowedFd<'_>, dir: &HostNode, is_untouched: bool) -> Result<()> {
+        let file = Flush::all(file);
+        match self.volume.new_names {
+            NewNames::Either if is_untouched && dir.listing().is_ok() => self.settle_dir(dir),
+            NewNames::Either | NewNames::File => self.flush(&[file]),
+            NewNames::Both => self.settle_with_dir(file, dir),
+        }
     }
 
     /// Brings the names of a directory to storage; one that cannot be opened, with everything else of the file system.

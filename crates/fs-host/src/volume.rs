@@ -1,26 +1,30 @@
 //! The exported directory and what is known of the file system that it is on.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, Statx, StatxFlags};
+use rustix::io::Errno;
 use vfs::{Error, FileKind, Origin, Properties, Result, Space};
 
-use crate::acl;
 use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
 use crate::flush::whole_flushes_report_failures;
 use crate::new_names::NewNames;
+use crate::posix_acl;
 use crate::store::fnv;
 use crate::sys;
-use crate::xattr;
 
 /// What is mounted where this process sees it.
 const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// A random number that the kernel draws when it starts.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// An attribute that no file has: asking for it tells whether there could be one.
+const XATTR_PROBE: &CStr = c"user.wharf.probe";
 
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58f6;
@@ -97,8 +101,8 @@ impl HostVolume {
             birth: birth(root.as_fd(), &stat),
             borders: Borders::default(),
             is_memory,
-            has_acls: acl::is_supported(root.as_fd()),
-            has_xattrs: xattr::is_supported(root.as_fd()),
+            has_acls: posix_acl::is_supported(root.as_fd()),
+            has_xattrs: keeps_xattrs(root.as_fd()),
             magic,
             root,
         })
@@ -235,4 +239,9 @@ fn birth(dir: BorrowedFd<'_>, stat: &Statx) -> u64 {
         return by_handle;
     }
     mix(mix(by_handle, stat.stx_btime.tv_sec.cast_unsigned()), stat.stx_btime.tv_nsec.into())
+}
+
+/// Whether the file system that `fd` is on keeps extended attributes of the user's.
+fn keeps_xattrs(fd: BorrowedFd<'_>) -> bool {
+    matches!(rustix::fs::fgetxattr(fd, XATTR_PROBE, &mut [0_u8; 1]), Ok(_) | Err(Errno::NODATA | Errno::RANGE))
 }

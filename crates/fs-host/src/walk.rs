@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::store::StoredFile;
@@ -66,6 +67,14 @@ pub(crate) struct Walk {
     seen: SeenFiles,
 }
 
+/// What all searches of an export share.
+#[derive(Debug, Default)]
+pub(crate) struct Searches {
+    /// Held for a turn: whoever does not get it tries again later, so that one search occupies one thread.
+    walks: Mutex<Walks>,
+    vain: Mutex<Vain>,
+}
+
 /// A directory to look at, from this position on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WalkPosition {
@@ -96,6 +105,21 @@ struct WalkResult {
 /// Numbers of files, each as one bit.
 #[derive(Debug)]
 struct SeenFiles(Box<[u64]>);
+
+impl Searches {
+    pub(crate) fn vain(&self) -> MutexGuard<'_, Vain> {
+        self.vain.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to walk, unless another search has it.
+    pub(crate) fn take_turn(&self) -> Option<MutexGuard<'_, Walks>> {
+        match self.walks.try_lock() {
+            Ok(walks) => Some(walks),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
 
 impl Walks {
     /// How long to wait before the next turn; `Err` when that is too long for a thread.

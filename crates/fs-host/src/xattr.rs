@@ -9,20 +9,13 @@ use vfs::{Context, Error, FileKind, Handle, Result, SetAttributes, SetXattr, Xat
 
 use crate::failure::failed;
 use crate::host::HostFs;
-use crate::node::{HostNode, proc_path};
+use crate::node::HostNode;
+use crate::proc_path::proc_path;
 
 const PREFIX: &[u8] = b"user.";
 
 /// The longest value, and the longest list of names, that Linux has, in bytes.
 const MAX_BYTES: usize = 65_536;
-
-/// An attribute that no file has: asking for it tells whether there could be one.
-const PROBE: &CStr = c"user.wharf.probe";
-
-/// Whether the file system that `fd` is on keeps such attributes.
-pub(crate) fn is_supported(fd: std::os::fd::BorrowedFd<'_>) -> bool {
-    matches!(rustix::fs::fgetxattr(fd, PROBE, &mut [0_u8; 1]), Ok(_) | Err(Errno::NODATA | Errno::RANGE))
-}
 
 impl HostFs {
     pub(crate) fn xattr(&self, cx: &Context<'_>, handle: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::costs::Way;
+use super::file::{Depth, Flush};
+use super::flusher::Flusher;
 use super::request::{FlushRequest, OwnedFlush};
-use super::{Depth, Flush, FlushGroup};
 
 /// The leader's request is the first one of its batch.
 pub(super) const LEADER: usize = 0;
@@ -84,33 +85,33 @@ impl FlushBatch {
     }
 
     /// Flushes those of a request's files that nobody has taken.
-    pub(super) fn flush_files_of(&self, request: usize, group: &FlushGroup) {
+    pub(super) fn flush_files_of(&self, request: usize, flusher: &Flusher) {
         for (file, &place) in self.places[request].iter().enumerate() {
             if !self.files[place].is_taken.swap(true, Ordering::Relaxed) {
-                self.flush_file(place, self.owned(Member { request, file }), group);
+                self.flush_file(place, self.owned(Member { request, file }), flusher);
             }
         }
     }
 
-    fn flush_file(&self, place: usize, owned: &OwnedFlush, group: &FlushGroup) {
+    fn flush_file(&self, place: usize, owned: &OwnedFlush, flusher: &Flusher) {
         let file = &self.files[place];
-        let result = group.flush_file(Flush { fd: owned.fd.as_fd(), depth: file.depth, of: owned.of });
+        let result = flusher.flush_file(Flush { fd: owned.fd.as_fd(), depth: file.depth, of: owned.of });
         owned.is_asked.store(true, Ordering::Relaxed);
         file.members.iter().for_each(|member| self.requests[member.request].end_file(result));
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.note_cost(Way::Each, group);
+            self.note_cost(Way::Each, flusher);
         }
     }
 
     /// Ends the flush of everything: all files are flushed.
-    pub(super) fn end(&self, group: &FlushGroup) {
-        self.note_cost(Way::All, group);
+    pub(super) fn end(&self, flusher: &Flusher) {
+        self.note_cost(Way::All, flusher);
         let files = self.files.iter().flat_map(|file| &file.members);
         files.for_each(|member| self.requests[member.request].end_file(Ok(())));
     }
 
-    fn note_cost(&self, way: Way, group: &FlushGroup) {
-        group.lock_costs().note(way, self.files.len(), self.start.elapsed());
+    fn note_cost(&self, way: Way, flusher: &Flusher) {
+        flusher.lock_costs().note(way, self.files.len(), self.start.elapsed());
     }
 
     fn owned(&self, member: Member) -> &OwnedFlush {
@@ -126,7 +127,7 @@ pub(super) struct BatchShare {
 }
 
 impl BatchShare {
-    pub(super) fn flush(&self, group: &FlushGroup) {
-        self.batch.flush_files_of(self.request, group);
+    pub(super) fn flush(&self, flusher: &Flusher) {
+        self.batch.flush_files_of(self.request, flusher);
     }
 }

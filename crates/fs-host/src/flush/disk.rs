@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use rustix::io::Result;
 
-use super::Depth;
+use super::file::Depth;
 use crate::sys;
 
 /// What the kernel knows of memory that is to be written out.

@@ -23,23 +23,26 @@ mod costs;
 mod counters;
 mod disk;
 mod failures;
+mod file;
+mod flusher;
 mod load;
 mod request;
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::io::Result;
 
 use batch::{FlushBatch, LEADER};
-use costs::{Costs, Way};
+use costs::Way;
 pub use counters::{FlushCounters, FlushCounts};
 pub(crate) use disk::Disk;
 use disk::Storage;
 pub use disk::whole_flushes_report_failures;
-use failures::Failures;
 pub(crate) use failures::{FileId, OpenFileId, Reach};
+pub(crate) use file::{Depth, Flush};
+use flusher::Flusher;
 use load::{FlushCall, FlushLoad, Manner};
 use request::{FlushRequest, RequestState};
 
@@ -47,44 +50,14 @@ use request::{FlushRequest, RequestState};
 /// next one on a busy disk.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 
-/// How much of a file is flushed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Depth {
-    /// Its bytes, and what is needed to find them.
-    Data,
-    /// Everything.
-    All,
-}
-
-/// A file to flush.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Flush<'f> {
-    pub(crate) fd: BorrowedFd<'f>,
-    pub(crate) depth: Depth,
-    /// The open file, where others may use it too.
-    pub(crate) of: Option<OpenFileId>,
-}
-
-impl<'f> Flush<'f> {
-    /// A flush of everything of a file that the caller alone has open, or of a directory.
-    ///
-    /// A failure of a directory is not remembered: a file system with a journal fails every flush after it.
-    pub(crate) fn all(fd: BorrowedFd<'f>) -> Flush<'f> {
-        Flush { fd, depth: Depth::All, of: None }
-    }
-}
-
 /// The callers of an export that wait for storage.
 pub(crate) struct FlushGroup {
-    storage: Box<dyn Storage>,
+    flusher: Flusher,
     /// Whether callers share flushes; else each makes its own.
     is_shared: bool,
     max_wait: Duration,
     load: FlushLoad,
     queue: Mutex<FlushQueue>,
-    costs: Mutex<Costs>,
-    failures: Failures,
-    counters: Arc<FlushCounters>,
 }
 
 /// Who flushes, and who comes next.
@@ -126,14 +99,11 @@ impl FlushGroup {
     /// Makes a group without callers. With `is_shared` they share flushes.
     pub(crate) fn new(storage: Box<dyn Storage>, is_shared: bool, counters: Arc<FlushCounters>) -> FlushGroup {
         FlushGroup {
-            storage,
+            flusher: Flusher::new(storage, counters),
             is_shared,
             max_wait: MAX_WAIT,
             load: FlushLoad::default(),
             queue: Mutex::default(),
-            costs: Mutex::default(),
-            failures: Failures::default(),
-            counters,
         }
     }
 
@@ -144,38 +114,38 @@ impl FlushGroup {
 
     /// Flushes these files, and returns when they are on storage.
     pub(crate) fn flush(&self, files: &[Flush<'_>]) -> Result<()> {
-        self.counters.note_call();
+        self.flusher.counters.note_call();
         if !self.is_shared || files.is_empty() {
-            return self.flush_own(files);
+            return self.flusher.flush_files(files);
         }
         let call = self.load.enter();
         match call.manner {
             Manner::Together => self.flush_shared(files),
-            Manner::Apart => self.flush_own(files),
+            Manner::Apart => self.flusher.flush_files(files),
         }
     }
 
     fn flush_shared(&self, files: &[Flush<'_>]) -> Result<()> {
         match self.join(files) {
-            FlushRole::Leader(_lead) => self.flush_own(files),
-            FlushRole::Alone => self.flush_own(files),
+            FlushRole::Leader(_lead) => self.flusher.flush_files(files),
+            FlushRole::Alone => self.flusher.flush_files(files),
             FlushRole::Follower(request) => self.follow(files, &request),
         }
     }
 
     /// Waits for flushes of others, and takes a part in them.
     fn follow(&self, files: &[Flush<'_>], request: &Arc<FlushRequest>) -> Result<()> {
-        self.counters.note_wait();
+        self.flusher.counters.note_wait();
         let deadline = Instant::now() + self.max_wait;
         loop {
             match request.wait(deadline) {
                 RequestState::Leads => self.lead(),
-                RequestState::Helps(share) => share.flush(self),
+                RequestState::Helps(share) => share.flush(&self.flusher),
                 RequestState::Ended(result) => return result.and_then(|()| self.ask_for_errors(request)),
                 RequestState::Waits | RequestState::Left => {
                     if self.leave(request) {
-                        self.counters.note_timeout();
-                        return self.flush_own(files);
+                        self.flusher.counters.note_timeout();
+                        return self.flusher.flush_files(files);
                     }
                 }
             }
@@ -183,33 +153,17 @@ impl FlushGroup {
     }
 
     fn ask_for_errors(&self, request: &FlushRequest) -> Result<()> {
-        request.unreported(|file| self.watch(file.of, || self.storage.pending_error(file.fd.as_fd())))
-    }
-
-    fn flush_own(&self, files: &[Flush<'_>]) -> Result<()> {
-        files.iter().try_for_each(|&file| self.flush_file(file))
-    }
-
-    fn flush_file(&self, Flush { fd, depth, of }: Flush<'_>) -> Result<()> {
-        self.counters.note_flush();
-        self.watch(of, || self.storage.flush(fd, depth))
-    }
-
-    fn watch(&self, of: Option<OpenFileId>, flush: impl FnOnce() -> Result<()>) -> Result<()> {
-        match of {
-            Some(of) => self.failures.watch(of, flush, |_| true),
-            None => flush(),
-        }
+        request.unreported(|file| self.flusher.watch(file.of, || self.flusher.storage.pending_error(file.fd.as_fd())))
     }
 
     /// A new open file.
     pub(crate) fn opened(&self, file: FileId) -> OpenFileId {
-        self.failures.opened(file)
+        self.flusher.failures.opened(file)
     }
 
     /// How many flushes of open files have failed so far.
     pub(crate) fn failures(&self) -> u64 {
-        self.failures.count()
+        self.flusher.failures.count()
     }
 
     /// Runs something that flushes an open file besides. An error counts as a failed flush if `is_loss` says so.
@@ -219,20 +173,20 @@ impl FlushGroup {
         flush: impl FnOnce() -> std::result::Result<T, E>,
         is_loss: impl FnOnce(&E) -> bool,
     ) -> std::result::Result<T, E> {
-        self.failures.watch(of, flush, is_loss)
+        self.flusher.failures.watch(of, flush, is_loss)
     }
 
     /// Fails when bytes of an open file may be lost that were written when so many flushes had failed. It is called
     /// after a flush, and waits for the others within `reach`.
     pub(crate) fn check(&self, of: OpenFileId, reach: Reach, since: u64) -> Result<()> {
-        self.failures.check(of, reach, since)
+        self.flusher.failures.check(of, reach, since)
     }
 
     /// The right to flush at once, if the caller need not queue: then `flush` need not be called.
     pub(crate) fn try_leave(&self) -> Option<Leave<'_>> {
         let leave = if self.is_shared { self.leave_queue()? } else { Leave::default() };
-        self.counters.note_call();
-        self.counters.note_flush();
+        self.flusher.counters.note_call();
+        self.flusher.counters.note_flush();
         Some(leave)
     }
 
@@ -281,19 +235,14 @@ impl FlushGroup {
     fn lead(&self) {
         let _lead = Lead { group: self };
         let batch = FlushBatch::of(std::mem::take(&mut self.lock().waiting));
-        self.counters.note_group(batch.requests());
-        let way = self.lock_costs().choose(batch.files(), || self.storage.is_all_cheap());
+        self.flusher.counters.note_group(batch.requests());
+        let way = self.flusher.lock_costs().choose(batch.files(), || self.flusher.storage.is_all_cheap());
         // When everything cannot be flushed, that is some file's error, perhaps of nobody here: the files tell.
-        if way == Way::All && self.flush_all().is_ok() {
-            return batch.end(self);
+        if way == Way::All && self.flusher.flush_all().is_ok() {
+            return batch.end(&self.flusher);
         }
         batch.call_helpers();
-        batch.flush_files_of(LEADER, self);
-    }
-
-    fn flush_all(&self) -> Result<()> {
-        self.counters.note_flush();
-        self.storage.flush_all()
+        batch.flush_files_of(LEADER, &self.flusher);
     }
 
     /// Lets the first of those who wait lead.
@@ -307,10 +256,6 @@ impl FlushGroup {
 
     fn lock(&self) -> MutexGuard<'_, FlushQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_costs(&self) -> MutexGuard<'_, Costs> {
-        self.costs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,7 +8,8 @@ use std::time::Instant;
 use rustix::io::{Errno, Result};
 
 use super::batch::BatchShare;
-use super::{Depth, Flush, OpenFileId};
+use super::failures::OpenFileId;
+use super::file::{Depth, Flush};
 
 /// The files that one caller wants flushed, and how that stands.
 pub(super) struct FlushRequest {

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Condvar;
 use std::thread::{self, JoinHandle};
@@ -77,7 +77,7 @@ impl Scripted {
 
 /// The name of the memory behind a descriptor, which the kernel keeps.
 fn name(fd: BorrowedFd<'_>) -> String {
-    let path = rustix::fs::readlink(crate::node::proc_path(fd).as_c_str(), Vec::new()).unwrap();
+    let path = rustix::fs::readlink(crate::proc_path::proc_path(fd).as_c_str(), Vec::new()).unwrap();
     let path = path.into_string().unwrap();
     let path = path.trim_start_matches("/memfd:").trim_end_matches(" (deleted)");
     path.rsplit('/').next().unwrap_or_default().to_owned()
@@ -261,7 +261,7 @@ fn caller_that_has_left_its_group_is_not_asked_for_anything() {
     assert!(requests[1].leave());
     batch.call_helpers();
     stage.storage.let_end(1);
-    batch.flush_files_of(LEADER, &stage.group);
+    batch.flush_files_of(LEADER, &stage.group.flusher);
     assert_eq!(*stage.storage.wait_for(1), ["a All"], "nobody waits for the other file");
     assert!(matches!(requests[0].wait(Instant::now()), RequestState::Ended(Ok(()))));
     assert!(matches!(requests[1].wait(Instant::now()), RequestState::Left));
@@ -335,7 +335,7 @@ fn crowd_is_flushed_with_the_whole_file_system_where_that_is_cheaper() {
     let names = ["a", "b", "c", "d"];
     assert_eq!(crowd(&stage, &names), [Ok(()); 4]);
     assert_eq!(stage.begun().len(), 4, "nothing is known yet");
-    stage.group.lock_costs().note(Way::Each, 4, Duration::from_secs(100));
+    stage.group.flusher.lock_costs().note(Way::Each, 4, Duration::from_secs(100));
     assert_eq!(crowd(&stage, &names), [Ok(()); 4]);
     assert_eq!(stage.begun(), ["everything"]);
 }

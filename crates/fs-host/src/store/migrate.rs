@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
 
+use crate::store::error::StoreError;
 use crate::store::old_log::{OldLog, OldLogLine, Summary};
-use crate::store::record::StoredFile;
+use crate::store::record::{ROOT_ID, StoredFile};
 use crate::store::slots::{SlotTable, SlotTableHeader, Span};
-use crate::store::{ROOT_ID, StoreError};
 
 /// What the log of earlier servers was called, beside the table.
 const OLD_EXTENSION: &str = "handles";

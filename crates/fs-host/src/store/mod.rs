@@ -5,6 +5,7 @@
 //! a file is recognised by to its number. Memory holds only what changed last: some megabytes, however many files are
 //! known.
 
+mod error;
 mod index;
 mod lately;
 mod migrate;
@@ -17,13 +18,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use error::StoreError;
 use index::{Index, IndexedIds};
-pub(crate) use record::{Fingerprint, StoredFile, fnv};
+pub(crate) use record::{Fingerprint, ROOT_ID, StoredFile, fnv};
 use record::{Long, MAX_REST_SLOTS, SlotContent};
 use slots::SlotTable;
-
-/// The number that stands for the exported directory, which has no record.
-pub(crate) const ROOT_ID: u64 = 0;
 
 /// The most slots that wait in memory for the end of a call, or for room on a full disk.
 const MAX_PENDING_SLOTS: usize = 1024;
@@ -42,15 +41,6 @@ struct NumberTable {
     /// How often the record of a file that may exist was changed or dropped. It is counted before the change, so that
     /// whoever reads the count before a number is given out notices every change since.
     moves: Arc<AtomicU64>,
-}
-
-/// Why the store cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StoreError {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error("it belongs to {0}")]
-    Foreign(String),
 }
 
 impl Store {

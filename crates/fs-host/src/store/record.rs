@@ -9,6 +9,9 @@
 //! Numbers are little-endian. A slot of zeros stands for no file. A checksum covers the slot's own number too, so that
 //! a slot in a wrong place is damaged.
 
+/// The number that stands for the exported directory, which has no record.
+pub(crate) const ROOT_ID: u64 = 0;
+
 /// The bytes of one slot: four of them lie in each sector of a disk, which is written as a whole.
 pub(crate) const SLOT_BYTES: usize = 128;
 
