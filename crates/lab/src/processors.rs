@@ -13,31 +13,60 @@ pub(crate) enum Processor {
 /// there is no choice, and without the right to choose the system does.
 pub(crate) fn on<T>(processor: Processor, work: impl FnOnce() -> T) -> T {
     let Ok(all) = sched_getaffinity(None) else { return work() };
-    let mut allowed = (0..CpuSet::MAX_CPU).filter(|&cpu| all.is_set(cpu));
+    let mut allowed = numbers(&all);
     let chosen = match processor {
         Processor::First => allowed.next(),
         Processor::Last => allowed.next_back(),
     };
     if let Some(cpu) = chosen {
-        let mut only = CpuSet::new();
-        only.set(cpu);
-        let _ = sched_setaffinity(None, &only);
+        run_only_on(cpu);
     }
     let result = work();
     let _ = sched_setaffinity(None, &all);
     result
 }
 
+/// Does something on each processor that this program may use, one after the other.
+pub(crate) fn on_each(mut work: impl FnMut()) {
+    let Ok(all) = sched_getaffinity(None) else { return work() };
+    for cpu in numbers(&all) {
+        run_only_on(cpu);
+        work();
+    }
+    let _ = sched_setaffinity(None, &all);
+}
+
+fn numbers(set: &CpuSet) -> impl DoubleEndedIterator<Item = usize> {
+    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu))
+}
+
+fn run_only_on(cpu: usize) {
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    let _ = sched_setaffinity(None, &only);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn allowed() -> Vec<usize> {
+        numbers(&sched_getaffinity(None).unwrap()).collect()
+    }
+
     #[test]
     fn work_runs_on_one_processor_and_what_follows_on_all() {
-        let allowed = || sched_getaffinity(None).map(|set| (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).count());
-        let before = allowed().unwrap();
-        assert_eq!(on(Processor::First, || allowed().unwrap()), 1);
-        assert_eq!(on(Processor::Last, || allowed().unwrap()), 1);
-        assert_eq!(allowed().unwrap(), before);
+        let before = allowed();
+        assert_eq!(on(Processor::First, allowed), before[..1]);
+        assert_eq!(on(Processor::Last, allowed), before[before.len() - 1..]);
+        assert_eq!(allowed(), before);
+    }
+
+    #[test]
+    fn work_on_each_processor_runs_on_all_in_turn() {
+        let (before, mut seen) = (allowed(), Vec::new());
+        on_each(|| seen.push(allowed()));
+        assert_eq!(seen.concat(), before);
+        assert_eq!((seen.len(), allowed()), (before.len(), before));
     }
 }
