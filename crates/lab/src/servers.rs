@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 
 use crate::contender::{Named, Server, Site};
 use crate::data_file;
-use crate::engine::Error;
+use crate::engine::{Error, Needs};
 use crate::file_load;
 use crate::scratch::{Parent, Scratch};
 
@@ -36,6 +36,12 @@ impl Servers {
     ) -> Servers {
         let (program, parent, experiment) = (program.to_owned(), parent.clone(), experiment.to_owned());
         Servers { program, parent, experiment, space_bytes, contenders, running: Vec::new(), scratch: None }
+    }
+
+    /// What an experiment takes whose servers these are, and whose passes take so many seconds.
+    pub(crate) fn needs(&self, pass_seconds: f64) -> Needs {
+        let (round_seconds, space_bytes) = (self.start_seconds(), self.space_bytes);
+        Needs { pass_seconds, round_seconds, space_bytes, root: None }
     }
 
     /// About how long all of them take to start, in seconds.

@@ -117,8 +117,7 @@ impl Experiment for Truth {
 
     fn needs(&self) -> Needs {
         // A READ takes 15 ms in the mean of all passes, most of which are the reference's.
-        let pass_seconds = 0.05 + f64::from(reads(self.scale) / CONNECTIONS) * 0.015;
-        Needs { pass_seconds, round_seconds: self.servers.start_seconds(), space_bytes: space_bytes(), root: None }
+        self.servers.needs(0.05 + f64::from(reads(self.scale) / CONNECTIONS) * 0.015)
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {

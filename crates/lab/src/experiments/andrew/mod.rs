@@ -82,13 +82,7 @@ impl Experiment for Andrew {
 
     fn needs(&self) -> Needs {
         // About 1 ms for everything that is done with a file.
-        let pass_seconds = 0.2 + f64::from(self.script.files()) * 1e-3;
-        Needs {
-            pass_seconds,
-            round_seconds: self.servers.start_seconds(),
-            space_bytes: self.script.space_bytes(),
-            root: None,
-        }
+        self.servers.needs(0.2 + f64::from(self.script.files()) * 1e-3)
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {

@@ -132,13 +132,8 @@ impl Experiment for Clients {
 
     fn needs(&self) -> Needs {
         // About 500 MB/s.
-        let pass_seconds = 0.1 + file_bytes(self.scale) as f64 / 500e6;
-        Needs {
-            pass_seconds,
-            round_seconds: self.servers.start_seconds(),
-            space_bytes: space_bytes(self.scale),
-            root: Some("Wharf's mount is left out without it"),
-        }
+        let needs = self.servers.needs(0.1 + file_bytes(self.scale) as f64 / 500e6);
+        Needs { root: Some("Wharf's mount is left out without it"), ..needs }
     }
 
     fn has(&self, levels: &Levels) -> bool {

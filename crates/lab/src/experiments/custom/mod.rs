@@ -169,12 +169,7 @@ impl Experiment for CustomExperiment {
     }
 
     fn needs(&self) -> Needs {
-        Needs {
-            pass_seconds: self.custom.pass_seconds,
-            round_seconds: self.servers.start_seconds(),
-            space_bytes: space_bytes(&self.custom),
-            root: None,
-        }
+        self.servers.needs(self.custom.pass_seconds)
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {

@@ -155,13 +155,7 @@ impl Experiment for HandleCache {
     }
 
     fn needs(&self) -> Needs {
-        let pass_seconds = runtime(self.scale).as_secs_f64() * 1.25 + 0.1;
-        Needs {
-            pass_seconds,
-            round_seconds: self.servers.start_seconds(),
-            space_bytes: space_bytes(self.scale),
-            root: None,
-        }
+        self.servers.needs(runtime(self.scale).as_secs_f64() * 1.25 + 0.1)
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {

@@ -151,8 +151,7 @@ impl Experiment for Mix {
     }
 
     fn needs(&self) -> Needs {
-        let pass_seconds = runtime(self.scale).as_secs_f64() * 1.25 + 0.06;
-        Needs { pass_seconds, round_seconds: self.servers.start_seconds(), space_bytes: space_bytes(), root: None }
+        self.servers.needs(runtime(self.scale).as_secs_f64() * 1.25 + 0.06)
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {

@@ -136,13 +136,7 @@ impl Experiment for ReadAhead {
 
     fn needs(&self) -> Needs {
         // A disk of 200 MB/s.
-        let pass_seconds = 0.05 + file_bytes(self.scale) as f64 / 200e6;
-        Needs {
-            pass_seconds,
-            round_seconds: self.servers.start_seconds(),
-            space_bytes: file_bytes(self.scale) + 16 * MIB,
-            root: None,
-        }
+        self.servers.needs(0.05 + file_bytes(self.scale) as f64 / 200e6)
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {

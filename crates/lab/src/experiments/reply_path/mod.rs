@@ -121,13 +121,7 @@ impl Experiment for ReplyPath {
 
     fn needs(&self) -> Needs {
         // About 1 GB/s.
-        let pass_seconds = 0.05 + file_bytes(self.scale, Order::Sequential) as f64 / 1e9;
-        Needs {
-            pass_seconds,
-            round_seconds: self.servers.start_seconds(),
-            space_bytes: space_bytes(self.scale),
-            root: None,
-        }
+        self.servers.needs(0.05 + file_bytes(self.scale, Order::Sequential) as f64 / 1e9)
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {
