@@ -6,7 +6,7 @@ use std::process::Command;
 
 use measure::Margin;
 use measure::analysis::analyse;
-use measure::record::{Bound, Goal, Measurement, Precision, Run};
+use measure::record::{Baseline, Bound, Goal, Measurement, Precision, Run};
 use report::lab::{Report, compare, results_csv, results_json};
 use testing::synthetic::{Server, levels, passes, run};
 
@@ -86,7 +86,7 @@ fn goals_show_their_bound_what_was_found_and_those_that_were_not_measured() {
     let goal = |reply: &str, bound| Goal {
         levels: levels(&[("load", "read"), ("block", "4k"), ("reply", reply)]),
         figure: "throughput".to_owned(),
-        baseline: Some("copy".to_owned()),
+        baseline: Some("copy".into()),
         bound,
     };
     run.design.goals = vec![goal("zero-copy", Bound::AtLeast(1.2)), goal("absent", Bound::AtMost(2.5))];
@@ -100,6 +100,18 @@ fn goals_show_their_bound_what_was_found_and_those_that_were_not_measured() {
     let reached = [0, 1].map(|index| json["goals"][index]["reached"].as_str().unwrap());
     assert_eq!((reached, &json["goals"][0]["bound"]["at-least"]), (["met", "not measured"], &1.2.into()));
     assert!(!report().to_text().contains("goals"));
+    run.design.goals[0].baseline = Some(Baseline::Levels(levels(&[("load", "write"), ("block", "128k")])));
+    let results = analyse(&run, &passes, Margin::TWO_PERCENT);
+    let text = Report::new(&run, &passes, &results).unwrap().to_text();
+    assert!(text.contains("block 128k, load write"), "{text}");
+}
+
+#[test]
+fn baseline_is_a_name_or_levels_in_a_record() {
+    let read = |text: &str| serde_json::from_str::<Baseline>(text).unwrap();
+    assert_eq!(read(r#""copy""#), Baseline::from("copy"));
+    assert_eq!(read(r#"{"block":"4k"}"#), Baseline::Levels(levels(&[("block", "4k")])));
+    assert_eq!(serde_json::to_string(&Baseline::from("copy")).unwrap(), r#""copy""#);
 }
 
 #[test]

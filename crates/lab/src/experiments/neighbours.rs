@@ -223,7 +223,7 @@ fn goal(neighbour: &str, most: f64) -> Goal {
     Goal {
         levels: levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into(),
         figure: P99.to_owned(),
-        baseline: Some(ALONE.to_owned()),
+        baseline: Some(ALONE.into()),
         bound: Bound::AtMost(most),
     }
 }

@@ -80,7 +80,7 @@ fn goals() -> Vec<Goal> {
     let goal = |server: &str, baseline: Option<&str>, bound| Goal {
         levels: Levels::from([(SERVER.to_owned(), server.to_owned())]),
         figure: P50.to_owned(),
-        baseline: baseline.map(str::to_owned),
+        baseline: baseline.map(Into::into),
         bound,
     };
     let medians = MEDIANS_US.into_iter().flat_map(|(server, us)| {

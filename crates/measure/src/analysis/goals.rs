@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::passes::Passes;
 use super::rows::pairs;
-use crate::record::{Bound, Goal, Run};
+use crate::record::{Baseline, Bound, Goal, Run};
 use crate::{Comparison, Error, Interval, Level};
 
 /// A goal, and what was found of it.
@@ -48,9 +48,12 @@ pub(super) fn all(run: &Run, passes: &Passes<'_>, level: Level) -> Vec<Aim> {
 fn aim(run: &Run, passes: &Passes<'_>, level: Level, goal: &Goal) -> Aim {
     let own = passes.figures(&goal.levels, &goal.figure);
     let (baseline, candidate) = match &goal.baseline {
-        Some(name) => {
+        Some(baseline) => {
             let mut levels = goal.levels.clone();
-            levels.insert(run.design.contenders.clone(), name.clone());
+            match baseline {
+                Baseline::Contender(name) => drop(levels.insert(run.design.contenders.clone(), name.clone())),
+                Baseline::Levels(others) => levels.extend(others.clone()),
+            }
             pairs(&passes.figures(&levels, &goal.figure), &own)
         }
         None => {

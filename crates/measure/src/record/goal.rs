@@ -10,10 +10,26 @@ pub struct Goal {
     pub levels: Levels,
     /// The name of the figure.
     pub figure: String,
-    /// The contender whose figure it is divided by; without one the figure itself counts, in its unit.
-    pub baseline: Option<String>,
+    /// Whose figure it is divided by; without one the figure itself counts, in its unit.
+    pub baseline: Option<Baseline>,
     /// What the ratio or the figure has to be.
     pub bound: Bound,
+}
+
+/// What a goal is compared with: the same levels but for one or more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Baseline {
+    /// Another contender.
+    Contender(String),
+    /// Other levels of these factors, such as another version or load.
+    Levels(Levels),
+}
+
+impl From<&str> for Baseline {
+    fn from(contender: &str) -> Baseline {
+        Baseline::Contender(contender.to_owned())
+    }
 }
 
 /// The side of a number that is wanted.

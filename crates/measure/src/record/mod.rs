@@ -9,6 +9,6 @@ mod measurement;
 mod run;
 
 pub use design::{Better, CurveKind, Design, DocumentRatio, Factor, FigureKind, Levels, TableKind};
-pub use goal::{Bound, Goal};
+pub use goal::{Baseline, Bound, Goal};
 pub use measurement::{Disturbance, Measurement, Percentile, Place};
 pub use run::{Machine, Precision, Run};

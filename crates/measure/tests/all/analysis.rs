@@ -1,7 +1,7 @@
 //! What the analysis says of runs whose truth is known.
 
 use measure::analysis::{Agreement, Reached, Results, Row, Warning, analyse, changes, rings};
-use measure::record::{Bound, Goal, Measurement, Precision, Run};
+use measure::record::{Baseline, Bound, Goal, Measurement, Precision, Run};
 use measure::{Error, Level, Margin, Verdict};
 
 use testing::synthetic::{Server, levels, passes, run};
@@ -328,17 +328,17 @@ fn ring_that_must_close_and_does_not_is_flagged() {
 }
 
 /// What is found of a goal of reads of 4 KiB, where zero-copy is 1.3 times as fast as copies.
-fn reached(rounds: u32, goal: (&str, Option<&str>, Bound)) -> Reached {
-    let (reply, baseline, bound) = goal;
+fn reached(rounds: u32, (reply, baseline, bound): (&str, Option<&str>, Bound)) -> Reached {
+    let baseline = baseline.map(Into::into);
+    let levels = levels(&[("load", "read"), ("block", "4k"), ("reply", reply)]);
+    reached_by(rounds, Goal { levels, figure: "throughput".to_owned(), baseline, bound })
+}
+
+fn reached_by(rounds: u32, goal: Goal) -> Reached {
     let mut run = run(3, rounds);
     let server = Server { ratios: [1.0, 1.15, 1.3, 1.0], ..Server::default() };
     let passes = passes(&run, &server);
-    run.design.goals = vec![Goal {
-        levels: levels(&[("load", "read"), ("block", "4k"), ("reply", reply)]),
-        figure: "throughput".to_owned(),
-        baseline: baseline.map(str::to_owned),
-        bound,
-    }];
+    run.design.goals = vec![goal];
     results(&run, &passes).goals[0].reached
 }
 
@@ -353,6 +353,23 @@ fn goals_are_judged_by_the_interval_of_the_pairs_in_either_direction() {
     // The figure itself: 400 bytes in a microsecond.
     assert_eq!(reached(10, ("copy", None, Bound::AtMost(450.0))), Reached::Met);
     assert_eq!(reached(10, ("copy", None, Bound::AtLeast(450.0))), Reached::Missed);
+}
+
+#[test]
+fn goal_may_be_relative_to_other_levels_of_any_factors() {
+    // 128 KiB have five times the throughput of 4 KiB, and zero-copy 1.3 times that of copies.
+    let goal = |baseline: &[(&str, &str)], bound| Goal {
+        levels: levels(&[("load", "read"), ("block", "128k"), ("reply", "zero-copy")]),
+        figure: "throughput".to_owned(),
+        baseline: Some(Baseline::Levels(levels(baseline))),
+        bound,
+    };
+    let by_block = [("block", "4k")];
+    assert_eq!(reached_by(10, goal(&by_block, Bound::AtLeast(4.8))), Reached::Met);
+    assert_eq!(reached_by(10, goal(&by_block, Bound::AtLeast(5.2))), Reached::Missed);
+    let by_both = [("block", "4k"), ("reply", "copy")];
+    assert_eq!(reached_by(10, goal(&by_both, Bound::AtLeast(6.2))), Reached::Met);
+    assert_eq!(reached_by(10, goal(&[("block", "none")], Bound::AtLeast(0.1))), Reached::NotMeasured);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn goal_cells(run: &Run, factors: &[&str], Aim { goal, comparison, reached }: &A
     let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     let mut cells: Vec<String> = factors.iter().map(|name| or_none(goal.levels.get(*name).cloned())).collect();
     cells.push(words::with_unit(&run.design, &goal.figure));
-    cells.push(or_none(goal.baseline.clone()));
+    cells.push(or_none(goal.baseline.as_ref().map(words::baseline)));
     cells.push(words::bound(goal.bound));
     cells.push(or_none(found.map(|(ratio, _)| words::figure(ratio.value))));
     let ends = |low, high| format!("{} … {}", words::figure(low), words::figure(high));

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use measure::analysis::{Agreement, Results, Row, Warning};
-use measure::record::{Bound, Design, FigureKind, Levels, Run};
+use measure::record::{Baseline, Bound, Design, FigureKind, Levels, Run};
 use measure::{Correlation, Estimate, Interval, Margin, Verdict};
 
 /// What stands in a cell that has no value.
@@ -76,6 +76,17 @@ pub(super) fn verdict(row: &Row, margin: Margin) -> String {
         (Err(error), _) => format!("no ratio: {error}"),
         (Ok(_), Verdict::Equal) => format!("equal within ±{} %", shortest(margin.get() * 100.0)),
         (Ok(_), verdict) => verdict.to_string(),
+    }
+}
+
+/// What a goal is compared with.
+pub(super) fn baseline(baseline: &Baseline) -> String {
+    match baseline {
+        Baseline::Contender(name) => name.clone(),
+        Baseline::Levels(levels) => {
+            let named = levels.iter().map(|(factor, level)| format!("{factor} {level}"));
+            named.collect::<Vec<_>>().join(", ")
+        }
     }
 }
 
