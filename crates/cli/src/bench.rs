@@ -65,7 +65,7 @@ pub struct Flags {
     /// Use one file per connection, named with the suffixes .0, .1 and so on.
     #[arg(long, conflicts_with = "verify")]
     own_files: bool,
-    /// Spread reads and metadata operations over COUNT files, named with the suffixes .0, .1 and so on.
+    /// Spread reads, metadata operations and locks over COUNT files, named with the suffixes .0, .1 and so on.
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["own_files", "verify"])]
     files: Option<u32>,
     /// Request stable storage for every write (FILE_SYNC).

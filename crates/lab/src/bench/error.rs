@@ -31,7 +31,7 @@ pub enum Error {
     #[error("the workload {0} cannot be verified: reading and writing can")]
     Verify(String),
     /// The workload cannot use many files.
-    #[error("the workload {0} cannot be spread over many files: read, randread, getattr, access and lookup can")]
+    #[error("the workload {0} cannot be spread over many files: read, randread, getattr, access, lookup and lock can")]
     Spread(String),
     /// The file is there and has something in it, and would have to be made of holes.
     #[error("{0} is not empty: name a directory, or a file that is not there, for a workload with holes")]

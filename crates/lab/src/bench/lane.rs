@@ -117,6 +117,8 @@ pub(super) struct Lane {
     /// The files of the job, and the first that this connection uses.
     targets: Arc<[Target]>,
     first_target: usize,
+    /// How many files an operation chooses from.
+    choice: usize,
     /// Those that are open all the time, by their numbers.
     opened: Vec<File>,
     operation: Operation,
@@ -157,6 +159,7 @@ impl Lane {
             mount,
             targets: Arc::clone(targets),
             first_target,
+            choice: job.files.choice() as usize,
             opened: Vec::new(),
             operation: job.workload.operation,
             block_bytes: job.block_bytes,
@@ -192,8 +195,8 @@ impl Lane {
     pub(super) async fn run(self, depth: u32, schedule: Schedule) -> Option<Found> {
         let lane = Rc::new(self);
         let mut workers = JoinSet::new();
-        for _ in 0..depth {
-            workers.spawn_local(Rc::clone(&lane).work(schedule));
+        for worker in 0..depth {
+            workers.spawn_local(Rc::clone(&lane).work(worker as usize, schedule));
         }
         while let Some(ended) = workers.join_next().await {
             ended.ok()?;
@@ -211,8 +214,8 @@ impl Lane {
         Some(state.into_inner().found)
     }
 
-    async fn work(self: Rc<Self>, schedule: Schedule) {
-        let Some(open) = self.open().await else { return };
+    async fn work(self: Rc<Self>, worker: usize, schedule: Schedule) {
+        let Some(open) = self.open(worker).await else { return };
         // One reading of the clock ends an operation and begins the next.
         let mut now = Instant::now();
         while let Some(began) = self.next_start(now, schedule).await
@@ -239,14 +242,14 @@ impl Lane {
         }
     }
 
-    /// Opens the file for the operations that need it open. Nothing else is done when that fails.
-    async fn open(&self) -> Option<Option<File>> {
+    /// Opens the file of a worker for the operations that need it open. Nothing else is done when that fails.
+    async fn open(&self, worker: usize) -> Option<Option<File>> {
         let options = match self.operation {
             Operation::ReadPlus(_) => OpenOptions::read(),
             Operation::LockUnlock => OpenOptions::both(),
             _ => return Some(None),
         };
-        let Target { dir, name, .. } = self.target(0);
+        let Target { dir, name, .. } = self.target(worker % self.choice);
         match self.mount.open(dir, name, &options).await {
             Ok(file) => Some(Some(file)),
             Err(error) => {

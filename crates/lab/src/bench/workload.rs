@@ -42,11 +42,11 @@ pub enum Operation {
 }
 
 impl Workload {
-    /// Whether each operation can use another file: it changes none, and needs none open.
+    /// Whether it can use many files: each operation another one, or each outstanding LOCK.
     pub(super) fn can_be_spread(&self) -> bool {
         match self.operation {
             Operation::Transfer => !self.writes(),
-            Operation::GetAttr | Operation::Access | Operation::Lookup => true,
+            Operation::GetAttr | Operation::Access | Operation::Lookup | Operation::LockUnlock => true,
             _ => false,
         }
     }

@@ -280,6 +280,26 @@ fn reads_and_questions_are_spread_over_many_files_and_changes_are_not() {
 }
 
 #[test]
+fn each_outstanding_lock_is_in_a_file_of_its_own() {
+    let export = Export::start();
+    let mounts = Arc::new(Mutex::new(Vec::new()));
+    let all = Arc::clone(&mounts);
+    let job = Job {
+        depth: 4,
+        files: Files::Spread(3),
+        file_bytes: 4096,
+        observer: Some(Observer(Arc::new(move |mount: &client::Mount| all.lock().unwrap().push(mount.meter())))),
+        ..export.job("lock", "/locked?version=4.1")
+    };
+    let outcome = run(&job).unwrap();
+    assert!(outcome.first_error.is_none(), "{:?}", outcome.first_error);
+    assert_eq!(names(&export).len(), 3);
+    let calls = |name| mounts.lock().unwrap().iter().map(|meter| meter.statistics().calls(name)).sum::<u64>();
+    // Three make the files, and each of four workers has an open; the fourth shares the first one's file.
+    assert_eq!((calls("OPEN"), calls("LOCK")), (3 + 4, direction(&outcome, Direction::Metadata).work.operations));
+}
+
+#[test]
 fn held_opens_are_made_once_on_each_connection_and_reads_use_them() {
     let export = Export::start();
     let mounts = Arc::new(Mutex::new(Vec::new()));
