@@ -23,6 +23,8 @@ use proto::nfs4::{
     WANT_NO_DELEG, Write as Write4, WriteArgs as Write4Args,
 };
 use server::{Answer, Request, RunAnswer, Server};
+use stable::{MemoryDevice, Options as LogOptions, WriteLog};
+use vfs::FileSystem;
 
 use testing::caller::nfs3::{at, mode};
 use testing::caller::{Caller, EXPORT, WORKERS, export, server};
@@ -39,6 +41,7 @@ const FILE_NAME: &str = "file";
 const LISTED_NAMES: usize = 60;
 const LISTED_DIR: &str = "listed";
 const REPLY_BYTES: u32 = 1 << 20;
+const LOG_BYTES: usize = 16 << 20;
 /// How many WRITEs are in a run.
 const RUN_WRITES: usize = 8;
 /// What Linux asks for with GETATTR, but for what only disks have.
@@ -68,7 +71,7 @@ const STATUS_AT: usize = 24;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [form, operation, times, most, folder] = &arguments[..] else {
-        panic!("usage: by_hand kernel|store OPERATION TIMES MOST FOLDER");
+        panic!("usage: by_hand kernel|store|log OPERATION TIMES MOST FOLDER");
     };
     let server = serve(form, Path::new(folder));
     let caller = Caller::root(&server);
@@ -83,7 +86,7 @@ fn main() {
 /// A server of a directory with a file in it, and with a directory of many names.
 fn serve(form: &str, folder: &Path) -> Server {
     let handle_form = match form {
-        "kernel" => HandleForm::Kernel,
+        "kernel" | "log" => HandleForm::Kernel,
         "store" => HandleForm::Store,
         other => panic!("{other} is no form of handles"),
     };
@@ -95,7 +98,18 @@ fn serve(form: &str, folder: &Path) -> Server {
     (0..LISTED_NAMES).for_each(|number| std::fs::write(listed.join(format!("name{number}")), b"").unwrap());
     let options =
         HostOptions { handle_form, state_dir: Some(folder.join("state")), workers: WORKERS, ..HostOptions::default() };
-    server(vec![export(EXPORT, Arc::new(HostFs::open(&root, options).unwrap()))])
+    let inner = Arc::new(HostFs::open(&root, options).unwrap());
+    server(vec![export(EXPORT, if form == "log" { through_log(inner, folder) } else { inner })])
+}
+
+/// The file system with a write log before it.
+fn through_log(inner: Arc<HostFs>, folder: &Path) -> Arc<dyn FileSystem> {
+    let device = Arc::new(MemoryDevice::new(LOG_BYTES));
+    WriteLog::create(device.clone()).unwrap();
+    let log = WriteLog::open(device, LogOptions::new(folder.join("log-state"))).unwrap();
+    let (logged, _) = log.attach(EXPORT, inner).unwrap();
+    log.start().unwrap();
+    Arc::new(logged)
 }
 
 /// `most` calls of a kind as messages, and one more to begin with.

@@ -34,7 +34,7 @@ pub const TABLE: &[Row] = &[
     Row {
         name: "server",
         needs: &["access-rules", "buffer", "names", "peer", "proto", "rpc", "state", "vfs", "xdr"],
-        tests: &["fs-fault", "fs-host", "fs-mem", "testing"],
+        tests: &["fs-fault", "fs-host", "fs-mem", "stable", "testing"],
     },
     Row { name: "config", needs: &["access-rules"], tests: &[] },
     Row { name: "client-calls", needs: &["buffer", "names", "peer", "proto", "rpc", "vfs", "xdr"], tests: &["client"] },

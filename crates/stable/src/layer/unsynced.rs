@@ -1,9 +1,9 @@
 //! Tracks which data of files are neither in storage nor in the log, and which files have data in the log.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use foldhash::HashMap;
 use vfs::Handle;
 
 use crate::log::Position;
