@@ -62,7 +62,7 @@ pub(super) fn all() -> Vec<Goal> {
 fn goal((version, load): (&str, &str), figure: &str, baseline: Option<&str>, bound: Bound) -> Goal {
     let levels = [(STORAGE, MEMORY), (VERSION, version), (LOAD, load), (SERVER, WHARF)];
     let levels: Levels = levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into();
-    Goal { levels, figure: figure.to_owned(), baseline: baseline.map(str::to_owned), bound }
+    Goal { levels, figure: figure.to_owned(), baseline: baseline.map(Into::into), bound }
 }
 
 /// A server reads its data from a file. The responders that do so too are what can be reached; the one that does not is
