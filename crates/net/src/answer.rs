@@ -8,13 +8,11 @@ use std::time::Instant;
 use buffer::Output;
 use peer::Peer;
 
-use crate::connection::{CallsInFlight, CloseReason};
+use crate::calls::{CallsInFlight, MAX_RUN};
+use crate::close_reason::CloseReason;
 use crate::order::Quantum;
 use crate::spare::SpareBuffers;
 use crate::{Call, Frame, FrameError, Limits, Service, Verdict};
-
-/// How many messages are answered together at most.
-pub(crate) const MAX_RUN: usize = 64;
 
 /// What became of a message that the service was asked to answer.
 #[derive(Debug)]

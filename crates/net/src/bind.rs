@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use peer::Transport;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::{NetError, sys};
@@ -27,6 +28,15 @@ pub(crate) struct Listener {
 pub(crate) struct DatagramSocket {
     pub(crate) socket: OwnedFd,
     pub(crate) local: SocketAddr,
+}
+
+/// An address that a server serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Bound {
+    /// The transport.
+    pub transport: Transport,
+    /// The address, with the port that the kernel chose if port 0 was asked for.
+    pub address: SocketAddr,
 }
 
 /// Opens a TCP and a UDP socket on one port, which the kernel chooses when `address` has port 0.

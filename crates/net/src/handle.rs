@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 use peer::Transport;
 
+use crate::bind::Bound;
+use crate::connection::Accepted;
 use crate::dial;
 use crate::hub::{Admitted, Hub};
-use crate::mailbox::{Accepted, LoopMessage, OwnDatagram};
+use crate::mailbox::{LoopMessage, OwnDatagram};
 use crate::sys::{self, LocalAddress};
-use crate::{Bound, Counters, Delivery, NetError};
+use crate::{Counters, Delivery, NetError};
 
 /// How long a busy loop may take to tell what became of what was sent.
 const DELIVERY_TIMEOUT: Duration = Duration::from_millis(100);

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::blocking::JobQueue;
+use crate::bind::Bound;
 use crate::budget::{Budget, ConnectionAccount};
 use crate::complaints::Complaints;
 use crate::counters::LoopCounters;
+use crate::jobs::JobQueue;
 use crate::mailbox::Mailbox;
-use crate::{Bound, Counters, Limits, SendPath};
+use crate::{Counters, Limits, SendPath};
 
 /// What is shared and does not depend on the service's type.
 pub(crate) struct Hub {

@@ -8,12 +8,12 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use peer::Peer;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Delivery;
-use crate::blocking::{DoneJob, Fetched};
-use crate::budget::{ConnectionAccount, ManyConnections};
+use crate::budget::ManyConnections;
+use crate::connection::Accepted;
+use crate::jobs::{DoneJob, Fetched};
 use crate::sys::LocalAddress;
 
 /// One piece of news for a loop.
@@ -59,13 +59,6 @@ pub(crate) struct OwnDatagram {
     pub(crate) from: Option<LocalAddress>,
     pub(crate) to: SocketAddr,
     pub(crate) bytes: Vec<u8>,
-}
-
-/// A connection in flight to its loop.
-pub(crate) struct Accepted {
-    pub(crate) socket: OwnedFd,
-    pub(crate) peer: Peer,
-    pub(crate) account: ConnectionAccount,
 }
 
 /// A loop's messages, with a file descriptor that becomes readable when there are some.

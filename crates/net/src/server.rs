@@ -10,19 +10,10 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::bind::{self, DatagramSocket, Inherited, Listener};
+use crate::bind::{self, Bound, DatagramSocket, Inherited, Listener};
 use crate::epoll::{self, Sockets};
 use crate::hub::{Engine, Hub, Policy};
 use crate::{Limits, NetError, SendPath, ServerHandle, Service, Transport};
-
-/// An address that a server serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Bound {
-    /// The transport.
-    pub transport: Transport,
-    /// The address, with the port that the kernel chose if port 0 was asked for.
-    pub address: SocketAddr,
-}
 
 /// A server that is being set up: its sockets are open, and nothing is answered before [`Server::start`].
 ///

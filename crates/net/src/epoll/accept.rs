@@ -13,10 +13,10 @@ use super::poller::Token;
 use crate::Service;
 use crate::bind::Listener;
 use crate::complaints::Complaint;
-use crate::connection::Interest;
+use crate::connection::{Accepted, Interest};
 use crate::dial;
 use crate::hub::{Admitted, TooMany};
-use crate::mailbox::{Accepted, LoopMessage};
+use crate::mailbox::LoopMessage;
 
 /// How many connections one turn accepts.
 const ACCEPT_BATCH: usize = 64;

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use super::Loop;
 use crate::channel::PeerState;
-use crate::connection::{CloseReason, Connection};
+use crate::close_reason::CloseReason;
+use crate::connection::Connection;
 use crate::{Delivery, Service};
 
 impl<S: Service + ?Sized> Loop<S> {

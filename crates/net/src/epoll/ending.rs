@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::Loop;
 use crate::channel::Channel;
-use crate::connection::{CloseReason, Connection, Interest};
+use crate::close_reason::CloseReason;
+use crate::connection::{Connection, Interest};
 use crate::slab::SlabKey;
 use crate::{Limits, Service};
 

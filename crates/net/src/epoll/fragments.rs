@@ -8,7 +8,7 @@ use buffer::Buffer;
 use super::stream::LoopContext;
 use crate::Service;
 use crate::channel::{Channel, Sent};
-use crate::connection::CloseReason;
+use crate::close_reason::CloseReason;
 use crate::outbox::Outbox;
 
 /// How many segments the kernel takes in one send (`IOV_MAX`, sendmsg(2)).

@@ -27,11 +27,12 @@ use turn::TurnOrder;
 
 use crate::answer::ServiceAnswer;
 use crate::bind::{DatagramSocket, Listener};
-use crate::blocking::{DoneJob, Fetched, ReplyRoute};
+use crate::close_reason::CloseReason;
 use crate::complaints::{Complaint, Complaints};
-use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
+use crate::connection::{Accepted, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
-use crate::mailbox::{Accepted, LoopMessage};
+use crate::jobs::{DoneJob, Fetched, ReplyRoute};
+use crate::mailbox::LoopMessage;
 use crate::slab::{Slab, SlabKey};
 use crate::{Service, ServiceError, Verdict};
 

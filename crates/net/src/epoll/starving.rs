@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use super::Loop;
 use crate::Service;
 use crate::budget::{ClientBudget, ManyConnections};
+use crate::close_reason::CloseReason;
 use crate::complaints::Complaint;
-use crate::connection::{CloseReason, Connection, Ready};
+use crate::connection::{Connection, Ready};
 use crate::mailbox::LoopMessage;
 use crate::slab::SlabKey;
 

@@ -10,10 +10,13 @@ use buffer::{Buffer, Output, Pool};
 use rustix::io::Errno;
 
 use crate::answer::{Deferring, StreamTurn, TurnEnd, TurnProgress};
-use crate::blocking::{self, BlockingJob, CallJob, FetchJob, MAX_FETCH_BYTES, ReplyRoute};
+use crate::blocking;
+use crate::calls::WaitingCalls;
 use crate::channel::{Channel, FileSent, Sent};
-use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
+use crate::close_reason::CloseReason;
+use crate::connection::{Connection, Ready, Unread};
 use crate::hub::{Engine, LoopShared};
+use crate::jobs::{BlockingJob, CallJob, FetchJob, MAX_FETCH_BYTES, ReplyRoute};
 use crate::order::Quantum;
 use crate::outbox::{self, FileWay, MAX_SLICES, Next, Outbox};
 use crate::slab::SlabKey;

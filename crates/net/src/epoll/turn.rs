@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use super::Loop;
 use super::poller::{Events, Poller, Token};
 use crate::Service;
-use crate::connection::{CloseReason, Ready, TurnWork};
+use crate::close_reason::CloseReason;
+use crate::connection::{Ready, TurnWork};
 use crate::order::{ClientKey, Clients, Quantum, TurnQueue};
 use crate::slab::SlabKey;
 
