@@ -22,9 +22,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, Weak};
 
-use crate::core::Core;
 use crate::limits::GUARANTEED_PER_ORIGIN;
-use crate::owner::OwnerId;
 use crate::sync::lock;
 use crate::{Limits, Origin, StateError};
 
@@ -175,18 +173,6 @@ impl Drop for Account {
         if accounts.get(&self.origin).is_some_and(|account| account.strong_count() == 0) {
             accounts.remove(&self.origin);
         }
-    }
-}
-
-impl Core {
-    /// The account of a client.
-    pub(crate) fn account_of(&self, client: u32) -> Result<&Arc<Account>, StateError> {
-        Ok(&self.clients.get(&client).ok_or(StateError::Expired)?.account)
-    }
-
-    /// The account of an owner of any protocol.
-    pub(crate) fn account_of_owner(&self, owner: OwnerId) -> Result<&Arc<Account>, StateError> {
-        Ok(self.owners.get(owner).ok_or(StateError::BadStateid)?.charge.account())
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::account::Account;
 use crate::lease::Lease;
-use crate::recording::Recording;
 use crate::records::RecordKind;
+use crate::records::Recording;
 use crate::{ClientId, CreatedSession, Principal, SessionId, StatusFlags};
 
 /// The callback path that an NFSv4.0 client requests (RFC 7530 §16.33.1).
@@ -76,6 +76,13 @@ pub(crate) struct V41 {
     pub next_create: u32,
     pub last_created: Option<CreatedSession>,
     pub sessions: Vec<SessionId>,
+}
+
+/// The confirmed and the unconfirmed client ID of one owner string; at most one of each (RFC 8881 §18.35.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct OwnerNames {
+    pub confirmed: Option<ClientId>,
+    pub unconfirmed: Option<ClientId>,
 }
 
 impl Client {

@@ -7,7 +7,7 @@ use crate::client::{Callback40, Client, Protocol, Revoked, UnconfirmedCallback, 
 use crate::core::Core;
 use crate::lease::Lease;
 use crate::limits::NAME_MAX_BYTES;
-use crate::recording::Recording;
+use crate::records::Recording;
 use crate::{ClientId, Origin, Principal, State, StateError};
 
 /// The arguments of SETCLIENTID.

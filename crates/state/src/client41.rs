@@ -3,19 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::{Client, Protocol, Revoked, V41};
+use crate::client::{Client, OwnerNames, Protocol, Revoked, V41};
 use crate::core::Core;
 use crate::lease::Lease;
 use crate::limits::NAME_MAX_BYTES;
-use crate::recording::Recording;
+use crate::records::Recording;
 use crate::{ClientId, Origin, Principal, State, StateError, StatusFlags};
-
-/// The confirmed and the unconfirmed client ID of one owner string; at most one of each (RFC 8881 §18.35.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct OwnerNames {
-    pub confirmed: Option<ClientId>,
-    pub unconfirmed: Option<ClientId>,
-}
 
 /// The arguments of EXCHANGE_ID.
 #[derive(Debug, Clone)]

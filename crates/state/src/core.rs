@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::account::Pool;
-use crate::client::Client;
-use crate::client41::OwnerNames;
+use crate::account::{Account, Pool};
+use crate::client::{Client, OwnerNames};
 use crate::file::{File, StateidEntry};
 use crate::grace::GracePeriod;
 use crate::guard::GuardTable;
-use crate::ids::StateKey;
+use crate::ids::{OwnerId, StateKey};
 use crate::nlm::NlmHosts;
 use crate::origin::Origins;
 use crate::owner::Owners;
@@ -105,6 +104,16 @@ impl Core {
             Err(_) if given_out => Err(StateError::Expired),
             _ => Err(StateError::StaleClientid),
         }
+    }
+
+    /// The account of a client.
+    pub(crate) fn account_of(&self, client: u32) -> Result<&Arc<Account>, StateError> {
+        Ok(&self.clients.get(&client).ok_or(StateError::Expired)?.account)
+    }
+
+    /// The account of an owner of any protocol.
+    pub(crate) fn account_of_owner(&self, owner: OwnerId) -> Result<&Arc<Account>, StateError> {
+        Ok(self.owners.get(owner).ok_or(StateError::BadStateid)?.charge.account())
     }
 
     /// An unused client ID of this boot.

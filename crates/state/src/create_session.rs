@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::back_channel::BackSlots;
+use crate::back_slots::BackSlots;
 use crate::client::Client;
 use crate::core::Core;
 use crate::limits::{MIN_OPERATIONS, MIN_REQUEST_BYTES, MIN_RESPONSE_BYTES};
-use crate::session::{ChannelAttributes, Direction, Session, SessionState};
+use crate::session::{ChannelAttributes, CreatedSession, Direction, Session, SessionState};
 use crate::sync::lock;
 use crate::{CallbackSecurity, ClientId, Limits, Origin, Principal, SessionId, State, StateError, StatusFlags};
 
@@ -34,21 +34,6 @@ pub struct CreateSessionArgs {
     pub connection: u64,
     /// The principal of the request.
     pub principal: Principal,
-}
-
-/// The result of CREATE_SESSION.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreatedSession {
-    /// The session.
-    pub session: SessionId,
-    /// The sequence number of the request.
-    pub sequence: u32,
-    /// Whether the connection carries callbacks.
-    pub back_channel: bool,
-    /// The negotiated fore channel.
-    pub fore: ChannelAttributes,
-    /// The negotiated back channel.
-    pub back: ChannelAttributes,
 }
 
 impl State {

@@ -1,6 +1,6 @@
 //! The errors of requests about state.
 
-use crate::{ByteRange, ClientId};
+use crate::{ByteRange, ClientId, InvalidRange};
 
 /// The lock that conflicts with a request (NFSv4's `LOCK4denied`, NLM's holder).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,4 +138,10 @@ pub enum StateError {
     /// The record that must survive a restart could not be written.
     #[error("the store of client records failed: {0}")]
     Records(#[from] crate::RecordsError),
+}
+
+impl From<InvalidRange> for StateError {
+    fn from(InvalidRange: InvalidRange) -> StateError {
+        StateError::Inval
+    }
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use crate::account::Kind;
 use crate::core::Core;
-use crate::ids::StateKey;
+use crate::ids::{OwnerId, StateKey};
 use crate::lock_set::{HeldLock, HostRange};
-use crate::owner::OwnerId;
 use crate::{ByteRange, Conflict, FileKey, StateError};
 
 /// A local process holds a conflicting lock.

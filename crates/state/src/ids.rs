@@ -22,6 +22,15 @@ impl ClientId {
     }
 }
 
+/// Identifies an owner; never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct OwnerId(pub u64);
+
+impl OwnerId {
+    /// The ID of no owner.
+    pub(crate) const NOBODY: OwnerId = OwnerId(0);
+}
+
 /// A session ID (RFC 8881 §2.10.3): the client ID and a number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(pub [u8; 16]);

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::ByteRange;
-use crate::ids::StateKey;
-use crate::owner::OwnerId;
+use crate::ids::{OwnerId, StateKey};
 use crate::range_tree::RangeTree;
 
 /// One locked range.

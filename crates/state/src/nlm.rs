@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use crate::account::{Account, Charge, Kind};
 use crate::core::Core;
+use crate::ids::OwnerId;
 use crate::limits::NAME_MAX_BYTES;
-use crate::owner::{OwnerId, OwnerKind};
-use crate::recording::Recording;
+use crate::owner::OwnerKind;
 use crate::records::RecordKind;
+use crate::records::Recording;
 use crate::waiter::{RequestedLock, WaitFor};
 use crate::{ByteRange, FileKey, Origin, State, StateError};
 

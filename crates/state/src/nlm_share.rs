@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::account::{Charge, Kind};
 use crate::core::Core;
-use crate::owner::{OwnerId, OwnerKind};
+use crate::ids::OwnerId;
+use crate::owner::OwnerKind;
 use crate::{FileKey, Origin, ShareAccess, ShareDeny, State, StateError};
 
 /// A share of one owner in one file.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::account::Kind;
 use crate::core::Core;
 use crate::file::{Body, Open, StateidEntry};
-use crate::ids::StateKey;
-use crate::owner::{OwnerId, OwnerKind};
+use crate::ids::{OwnerId, StateKey};
+use crate::owner::OwnerKind;
 use crate::share::SharesSeen;
 use crate::stateid_table::StateidStatus;
 use crate::{

@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use crate::ids::StateKey;
-use crate::owner::OwnerId;
+use crate::ids::{OwnerId, StateKey};
 use crate::{ShareAccess, ShareDeny};
 
 /// The sort key of an open: its share modes, then its client.

@@ -6,19 +6,10 @@ use std::time::Duration;
 
 use crate::account::{Charge, Kind};
 use crate::core::Core;
-use crate::ids::StateKey;
+use crate::ids::{OwnerId, StateKey};
 use crate::limits::NAME_MAX_BYTES;
 use crate::seqid::Seqid;
 use crate::{FileKey, StateError};
-
-/// Identifies an owner; never reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct OwnerId(pub u64);
-
-impl OwnerId {
-    /// The ID of no owner.
-    pub(crate) const NOBODY: OwnerId = OwnerId(0);
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OwnerKind {

@@ -1,6 +1,9 @@
 //! Byte ranges of locks.
 
-use crate::StateError;
+/// The range is empty, or ends beyond the last 64-bit offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the range is empty or ends beyond the last offset")]
+pub struct InvalidRange;
 
 /// A non-empty byte range. Both ends are inclusive, so that a range up to the largest offset can be represented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,22 +19,22 @@ impl ByteRange {
     /// The range of NFSv4's offset and length; a length of `u64::MAX` means to the end of the file.
     ///
     /// # Errors
-    /// [`StateError::Inval`] for a length of 0 or a range beyond the last 64-bit offset (RFC 8881 §18.10.3).
-    pub fn nfs4(offset: u64, length: u64) -> Result<ByteRange, StateError> {
+    /// [`InvalidRange`] for a length of 0 or a range beyond the last 64-bit offset (RFC 8881 §18.10.3).
+    pub fn nfs4(offset: u64, length: u64) -> Result<ByteRange, InvalidRange> {
         if length == u64::MAX {
             return Ok(ByteRange { first: offset, last: u64::MAX });
         }
-        let last = length.checked_sub(1).and_then(|n| offset.checked_add(n)).ok_or(StateError::Inval)?;
+        let last = length.checked_sub(1).and_then(|n| offset.checked_add(n)).ok_or(InvalidRange)?;
         // A range that ends at u64::MAX is an error, even though its last byte would fit.
-        last.checked_add(1).ok_or(StateError::Inval)?;
+        last.checked_add(1).ok_or(InvalidRange)?;
         Ok(ByteRange { first: offset, last })
     }
 
     /// The range of the lock protocol's offset and length; a length of 0 means to the end of the file.
     ///
     /// # Errors
-    /// [`StateError::Inval`] for a range beyond the last offset.
-    pub fn nlm(offset: u64, length: u64) -> Result<ByteRange, StateError> {
+    /// [`InvalidRange`] for a range beyond the last offset.
+    pub fn nlm(offset: u64, length: u64) -> Result<ByteRange, InvalidRange> {
         match length {
             0 | u64::MAX => Ok(ByteRange { first: offset, last: u64::MAX }),
             _ => Self::nfs4(offset, length),
@@ -101,8 +104,8 @@ mod tests {
 
     #[test]
     fn empty_or_overflowing_range_is_invalid() {
-        assert_eq!(ByteRange::nfs4(25, 0), Err(StateError::Inval));
-        assert_eq!(ByteRange::nfs4(100, u64::MAX - 1), Err(StateError::Inval));
+        assert_eq!(ByteRange::nfs4(25, 0), Err(InvalidRange));
+        assert_eq!(ByteRange::nfs4(100, u64::MAX - 1), Err(InvalidRange));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::cmp::max;
 use std::hash::{BuildHasher, RandomState};
 
 use crate::ByteRange;
-use crate::owner::OwnerId;
+use crate::ids::OwnerId;
 
 /// The sort key of a range: first byte, then owner.
 type RangeKey = (u64, OwnerId);

@@ -20,51 +20,10 @@ use crate::client::Client;
 use crate::core::Core;
 use crate::records::{ClientRecord, RecordKind};
 use crate::stateid_table::StateidStatus;
-use crate::{ClientId, Limits, RecordsError, StateError};
+use crate::{ClientId, RecordsError, StateError};
 
-/// The most doublings of the time on record without state.
-const MOST_DOUBLINGS: u32 = 5;
 /// The most closed states of a client to check for one that it may reclaim.
 const MOST_CLOSED: usize = 64;
-
-/// Whether a client is on record.
-#[derive(Debug, Default)]
-pub(crate) struct Recording {
-    is_kept: bool,
-    /// The time since when it has held nothing, and its `done` number at that time.
-    idle: Option<(Duration, u64)>,
-    /// The number of times that it went off the record.
-    releases: u32,
-}
-
-impl Recording {
-    pub(crate) fn is_kept(&self) -> bool {
-        self.is_kept
-    }
-
-    pub(crate) fn keep(&mut self) {
-        self.is_kept = true;
-    }
-
-    pub(crate) fn release(&mut self) {
-        *self = Recording { is_kept: false, idle: None, releases: self.releases.saturating_add(1) };
-    }
-
-    /// Whether it must go off the record now. `done` changes whenever the client is granted something.
-    fn is_over(&mut self, now: Duration, holds: bool, done: u64, limits: &Limits) -> bool {
-        if holds || !self.is_kept {
-            self.idle = None;
-            return false;
-        }
-        let patience = limits.record_idle * ((1 << self.releases.min(MOST_DOUBLINGS)) - 1);
-        let since = match self.idle {
-            Some((since, before)) if before == done => since,
-            _ => now,
-        };
-        self.idle = Some((since, done));
-        since + patience <= now
-    }
-}
 
 impl Core {
     /// Ensures that a client is on record before it is granted anything.

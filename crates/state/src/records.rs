@@ -1,5 +1,9 @@
 //! The record of clients that survives a restart (RFC 8881 §8.4.2.1, §8.4.3).
 
+use std::time::Duration;
+
+use crate::Limits;
+
 /// The protocol of a recorded client; names of different protocols never match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordKind {
@@ -86,5 +90,47 @@ impl ClientRecords for NoRecords {
 
     fn give_up(&mut self) -> Result<(), RecordsError> {
         Ok(())
+    }
+}
+
+/// The most doublings of the time on record without state.
+const MOST_DOUBLINGS: u32 = 5;
+
+/// Whether a client is on record.
+#[derive(Debug, Default)]
+pub(crate) struct Recording {
+    is_kept: bool,
+    /// The time since when it has held nothing, and its `done` number at that time.
+    idle: Option<(Duration, u64)>,
+    /// The number of times that it went off the record.
+    releases: u32,
+}
+
+impl Recording {
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    pub(crate) fn keep(&mut self) {
+        self.is_kept = true;
+    }
+
+    pub(crate) fn release(&mut self) {
+        *self = Recording { is_kept: false, idle: None, releases: self.releases.saturating_add(1) };
+    }
+
+    /// Whether it must go off the record now. `done` changes whenever the client is granted something.
+    pub(crate) fn is_over(&mut self, now: Duration, holds: bool, done: u64, limits: &Limits) -> bool {
+        if holds || !self.is_kept {
+            self.idle = None;
+            return false;
+        }
+        let patience = limits.record_idle * ((1 << self.releases.min(MOST_DOUBLINGS)) - 1);
+        let since = match self.idle {
+            Some((since, before)) if before == done => since,
+            _ => now,
+        };
+        self.idle = Some((since, done));
+        since + patience <= now
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::core::Core;
 use crate::file::Body;
-use crate::ids::StateKey;
-use crate::owner::{OwnerId, OwnerKind};
+use crate::ids::{OwnerId, StateKey};
+use crate::owner::OwnerKind;
 use crate::stateid_table::StateidStatus;
 use crate::{ClientId, State, StateError, Stateid};
 

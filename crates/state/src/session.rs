@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use crate::back_channel::BackSlots;
+use crate::back_slots::BackSlots;
 use crate::lease::Lease;
 use crate::limits::CONNECTIONS_PER_SESSION;
 use crate::slot::SessionSlot;
@@ -56,6 +56,21 @@ pub enum CallbackSecurity {
     Sys(Box<[u8]>),
     /// RPCSEC_GSS, which this server does not support.
     Gss,
+}
+
+/// The result of CREATE_SESSION.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedSession {
+    /// The session.
+    pub session: SessionId,
+    /// The sequence number of the request.
+    pub sequence: u32,
+    /// Whether the connection carries callbacks.
+    pub back_channel: bool,
+    /// The negotiated fore channel.
+    pub fore: ChannelAttributes,
+    /// The negotiated back channel.
+    pub back: ChannelAttributes,
 }
 
 /// One session.

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use crate::core::Core;
-use crate::ids::StateKey;
+use crate::ids::{OwnerId, StateKey};
 use crate::nlm_share::NlmShare;
-use crate::owner::OwnerId;
 use crate::stateid_table::StateidStatus;
 use crate::{DelegationKind, FileKey, OpenArgs, Requester, ShareAccess, ShareDeny, State, StateError};
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::account::{Charge, Kind};
 use crate::core::Core;
+use crate::ids::OwnerId;
 use crate::lock_set::HeldLock;
 use crate::nlm::NlmNames;
-use crate::owner::OwnerId;
 use crate::{ByteRange, ClientId, Conflict, Event, FileKey, LockNotice, NlmGranted, StateError};
 
 /// A requested lock.

@@ -1,7 +1,7 @@
 //! LOCK (RFC 7530 §16.10, RFC 8881 §18.10).
 
 use proto::nfs4::{LockArgs, LockOk, LockType, Locker};
-use state::ByteRange;
+use state::{ByteRange, StateError};
 
 use super::compound::Compound;
 use super::failure::OpResult;
@@ -21,7 +21,7 @@ pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> OpResult
         scope: compound.stateid_scope()?,
         file,
         locker,
-        range: ByteRange::nfs4(args.offset, args.length)?,
+        range: ByteRange::nfs4(args.offset, args.length).map_err(StateError::from)?,
         exclusive: is_exclusive(args.lock_type),
         blocking: matches!(args.lock_type, LockType::ReadWait | LockType::WriteWait),
         reclaim: args.reclaim,

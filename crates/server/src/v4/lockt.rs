@@ -1,7 +1,7 @@
 //! LOCKT (RFC 7530 §16.11, RFC 8881 §18.11).
 
 use proto::nfs4::{LocktArgs, Status};
-use state::{ByteRange, ClientId, LockTest};
+use state::{ByteRange, ClientId, LockTest, StateError};
 use vfs::FileKind;
 
 use super::compound::Compound;
@@ -22,7 +22,7 @@ pub(super) fn lockt(compound: &mut Compound<'_>, args: &LocktArgs<'_>) -> OpResu
         client,
         owner: args.owner.owner,
         file: node.file_key(),
-        range: ByteRange::nfs4(args.offset, args.length)?,
+        range: ByteRange::nfs4(args.offset, args.length).map_err(StateError::from)?,
         exclusive: is_exclusive(args.lock_type),
     };
     Ok(compound.cx.server.state.lock_test(compound.cx.request.now, &wanted)?)

@@ -1,7 +1,7 @@
 //! LOCKU (RFC 7530 §16.12, RFC 8881 §18.12).
 
 use proto::nfs4::{LockuArgs, Stateid};
-use state::ByteRange;
+use state::{ByteRange, StateError};
 
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
@@ -10,7 +10,7 @@ use super::state_error::{inner, of_lock, outer};
 pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> OpResult<Stateid> {
     let (scope, stateid) = (compound.stateid_scope()?, inner(&compound.stateid(&args.stateid)?));
     let file = compound.current()?.file_key();
-    let range = ByteRange::nfs4(args.offset, args.length)?;
+    let range = ByteRange::nfs4(args.offset, args.length).map_err(StateError::from)?;
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
     compound.cx.in_steps::<Failure>(|| state.unlock_some(now, (scope, &stateid), &file, range))?;
     let unlocked = state.unlock(now, (scope, &stateid), &file, range);
