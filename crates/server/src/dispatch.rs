@@ -75,19 +75,21 @@ fn program(program: u32, version: u32, transport: Transport) -> Result<Program, 
     }
 }
 
-/// Answers one message.
-pub(crate) fn answer(server: &Server, request: &Request<'_>, output: &mut Output) -> Answer {
-    match Call::parse(request.message) {
-        Ok(call) => answer_call(server, request, &call, output),
-        Err(CallError::WrongVersion { xid, .. }) => {
-            server.counters.count(request.worker, CountedEvent::Rejected);
-            Reply::encode_wrong_version(xid, &mut Encoder::new(&mut output.bytes));
-            Answer::Reply
-        }
-        Err(CallError::Broken { xid, .. }) => reject(server, request, xid, Rejection::GarbageArguments, output),
-        Err(error @ CallError::NotACall(_)) => {
-            server.counters.count(request.worker, CountedEvent::NotACall);
-            Answer::NotACall(error)
+impl Server {
+    /// Answers one message: appends its reply, without a record mark, to `output`.
+    pub fn answer(&self, request: &Request<'_>, output: &mut Output) -> Answer {
+        match Call::parse(request.message) {
+            Ok(call) => answer_call(self, request, &call, output),
+            Err(CallError::WrongVersion { xid, .. }) => {
+                self.counters.count(request.worker, CountedEvent::Rejected);
+                Reply::encode_wrong_version(xid, &mut Encoder::new(&mut output.bytes));
+                Answer::Reply
+            }
+            Err(CallError::Broken { xid, .. }) => reject(self, request, xid, Rejection::GarbageArguments, output),
+            Err(error @ CallError::NotACall(_)) => {
+                self.counters.count(request.worker, CountedEvent::NotACall);
+                Answer::NotACall(error)
+            }
         }
     }
 }
@@ -104,7 +106,7 @@ fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: 
         Ok(program) => program,
         Err(why) => return reject(server, request, call.xid, why, output),
     };
-    if security::is_plain(server, call) {
+    if security::is_plain(&server.security, call) {
         answer_plain(server, request, &program, &PlainCall { call, will_wrap: false }, output)
     } else {
         answer_wrapped(server, request, &program, call, output)
@@ -127,7 +129,7 @@ fn answer_wrapped(
     call: &Call<'_>,
     output: &mut Output,
 ) -> Answer {
-    let secured = match security::enter(server, request.message, call) {
+    let secured = match security::enter(&server.security, request.message, call) {
         Ok(secured) => secured,
         Err(EntryRefusal::Refused(stat)) => {
             return reject(server, request, call.xid, Rejection::AuthError(stat), output);

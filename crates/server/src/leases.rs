@@ -6,14 +6,12 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use state::{FileKey, HostLeases};
 use vfs::{Context, FileLease};
 
 use crate::exports::ExportTable;
-use crate::server::Server;
 
 /// Leases files through the file systems of the exports.
 pub(crate) struct ExportedLeases {
@@ -53,6 +51,12 @@ impl fmt::Debug for BrokenLeases {
 }
 
 impl BrokenLeases {
+    /// Sets what runs when a lease is broken.
+    pub(crate) fn set_wake(&self, wake: Box<dyn Fn() + Send + Sync>) {
+        // This is called once.
+        let _ = self.wake.set(wake);
+    }
+
     fn add(&self, file: FileKey) {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).push(file);
         if let Some(wake) = self.wake.get() {
@@ -60,26 +64,7 @@ impl BrokenLeases {
         }
     }
 
-    fn take(&self) -> Vec<FileKey> {
+    pub(crate) fn take(&self) -> Vec<FileKey> {
         std::mem::take(&mut *self.files.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Server {
-    /// Sets what runs on a thread of its own when a lease is broken, and should call [`Server::recall_leased`] at once:
-    /// a local process waits. Without it, [`Server::tick`] does that.
-    pub fn on_broken_lease(&self, wake: Box<dyn Fn() + Send + Sync>) {
-        // This is called once.
-        let _ = self.broken_leases.wake.set(wake);
-    }
-
-    /// Recalls the delegations of files whose leases are broken.
-    pub fn recall_leased(&self, now: Duration) {
-        for file in self.broken_leases.take() {
-            let exports = self.exports.load();
-            let break_time = exports.showing(&file).and_then(|exported| exported.export.file_system.lease_break_time());
-            // Without the export, nobody knows how much time is left.
-            self.state.lease_broken(now, &file, break_time.unwrap_or_default());
-        }
     }
 }

@@ -9,11 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod call_remote;
 mod callout;
 mod change;
 mod connections;
 mod counters;
 mod dispatch;
+mod elsewhere;
 mod events;
 mod exports;
 mod fault;
@@ -45,6 +47,7 @@ mod stable_how;
 mod tally;
 mod transfer;
 mod unlink;
+mod upkeep;
 mod v2;
 mod v3;
 mod v4;

@@ -11,8 +11,7 @@ use rpc::Procedure;
 use state::Origin;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Then, Timeouts};
-use crate::server::Server;
+use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Timeouts};
 
 /// The timeouts of one query or call.
 const TIMEOUTS: Timeouts = Timeouts { timeout: Duration::from_secs(8), resend: Some(Duration::from_secs(2)) };
@@ -62,7 +61,7 @@ impl RemoteCallout {
     }
 
     /// The query for the program's port; the port mapper's protocol only knows IPv4.
-    fn question(&self) -> Callout {
+    pub(crate) fn question(&self) -> Callout {
         let (program, version) = (self.procedure.program, self.procedure.version);
         let (procedure, arguments) = if self.remote.address.is_ipv4() {
             let protocol = if self.remote.transport == Transport::Tcp { Mapping::TCP } else { Mapping::UDP };
@@ -75,7 +74,8 @@ impl RemoteCallout {
         self.callout(PORT, procedure, arguments)
     }
 
-    fn callout(&self, port: u16, procedure: Procedure, arguments: Vec<u8>) -> Callout {
+    /// The call of a procedure at `port` of the host.
+    pub(crate) fn callout(&self, port: u16, procedure: Procedure, arguments: Vec<u8>) -> Callout {
         let destination = self.remote.port(port);
         let resend = TIMEOUTS.resend.filter(|_| self.remote.transport == Transport::Udp);
         let timeouts = Timeouts { resend, ..TIMEOUTS };
@@ -83,7 +83,8 @@ impl RemoteCallout {
         Callout { destination, origin, procedure, credential: OwnCredential::None, arguments, timeouts }
     }
 
-    fn answered_port(&self, answer: CalloutResult<'_>) -> Result<u16, CalloutError> {
+    /// The port in the answer to [`RemoteCallout::question`].
+    pub(crate) fn answered_port(&self, answer: CalloutResult<'_>) -> Result<u16, CalloutError> {
         let from = &mut Decoder::new(answer?);
         let port = if self.remote.address.is_ipv4() {
             u32::decode(from).ok().and_then(|port| u16::try_from(port).ok())
@@ -94,29 +95,6 @@ impl RemoteCallout {
                 .map(|address| address.0.port())
         };
         port.filter(|port| *port != 0).ok_or(CalloutError::Unreachable)
-    }
-}
-
-impl Server {
-    /// Queries a program's port and calls it; `then` runs with the result. When too many calls are in progress, `then`
-    /// never runs: callers need a timeout of their own.
-    pub(crate) fn call_remote(&self, call: RemoteCallout, now: Duration, then: Then) {
-        let question = call.question();
-        let found: Then = Box::new(move |server, answer, now| match call.answered_port(answer) {
-            Ok(port) => {
-                let callout = call.callout(port, call.procedure, call.arguments.clone());
-                server.call_out_or_warn(callout, now, then);
-            }
-            Err(error) => then(server, Err(error), now),
-        });
-        self.call_out_or_warn(question, now, found);
-    }
-
-    fn call_out_or_warn(&self, callout: Callout, now: Duration, then: Then) {
-        let (to, procedure) = (callout.destination, callout.procedure);
-        if let Err(error) = self.call_out(callout, now, then) {
-            tracing::warn!(?to, ?procedure, %error, "cannot call another host");
-        }
     }
 }
 

@@ -13,7 +13,6 @@ use rpc::{AuthStat, Call, CallResult, Credential, Flavor, OpaqueAuth, Rejection,
 use xdr::{Encode, Encoder};
 
 use crate::request::Answer;
-use crate::server::Server;
 
 /// A security flavour that wraps arguments and results, such as RPCSEC_GSS (RFC 2203).
 pub trait SecurityFlavor: Send + Sync {
@@ -74,17 +73,21 @@ pub(crate) struct SecuredCall {
 
 /// Whether a call arrived plain: it has no flavour that wraps arguments.
 #[inline]
-pub(crate) fn is_plain(server: &Server, call: &Call<'_>) -> bool {
-    server.security.is_empty() || flavor_of(server, call).is_none()
+pub(crate) fn is_plain(flavors: &[Box<dyn SecurityFlavor>], call: &Call<'_>) -> bool {
+    flavors.is_empty() || flavor_of(flavors, call).is_none()
 }
 
-fn flavor_of<'s>(server: &'s Server, call: &Call<'_>) -> Option<&'s dyn SecurityFlavor> {
-    server.security.iter().map(|security| &**security).find(|security| security.flavor() == call.credential.flavor)
+fn flavor_of<'f>(flavors: &'f [Box<dyn SecurityFlavor>], call: &Call<'_>) -> Option<&'f dyn SecurityFlavor> {
+    flavors.iter().map(|security| &**security).find(|security| security.flavor() == call.credential.flavor)
 }
 
 /// Lets in a call that did not arrive plain.
-pub(crate) fn enter(server: &Server, message: &[u8], call: &Call<'_>) -> Result<SecuredCall, EntryRefusal> {
-    let security = flavor_of(server, call).ok_or(EntryRefusal::Refused(AuthStat::TooWeak))?;
+pub(crate) fn enter(
+    flavors: &[Box<dyn SecurityFlavor>],
+    message: &[u8],
+    call: &Call<'_>,
+) -> Result<SecuredCall, EntryRefusal> {
+    let security = flavor_of(flavors, call).ok_or(EntryRefusal::Refused(AuthStat::TooWeak))?;
     Ok(SecuredCall::new(call, security.enter(message, call)?))
 }
 

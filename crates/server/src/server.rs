@@ -3,12 +3,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use buffer::Output;
 use names::NameService;
-use peer::Peer;
 use state::{ClientRecords, GraceReport, Limits, NoRecords, RecordsError, State};
 
-use crate::callout::{Callouts, Destination};
+use crate::callout::{CalloutResult, Callouts};
 use crate::change::ChangesInProgress;
 use crate::connections::{ConnectionWatch, Connections};
 use crate::counters::Counters;
@@ -16,15 +14,13 @@ use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
 use crate::host_locks::ExportedLocks;
 use crate::id_map::IdMap;
-use crate::in_steps::BETWEEN_STEPS;
 use crate::leases::{BrokenLeases, ExportedLeases};
 use crate::mount::MountList;
-use crate::nlm::{self, Waits};
+use crate::nlm::Waits;
 use crate::nsm::{Notices, Restarts};
 use crate::open_files::{OpenFileCounts, OpenFileLimits, OpenFiles};
 use crate::replay::verification::verify;
 use crate::replay::{MadeBefore, ReplayCache, ReplyLog};
-use crate::request::{Answer, Request};
 use crate::rpcbind::Registry;
 use crate::security::SecurityFlavor;
 use crate::v2::CookieJar;
@@ -157,7 +153,7 @@ pub struct Server {
     pub(crate) state: State,
     pub(crate) broken_leases: Arc<BrokenLeases>,
     pub(crate) paused: PausedCompounds,
-    pub(crate) callouts: Callouts,
+    pub(crate) callouts: Callouts<Then>,
     pub(crate) callbacks: Callbacks,
     pub(crate) copies: Copies,
     pub(crate) copy_notices: CopyNotices,
@@ -171,6 +167,9 @@ pub struct Server {
     pub(crate) security: Vec<Box<dyn SecurityFlavor>>,
     write_verifier: AtomicU64,
 }
+
+/// Runs when a call of the server's own has ended, with the time of its end. It must not block.
+pub(crate) type Then = Box<dyn FnOnce(&Server, CalloutResult<'_>, Duration) + Send>;
 
 impl Server {
     /// Makes a server of `exports`.
@@ -252,11 +251,6 @@ impl Server {
         }
     }
 
-    /// Answers one message: appends its reply, without a record mark, to `output`.
-    pub fn answer(&self, request: &Request<'_>, output: &mut Output) -> Answer {
-        crate::dispatch::answer(self, request, output)
-    }
-
     /// Replaces the exports. Calls in progress finish with the old ones, clients of exports in both tables notice
     /// nothing, and handles of removed exports become stale.
     ///
@@ -270,44 +264,10 @@ impl Server {
         Ok(())
     }
 
-    /// Runs the maintenance of the file systems. Call it every few seconds from a thread that may block.
-    pub fn maintain(&self) {
-        for export in self.exports.load().iter() {
-            export.file_system.maintain();
-        }
-    }
-
-    /// Runs all timers: leases and the grace period end, copies of expired clients stop, the server's calls are
-    /// retransmitted or time out, and idle files are closed. Call it about every second from a thread that may block.
-    pub fn tick(&self, now: Duration) {
-        while self.state.tick(now) {
-            (self.settings.pause)(BETWEEN_STEPS);
-        }
-        self.recall_leased(now);
-        self.files.sweep(now);
-        self.replay.expire_earlier(now);
-        self.tick_callouts(now);
-        self.retry_callbacks(now);
-        self.sweep_copies(now);
-        nlm::retry(self, now);
-        self.notices.send(self, now);
-    }
-
     /// Sets the source that knows whether clients received their replies. An equal call over another connection is a
     /// retransmission only if the first connection may have lost the reply.
     pub fn watch_connections(&self, connections: Box<dyn Connections>) {
         self.connections.set(connections);
-    }
-
-    /// Reports a closed connection: its deferred calls are dropped, and calls of the server over it fail.
-    /// `is_delivered` is whether the client had acknowledged all replies.
-    pub fn disconnected(&self, peer: &Peer, is_delivered: bool, now: Duration) {
-        if is_delivered {
-            self.connections.delivered(peer.connection);
-        }
-        self.paused.forget(peer.address);
-        self.state.connection_closed(peer.connection);
-        self.unreachable(&Destination::Connection(peer.connection), now);
     }
 
     /// The clients that delay new opens and locks after a restart, at most `most` of them by name; `None` if there are

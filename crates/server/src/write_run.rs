@@ -145,7 +145,7 @@ impl Server {
     }
 
     fn arrived_plain(&self, message: &[u8]) -> bool {
-        self.security.is_empty() || Call::parse(message).is_ok_and(|call| security::is_plain(self, &call))
+        self.security.is_empty() || Call::parse(message).is_ok_and(|call| security::is_plain(&self.security, &call))
     }
 
     /// Executes a run, each message of which continues the one before it. The message of `request` is its first.
@@ -166,7 +166,7 @@ impl Server {
     }
 
     fn enter_run(&self, message: &[u8]) -> Option<SecuredCall> {
-        security::enter(self, message, &Call::parse(message).ok()?).ok()
+        security::enter(&self.security, message, &Call::parse(message).ok()?).ok()
     }
 
     fn write_plain_run(&self, request: &Request<'_>, messages: &[&[u8]]) -> RunAnswer {

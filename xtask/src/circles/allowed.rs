@@ -93,11 +93,6 @@ pub const ALLOWED: &[Allowed] = &[
     parts("segments", &["sender"]),
     parts("segments", &["trace"]),
     parts("segments", &["user"]),
-    Allowed {
-        package: "server",
-        files: &[""],
-        reason: "the dispatcher names each procedure, and each procedure takes the context that the dispatcher made",
-    },
     parts("stable", &["log"]),
     Allowed { package: "stable", files: &["layer", "replay", "write_log.rs"], reason: OWNER },
     Allowed {

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use peer::{Peer, Transport};
+use peer::Peer;
 use rpc::Xid;
 use state::Origin;
 
-use super::{Callout, CalloutError, Destination, Then, Transmit};
+use super::call::{Callout, CalloutError, Destination, Transmit};
 use crate::tally::Tally;
 
 /// The most calls that may wait for replies. The calls to one client may use at most half of what the others leave
@@ -21,31 +21,32 @@ const MAX_CALLOUTS: usize = 4096;
 /// server send.
 const MAX_PER_CLIENT: usize = 256;
 
-pub(crate) struct Callouts {
-    inner: Mutex<CalloutTable>,
+/// The calls, each with what follows it: a `T`.
+pub(crate) struct Callouts<T> {
+    inner: Mutex<CalloutTable<T>>,
     /// The number of messages that wait to be sent.
     unsent: AtomicUsize,
 }
 
-struct CalloutTable {
+struct CalloutTable<T> {
     queue: VecDeque<Transmit>,
-    waiting: HashMap<Xid, PendingCall>,
+    waiting: HashMap<Xid, PendingCall<T>>,
     tally: Tally,
     last_xid: u32,
 }
 
-struct PendingCall {
+struct PendingCall<T> {
     destination: Destination,
     origin: Origin,
     /// The message to retransmit; empty when the call is never retransmitted.
     message: Vec<u8>,
     resend: Option<(Duration, Duration)>,
     deadline: Duration,
-    then: Then,
+    then: T,
 }
 
-impl Default for Callouts {
-    fn default() -> Callouts {
+impl<T> Default for Callouts<T> {
+    fn default() -> Callouts<T> {
         // Starts at random: XIDs must neither repeat those of an earlier process nor be guessable.
         let last_xid = RandomState::new().hash_one(0) as u32;
         let inner = CalloutTable { queue: VecDeque::new(), waiting: HashMap::new(), tally: Tally::default(), last_xid };
@@ -53,9 +54,9 @@ impl Default for Callouts {
     }
 }
 
-impl Callouts {
+impl<T> Callouts<T> {
     /// Queues a call.
-    pub(super) fn add(&self, callout: Callout, now: Duration, then: Then) -> Result<(), CalloutError> {
+    pub(super) fn add(&self, callout: Callout, now: Duration, then: T) -> Result<(), CalloutError> {
         let mut inner = self.lock();
         if !inner.has_room(callout.origin) {
             return Err(CalloutError::TooMany);
@@ -85,7 +86,7 @@ impl Callouts {
     }
 
     /// Ends the call `xid`, if it was sent to `peer`.
-    pub(super) fn take(&self, xid: Xid, peer: &Peer) -> Option<Then> {
+    pub(super) fn take(&self, xid: Xid, peer: &Peer) -> Option<T> {
         let mut inner = self.lock();
         if !inner.waiting.get(&xid)?.destination.is(peer) {
             return None;
@@ -96,7 +97,7 @@ impl Callouts {
     }
 
     /// Ends the calls to `destination`.
-    pub(super) fn fail(&self, destination: &Destination) -> Vec<Then> {
+    pub(super) fn fail(&self, destination: &Destination) -> Vec<T> {
         let mut inner = self.lock();
         inner.queue.retain(|transmit| transmit.destination != *destination);
         self.publish(&inner);
@@ -104,7 +105,7 @@ impl Callouts {
     }
 
     /// Queues retransmissions that are due, and ends the calls that timed out.
-    pub(super) fn tick(&self, now: Duration) -> Vec<Then> {
+    pub(super) fn tick(&self, now: Duration) -> Vec<T> {
         let mut inner = self.lock();
         let CalloutTable { queue, waiting, .. } = &mut *inner;
         for one in waiting.values_mut() {
@@ -117,16 +118,16 @@ impl Callouts {
         inner.end_those(|waiting| waiting.deadline <= now)
     }
 
-    fn publish(&self, inner: &CalloutTable) {
+    fn publish(&self, inner: &CalloutTable<T>) {
         self.unsent.store(inner.queue.len(), Ordering::Release);
     }
 
-    fn lock(&self) -> MutexGuard<'_, CalloutTable> {
+    fn lock(&self) -> MutexGuard<'_, CalloutTable<T>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl CalloutTable {
+impl<T> CalloutTable<T> {
     fn next_xid(&mut self) -> Xid {
         loop {
             self.last_xid = self.last_xid.wrapping_add(1);
@@ -136,7 +137,7 @@ impl CalloutTable {
         }
     }
 
-    fn end_those(&mut self, ends: impl Fn(&PendingCall) -> bool) -> Vec<Then> {
+    fn end_those(&mut self, ends: impl Fn(&PendingCall<T>) -> bool) -> Vec<T> {
         let ended = self.waiting.extract_if(|_, waiting| ends(waiting));
         ended
             .map(|(_, waiting)| {
@@ -151,19 +152,10 @@ impl CalloutTable {
     }
 }
 
-impl Destination {
-    /// Whether a message from `peer` may answer one that went here.
-    fn is(&self, peer: &Peer) -> bool {
-        match *self {
-            Destination::Connection(connection) => peer.connection == connection,
-            Destination::Tcp(address) => peer.transport == Transport::Tcp && peer.address == address,
-            Destination::Udp { to, .. } => peer.transport == Transport::Udp && peer.address == to,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use peer::Transport;
+
     use super::*;
     use crate::callout::{OwnCredential, Timeouts};
 
@@ -192,10 +184,6 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    fn nothing() -> Then {
-        Box::new(|_, _, _| ())
-    }
-
     fn peer(address: &str, transport: Transport, connection: u64) -> Peer {
         let local = "192.0.2.9:2049".parse().unwrap();
         Peer { address: address.parse().unwrap(), local, transport, connection }
@@ -208,7 +196,7 @@ mod tests {
     #[test]
     fn call_is_answered_once_and_only_by_whom_it_went_to() {
         let calls = Callouts::default();
-        calls.add(callout(udp(), None), secs(0), nothing()).unwrap();
+        calls.add(callout(udp(), None), secs(0), "then").unwrap();
         let sent = calls.next_transmit().unwrap();
         let call = rpc::Call::parse(&sent.message).unwrap();
         assert_eq!((call.arguments.rest(), call.procedure.program, sent.destination), (&b"args"[..], 9, udp()));
@@ -221,7 +209,7 @@ mod tests {
     #[test]
     fn datagram_is_sent_again_until_its_time_is_over() {
         let calls = Callouts::default();
-        calls.add(callout(udp(), Some(4)), secs(0), nothing()).unwrap();
+        calls.add(callout(udp(), Some(4)), secs(0), "then").unwrap();
         let first = calls.next_transmit().unwrap();
         assert_eq!((calls.tick(secs(3)).len(), calls.next_transmit()), (0, None));
         assert_eq!((calls.tick(secs(4)).len(), calls.next_transmit()), (0, Some(first)));
@@ -234,7 +222,7 @@ mod tests {
         let calls = Callouts::default();
         let (gone, other) = (Destination::Connection(5), Destination::Connection(6));
         for destination in [gone, other, gone] {
-            calls.add(callout(destination, None), secs(0), nothing()).unwrap();
+            calls.add(callout(destination, None), secs(0), "then").unwrap();
         }
         assert_eq!(calls.fail(&gone).len(), 2);
         let left = calls.next_transmit().unwrap();
@@ -247,7 +235,7 @@ mod tests {
         let calls = Callouts::default();
         let call = |host, now| {
             let callout = Callout { origin: origin(host), ..callout(udp(), None) };
-            calls.add(callout, secs(now), nothing())
+            calls.add(callout, secs(now), "then")
         };
         assert_eq!((0..MAX_CALLOUTS).take_while(|_| call(1, 0).is_ok()).count(), MAX_PER_CLIENT);
         assert_eq!((call(1, 0), call(2, 0)), (Err(CalloutError::TooMany), Ok(())));
@@ -261,7 +249,7 @@ mod tests {
     #[test]
     fn calls_to_all_clients_together_are_bounded() {
         let calls = Callouts::default();
-        let call = |host| calls.add(Callout { origin: origin(host), ..callout(udp(), None) }, secs(0), nothing());
+        let call = |host| calls.add(Callout { origin: origin(host), ..callout(udp(), None) }, secs(0), "then");
         let made: usize = (1..=200).map(|host| (0..MAX_CALLOUTS).take_while(|_| call(host).is_ok()).count()).sum();
         assert_eq!(made, MAX_CALLOUTS);
         assert_eq!(call(250), Err(CalloutError::TooMany));

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use access_rules::AccessRule;
 use vfs::Origin;
 
-use super::ExportTableError;
+use super::error::ExportTableError;
 
 /// The access rules of an export, which must agree with those of all other exports of the same directory.
 #[derive(Debug, Clone, Copy)]

@@ -6,6 +6,7 @@ use access_rules::{AccessRule, ClientPattern, ExportOptions, Squash};
 use state::FileKey;
 use vfs::{FileSystem, Handle, Origin};
 
+use super::error::ExportTableError;
 use super::pseudo::PseudoTree;
 use super::{Export, ExportRules};
 use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
@@ -66,33 +67,6 @@ impl Exported {
     pub(crate) fn file_key(&self, node: Handle) -> FileKey {
         FileKey { export: self.storage, node }
     }
-}
-
-/// The reason why the exports form no table.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExportTableError {
-    /// Two exports have the same name.
-    #[error("{0} is exported twice; each export needs a name of its own")]
-    DuplicateName(String),
-    /// Two exports have the same fsid.
-    #[error("{first} and {second} have the same fsid; give each its own")]
-    DuplicateFsid {
-        /// One of them.
-        first: String,
-        /// The other.
-        second: String,
-    },
-    /// Two exports share a directory with different rules, so that a client could choose the more generous one.
-    #[error(
-        "{first} and {second} are the same directory and offer it differently, so that each client could choose what \
-         it may do; give both the same clients and options, or export the directory once"
-    )]
-    SameDirectory {
-        /// One of them.
-        first: String,
-        /// The other.
-        second: String,
-    },
 }
 
 impl ExportTable {

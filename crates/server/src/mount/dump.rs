@@ -3,7 +3,7 @@
 use proto::mount::{DumpReply, Mount};
 use xdr::{Encode, Encoder};
 
-use super::{ReplyRoom, string_bytes};
+use super::reply::{ReplyRoom, string_bytes};
 use crate::node::CallContext;
 
 pub(super) fn dump(cx: &CallContext<'_>, to: &mut Encoder<'_>) {

@@ -4,7 +4,7 @@ use access_rules::{AccessRule, ClientPattern};
 use proto::mount::{ExportNode, ExportReply, Group, MAX_GROUPS, MAX_PATH_BYTES};
 use xdr::{Encode, Encoder};
 
-use super::{ReplyRoom, string_bytes};
+use super::reply::{ReplyRoom, string_bytes};
 use crate::exports::Export;
 use crate::node::CallContext;
 

@@ -5,7 +5,8 @@ use proto::mount::{DirPath, Errno, Mnt3Ok, Mnt3Reply, MntReply, Status};
 use proto::{nfs2, nfs3};
 use rpc::Flavor;
 
-use super::{answerable, directory, status};
+use super::reply::answerable;
+use super::{directory, status};
 use crate::fault::NoResults;
 use crate::handle::WireHandle;
 use crate::node::{CallContext, Node};

@@ -8,6 +8,7 @@ mod export;
 mod list;
 mod mnt;
 mod pathconf;
+mod reply;
 mod status;
 mod umnt;
 mod umntall;
@@ -17,9 +18,8 @@ use proto::mount::DirPath;
 use rpc::Call;
 use xdr::{Decode, Encode, Encoder};
 
-use crate::fault::{Fault, NoResults};
+use crate::fault::NoResults;
 use crate::node::CallContext;
-use crate::transfer;
 
 pub(crate) use list::MountList;
 
@@ -39,32 +39,4 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         _ => return Err(NoResults::NoProcedure),
     }
     Ok(())
-}
-
-/// A fault that has a reply; a call that must block stops here.
-fn answerable(fault: Fault) -> Result<Fault, NoResults> {
-    if matches!(fault, Fault::Defer) { Err(NoResults::Defer) } else { Ok(fault) }
-}
-
-/// The room left in the longest reply that this transport should carry; lists stop where it ends.
-struct ReplyRoom {
-    left_bytes: usize,
-}
-
-impl ReplyRoom {
-    fn of_reply(cx: &CallContext<'_>) -> ReplyRoom {
-        ReplyRoom { left_bytes: transfer::max_bytes(cx) as usize }
-    }
-
-    /// Takes room for `bytes`; false if there is not enough.
-    fn take(&mut self, bytes: usize) -> bool {
-        let fits = bytes <= self.left_bytes;
-        self.left_bytes = self.left_bytes.saturating_sub(bytes);
-        fits
-    }
-}
-
-/// The size of a string in a reply.
-fn string_bytes(string: &[u8]) -> usize {
-    4 + xdr::padded(string.len())
 }

@@ -3,7 +3,8 @@
 use proto::mount::{DirPath, PC_CHOWN_RESTRICTED, PC_ERROR, PC_NO_TRUNC, PathconfReply};
 use vfs::Properties;
 
-use super::{answerable, directory};
+use super::directory;
+use super::reply::answerable;
 use crate::fault::NoResults;
 use crate::node::CallContext;
 

@@ -5,7 +5,9 @@
 
 mod notices;
 mod notify;
+mod restarts;
 mod stat;
+mod tell;
 mod unmon;
 
 use buffer::Output;
@@ -17,7 +19,8 @@ use crate::fault::NoResults;
 use crate::node::CallContext;
 
 pub(crate) use notices::Notices;
-pub(crate) use notify::Restarts;
+pub(crate) use restarts::Restarts;
+pub(crate) use tell::send_notices;
 
 /// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {

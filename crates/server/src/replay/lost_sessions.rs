@@ -9,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use state::{SessionId, SlotRequest};
 
+use super::key::ReplayKey;
+use super::made::Finished;
 use super::record::SlotReply;
-use super::{Finished, ReplayKey};
 
 /// The sessions that ended with the previous process.
 #[derive(Debug, Default)]

@@ -40,7 +40,9 @@
 //! Operations of NFSv4.1 and later are logged in the same way, until the reply to their COMPOUND is in the log
 //! ([`operations`]). That reply is replayed in the session that ended with the process ([`lost_sessions`]).
 
+mod key;
 mod lost_sessions;
+mod made;
 mod names;
 mod operations;
 pub(crate) mod record;
@@ -50,8 +52,6 @@ pub(crate) mod verification;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -62,19 +62,19 @@ use vfs::Handle;
 use xdr::{Decode, Decoder};
 
 use crate::handle::HandleKey;
+pub(crate) use key::{MAX_REPLY_BYTES, ReplayKey};
 use lost_sessions::LostSessions;
 pub(crate) use lost_sessions::OldSessionReply;
+pub(crate) use made::Finished;
+pub use made::MadeBefore;
+use made::{MadeStep, step_bytes};
 pub(crate) use names::{NameSlot, NameSlots};
 pub(crate) use operations::CompoundChanges;
-use record::{DoneStep, FileBytes, NameChange, ReplyBytes, ReplyLogRecord, Step, bytes_of};
-pub use tickets::MadeBefore;
+use record::{DoneStep, FileBytes, NameChange, ReplyBytes, ReplyLogRecord, Step};
 use verification::Verification;
 
 /// The number of shards, each with its own lock.
 const SHARDS: usize = 16;
-
-/// The largest reply to keep, in bytes; replies to these calls are far below it.
-pub(crate) const MAX_REPLY_BYTES: usize = 1024;
 
 /// The bytes of a WRITE that identify it: the headers, the arguments and the beginning of the data. Hashing all data
 /// would take longer than writing it.
@@ -82,24 +82,6 @@ const MAX_WRITE_KEY_BYTES: usize = 1024;
 
 /// The connection of calls in datagrams, or from before a restart.
 const NO_CONNECTION: u64 = 0;
-
-/// Identifies a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ReplayKey {
-    sender: IpAddr,
-    /// The sender's port for datagrams; 0 for streams.
-    port: u16,
-    xid: u32,
-    /// Two independent hashes of the message, so that different calls collide with a probability of 2⁻¹²⁸.
-    message: [u64; 2],
-}
-
-/// One hash of the message suffices. Its key is secret, so that nobody can craft colliding calls.
-impl Hash for ReplayKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.message[0]);
-    }
-}
 
 /// Stores replies beyond the end of the process.
 pub trait ReplyLog: Send + Sync {
@@ -124,14 +106,6 @@ enum CachedCallState {
     },
     /// An earlier process made these steps of the call, and was killed before it replied.
     Happened(Vec<Finished>),
-}
-
-/// A step of a call that an earlier process made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finished {
-    step: Box<[u8]>,
-    /// The file that has the name since then.
-    pub(crate) made: Option<Handle>,
 }
 
 #[derive(Debug, Default)]
@@ -398,18 +372,6 @@ impl<'r> Notes<'r> {
     }
 }
 
-/// A step that was made.
-struct MadeStep<'r> {
-    step: Step<'r>,
-    handle: Option<Handle>,
-}
-
-impl<'r> MadeStep<'r> {
-    fn of(done: &DoneStep<'r>) -> MadeStep<'r> {
-        MadeStep { step: done.step, handle: Handle::new(done.made.handle) }
-    }
-}
-
 impl Finished {
     /// Logs the step for the next start.
     fn keep(&self, log: &dyn ReplyLog, key: &ReplayKey) {
@@ -418,15 +380,6 @@ impl Finished {
             log.keep(ReplyLogRecord::Happened(*key, DoneStep { step, made }).bytes().as_slice());
         }
     }
-
-    fn of(made: &MadeStep<'_>) -> Finished {
-        let handle = made.handle.filter(|handle| !handle.as_bytes().is_empty());
-        Finished { step: step_bytes(&made.step), made: handle }
-    }
-}
-
-fn step_bytes(step: &Step<'_>) -> Box<[u8]> {
-    bytes_of(step).as_slice().into()
 }
 
 impl CachedCall {

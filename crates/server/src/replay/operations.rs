@@ -4,7 +4,6 @@
 //! made, a record says so, and others may change the names. One more record has the reply to the COMPOUND, and ends the
 //! records of all its operations.
 
-use std::net::Ipv4Addr;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,8 +11,11 @@ use std::time::Duration;
 use state::SlotRequest;
 use vfs::Handle;
 
+use super::key::ReplayKey;
+use super::lost_sessions::OldSessionReply;
+use super::made::Finished;
 use super::record::{FileBytes, MAX_SLOT_REPLY_BYTES, ReplyLogRecord, SlotReply};
-use super::{Begun, CachedCall, CachedCallState, Finished, OldSessionReply, ReplayCache, ReplayKey};
+use super::{Begun, CachedCall, CachedCallState, ReplayCache};
 
 /// The changes of a COMPOUND that must not be repeated.
 #[derive(Debug, Default)]
@@ -27,25 +29,6 @@ impl CompoundChanges {
     /// Records a change whose reply outlives the process.
     pub(crate) fn keep(&mut self) {
         self.is_kept = true;
-    }
-}
-
-impl ReplayKey {
-    /// The size of an operation's key: two hashes.
-    pub(super) const OPERATION_BYTES: usize = 16;
-
-    fn of_operation(message: [u64; 2]) -> ReplayKey {
-        ReplayKey { sender: Ipv4Addr::UNSPECIFIED.into(), port: 0, xid: 0, message }
-    }
-
-    /// The operations listed in a record.
-    pub(super) fn operations(bytes: &[u8]) -> impl Iterator<Item = ReplayKey> {
-        let hash = |bytes: &[u8; 8]| u64::from_be_bytes(*bytes);
-        let of = move |key: &[u8]| match key.as_chunks().0 {
-            [first, second] => Some(ReplayKey::of_operation([hash(first), hash(second)])),
-            _ => None,
-        };
-        bytes.chunks_exact(ReplayKey::OPERATION_BYTES).filter_map(of)
     }
 }
 

@@ -8,7 +8,7 @@ use state::{SessionId, SlotRequest};
 use vfs::{FileKind, Handle, Name, Timestamp};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{MAX_REPLY_BYTES, ReplayKey};
+use super::key::{MAX_REPLY_BYTES, ReplayKey};
 use crate::handle::WireHandle;
 
 /// The longest reply of a session to keep, in bytes. Replies to changes of names or attributes have some hundred.

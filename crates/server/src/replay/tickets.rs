@@ -6,26 +6,11 @@
 //! client lacks the reply. Otherwise, the next operation with equal arguments would succeed without any action.
 
 use buffer::Buffer;
-use vfs::Handle;
 
+use super::lost_sessions::OldSessionReply;
+use super::made::{Finished, MadeStep};
 use super::record::{DoneStep, FileBytes, ReplyLogRecord, Step, Ticket, bytes_of};
-use super::{Begun, CachedCallState, Finished, MadeStep, OldSessionReply, ReplayCache, ReplyLog, Unanswered};
-
-/// A change of names that a request made before a power failure, from the write log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MadeBefore {
-    /// The ticket that the file system received with the change ([`vfs::Context::ticket`]).
-    pub ticket: Vec<u8>,
-    /// The file that got a name by the change.
-    pub file: Option<Handle>,
-}
-
-impl MadeBefore {
-    pub(super) fn read(&self) -> Option<(Ticket<'_>, FileBytes<'_>)> {
-        let file = FileBytes { handle: self.file.as_ref().map_or(&[], Handle::as_bytes) };
-        Some((Ticket::read(&self.ticket).ok()?, file))
-    }
-}
+use super::{Begun, CachedCallState, ReplayCache, ReplyLog, Unanswered};
 
 impl ReplayCache {
     /// Loads a change that was made, unless its request was answered.

@@ -5,10 +5,12 @@ use proto::rpcbind::portmap::{self, Mapping};
 use proto::rpcbind::{DumpReply, Rpcb, UniversalAddress};
 use xdr::{Encode, Encoder};
 
-use super::OWNER;
 use super::registry::RegisteredService;
 use crate::node::CallContext;
 use crate::transfer;
+
+/// The owner shown for all services: only the superuser of this machine can register them.
+const OWNER: &[u8] = b"superuser";
 
 /// An upper bound for one service in a reply, which the longest IPv6 address does not reach.
 const MAX_SERVICE_BYTES: usize = 128;

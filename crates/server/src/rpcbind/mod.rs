@@ -80,6 +80,3 @@ fn run_rpcbind(
     }
     Ok(())
 }
-
-/// The owner shown for all services: only the superuser of this machine can register them.
-const OWNER: &[u8] = b"superuser";

@@ -6,7 +6,8 @@
 use proto::nfs2::{CreateArgs, DirOpOk, Sattr};
 use vfs::{Access, Entry, Error, FileKind, NewNode, Place, SetAttributes};
 
-use super::{Nfs2Result, convert};
+use super::convert;
+use super::reply::Nfs2Result;
 use crate::make;
 use crate::node::{CallContext, Node};
 

@@ -2,7 +2,8 @@
 
 use proto::nfs2::{Fattr, GetattrArgs};
 
-use super::{Nfs2Result, convert};
+use super::convert;
+use super::reply::Nfs2Result;
 use crate::node::CallContext;
 
 pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Nfs2Result<Fattr> {

@@ -2,7 +2,7 @@
 
 use proto::nfs2::LinkArgs;
 
-use super::Nfs2Result;
+use super::reply::Nfs2Result;
 use crate::link;
 use crate::node::CallContext;
 

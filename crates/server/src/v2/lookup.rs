@@ -3,7 +3,8 @@
 use proto::nfs2::{DirOpOk, LookupArgs};
 use vfs::Entry;
 
-use super::{Nfs2Result, convert};
+use super::convert;
+use super::reply::Nfs2Result;
 use crate::node::CallContext;
 
 pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Nfs2Result<DirOpOk> {

@@ -3,7 +3,8 @@
 use proto::nfs2::{CreateArgs, DirOpOk};
 use vfs::{NewNode, SetAttributes};
 
-use super::{Nfs2Result, convert};
+use super::convert;
+use super::reply::Nfs2Result;
 use crate::make;
 use crate::node::CallContext;
 

@@ -15,6 +15,7 @@ mod readdir;
 mod readlink;
 mod remove;
 mod rename;
+mod reply;
 mod rmdir;
 mod setattr;
 mod statfs;
@@ -23,17 +24,15 @@ mod symlink;
 mod write;
 
 use buffer::Output;
-use proto::nfs2::Res;
 use rpc::Call;
-use xdr::{Decode, Decoder, Encode, Encoder};
+use xdr::{Decode, Decoder, Encode};
 
-use crate::fault::{Fault, NoResults};
+use reply::{Nfs2Result, finish};
+
+use crate::fault::NoResults;
 use crate::node::CallContext;
 
 pub(crate) use cookies::CookieJar;
-
-/// The result of a procedure. Failures of this version carry only a status.
-type Nfs2Result<T> = Result<T, Fault>;
 
 /// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
@@ -74,17 +73,4 @@ fn answer<'a, A: Decode<'a>, T: Encode>(
 ) -> Result<(), NoResults> {
     let outcome = procedure(cx, &A::decode(&mut from)?);
     finish(outcome, output)
-}
-
-/// Appends the result of a procedure.
-fn finish<T: Encode>(outcome: Nfs2Result<T>, output: &mut Output) -> Result<(), NoResults> {
-    let reply = match outcome {
-        Ok(ok) => Res::Ok(ok),
-        Err(Fault::Defer) => return Err(NoResults::Defer),
-        // There is no status for "later" (RFC 1094 §2.3.1): a client without a reply retransmits.
-        Err(Fault::Recalling) => return Err(NoResults::Silent),
-        Err(fault) => Res::Fail(status::of(&fault)),
-    };
-    reply.encode(&mut Encoder::new(&mut output.bytes));
-    Ok(())
 }

@@ -5,7 +5,8 @@ use proto::nfs2::{MAX_DATA_BYTES, ReadArgs, ReadHead, Status};
 use state::AccessKind;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Nfs2Result, convert, finish};
+use super::convert;
+use super::reply::{Nfs2Result, finish};
 use crate::fault::NoResults;
 use crate::node::CallContext;
 use crate::transfer;

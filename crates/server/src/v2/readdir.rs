@@ -7,8 +7,9 @@ use proto::nfs2::{MAX_DATA_BYTES, MAX_NAME_BYTES, ReaddirArgs, Status};
 use vfs::{Attributes, Detail, DirEntry, Error};
 use xdr::{Decode, Decoder, Encode, Encoder, Reserved};
 
+use super::convert;
 use super::cookies::{DirKey, as_short};
-use super::{Nfs2Result, convert, finish};
+use super::reply::{Nfs2Result, finish};
 use crate::fault::{Fault, NoResults};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};

@@ -4,7 +4,7 @@ use buffer::Output;
 use proto::nfs2::{MAX_PATH_BYTES, ReadlinkArgs, ReadlinkOk};
 use xdr::{Decode, Decoder};
 
-use super::{Nfs2Result, finish};
+use super::reply::{Nfs2Result, finish};
 use crate::fault::NoResults;
 use crate::node::CallContext;
 

@@ -2,7 +2,7 @@
 
 use proto::nfs2::RmdirArgs;
 
-use super::Nfs2Result;
+use super::reply::Nfs2Result;
 use crate::node::CallContext;
 use crate::unlink;
 

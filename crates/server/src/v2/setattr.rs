@@ -2,7 +2,8 @@
 
 use proto::nfs2::{Fattr, SetattrArgs};
 
-use super::{Nfs2Result, convert};
+use super::convert;
+use super::reply::Nfs2Result;
 use crate::node::CallContext;
 use crate::set_attributes;
 

@@ -2,7 +2,7 @@
 
 use proto::nfs2::{MAX_DATA_BYTES, StatfsArgs, StatfsOk};
 
-use super::Nfs2Result;
+use super::reply::Nfs2Result;
 use crate::node::CallContext;
 
 /// The smallest block, in bytes.

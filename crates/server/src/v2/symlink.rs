@@ -3,7 +3,7 @@
 use proto::nfs2::SymlinkArgs;
 use vfs::{NewNode, SetAttributes};
 
-use super::Nfs2Result;
+use super::reply::Nfs2Result;
 use crate::make;
 use crate::node::CallContext;
 

@@ -4,7 +4,8 @@ use proto::nfs2::{Fattr, WriteArgs};
 use state::AccessKind;
 use vfs::Stability;
 
-use super::{Nfs2Result, convert};
+use super::convert;
+use super::reply::Nfs2Result;
 use crate::node::CallContext;
 use crate::transfer;
 

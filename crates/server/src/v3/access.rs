@@ -2,7 +2,8 @@
 
 use proto::nfs3::{AccessArgs, AccessOk, PostOpAttr};
 
-use super::{Nfs3Result, convert};
+use super::convert;
+use super::reply::Nfs3Result;
 use crate::access;
 use crate::fault::Fault;
 use crate::node::CallContext;

@@ -2,7 +2,7 @@
 
 use proto::nfs3::{CommitArgs, CommitOk, WccData};
 
-use super::Nfs3Result;
+use super::reply::Nfs3Result;
 use super::wcc::Wcc;
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};

@@ -3,8 +3,9 @@
 use proto::nfs3::{CreateArgs, CreateHow, CreateOk, WccData};
 use vfs::{CreateMode, SetAttributes};
 
+use super::convert;
 use super::make::{make, make_or_take};
-use super::{Nfs3Result, convert};
+use super::reply::Nfs3Result;
 use crate::make::{regular, unchecked};
 use crate::node::CallContext;
 

@@ -3,7 +3,8 @@
 use proto::nfs3::{FSF_CANSETTIME, FSF_HOMOGENEOUS, FSF_LINK, FSF_SYMLINK, FsArgs, FsinfoOk, PostOpAttr, Time};
 use vfs::Properties;
 
-use super::{Nfs3Result, convert};
+use super::convert;
+use super::reply::Nfs3Result;
 use crate::node::CallContext;
 use crate::transfer;
 

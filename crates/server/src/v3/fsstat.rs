@@ -2,7 +2,8 @@
 
 use proto::nfs3::{FsArgs, FsstatOk, PostOpAttr};
 
-use super::{Nfs3Result, convert};
+use super::convert;
+use super::reply::Nfs3Result;
 use crate::fault::Fault;
 use crate::node::CallContext;
 

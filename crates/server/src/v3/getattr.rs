@@ -2,7 +2,8 @@
 
 use proto::nfs3::{GetattrArgs, GetattrOk};
 
-use super::{Nfs3Result, convert};
+use super::convert;
+use super::reply::Nfs3Result;
 use crate::node::CallContext;
 
 pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Nfs3Result<GetattrOk, ()> {

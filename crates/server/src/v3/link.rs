@@ -2,8 +2,9 @@
 
 use proto::nfs3::{LinkArgs, LinkAttributes};
 
+use super::convert;
+use super::reply::Nfs3Result;
 use super::wcc::Wcc;
-use super::{Nfs3Result, convert};
 use crate::link;
 use crate::node::CallContext;
 

@@ -2,7 +2,8 @@
 
 use proto::nfs3::{LookupArgs, LookupOk, PostOpAttr};
 
-use super::{Nfs3Result, convert};
+use super::convert;
+use super::reply::Nfs3Result;
 use crate::node::CallContext;
 
 pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Nfs3Result<LookupOk, PostOpAttr> {

@@ -3,8 +3,9 @@
 use proto::nfs3::{CreateOk, DirOp, WccData};
 use vfs::{Attributes, Entry, Place};
 
+use super::convert;
+use super::reply::Nfs3Result;
 use super::wcc::Wcc;
-use super::{Nfs3Result, convert};
 use crate::fault::Fault;
 use crate::make;
 use crate::node::{CallContext, Node};

@@ -3,8 +3,9 @@
 use proto::nfs3::{CreateOk, MknodArgs, MknodData, Sattr, SpecData, WccData};
 use vfs::{Device, NewNode};
 
+use super::convert;
 use super::make::make;
-use super::{Nfs3Result, convert};
+use super::reply::Nfs3Result;
 use crate::fault::Fault;
 use crate::make;
 use crate::node::CallContext;

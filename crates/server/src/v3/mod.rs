@@ -1,7 +1,6 @@
 //! NFS version 3 (RFC 1813), one module per procedure.
 
 mod access;
-
 mod commit;
 mod convert;
 mod create;
@@ -21,6 +20,7 @@ mod readdirplus;
 mod readlink;
 mod remove;
 mod rename;
+mod reply;
 mod rmdir;
 mod setattr;
 mod status;
@@ -29,15 +29,13 @@ mod wcc;
 mod write;
 
 use buffer::Output;
-use proto::nfs3::Res;
 use rpc::Call;
-use xdr::{Decode, Decoder, Encode, Encoder};
+use xdr::{Decode, Decoder, Encode};
 
-use crate::fault::{Fault, FaultReply, NoResults};
+use reply::{Nfs3Result, finish};
+
+use crate::fault::NoResults;
 use crate::node::CallContext;
-
-/// The result of a procedure; a failure may carry data, such as attributes.
-type Nfs3Result<T, F> = Result<T, FaultReply<F>>;
 
 /// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
@@ -84,30 +82,4 @@ fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
 ) -> Result<(), NoResults> {
     let outcome = procedure(cx, &A::decode(&mut from)?);
     finish(outcome, output)
-}
-
-/// Runs a procedure that appends its own reply, and rewinds the output when it fails.
-fn finish_in_place<F: Encode>(
-    output: &mut Output,
-    procedure: impl FnOnce(&mut Output) -> Nfs3Result<(), F>,
-) -> Result<(), NoResults> {
-    let mark = output.mark();
-    match procedure(output) {
-        Ok(()) => Ok(()),
-        Err(failed) => {
-            output.rewind(&mark);
-            finish(Nfs3Result::<(), F>::Err(failed), output)
-        }
-    }
-}
-
-/// Appends the result of a procedure.
-fn finish<T: Encode, F: Encode>(outcome: Nfs3Result<T, F>, output: &mut Output) -> Result<(), NoResults> {
-    let reply = match outcome {
-        Ok(ok) => Res::Ok(ok),
-        Err(FaultReply { fault: Fault::Defer, .. }) => return Err(NoResults::Defer),
-        Err(FaultReply { fault, body }) => Res::Fail(status::of(&fault), body),
-    };
-    reply.encode(&mut Encoder::new(&mut output.bytes));
-    Ok(())
 }

@@ -2,7 +2,8 @@
 
 use proto::nfs3::{FsArgs, PathconfOk, PostOpAttr};
 
-use super::{Nfs3Result, convert};
+use super::convert;
+use super::reply::Nfs3Result;
 use crate::node::CallContext;
 
 pub(super) fn pathconf(cx: &CallContext<'_>, args: &FsArgs) -> Nfs3Result<PathconfOk, PostOpAttr> {

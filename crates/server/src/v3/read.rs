@@ -6,7 +6,8 @@ use state::AccessKind;
 use vfs::Attributes;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Nfs3Result, convert, finish_in_place};
+use super::convert;
+use super::reply::{Nfs3Result, finish_in_place};
 use crate::fault::{Fault, NoResults};
 use crate::node::{CallContext, Node};
 use crate::transfer;

@@ -7,7 +7,8 @@ use proto::nfs3::{self, PostOpAttr, ReaddirArgs, ReaddirHead, Status};
 use vfs::{Attributes, Detail};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Nfs3Result, convert, finish_in_place};
+use super::convert;
+use super::reply::{Nfs3Result, finish_in_place};
 use crate::fault::{Fault, NoResults};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};

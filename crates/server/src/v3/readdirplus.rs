@@ -7,8 +7,9 @@ use proto::nfs3::{self, DirEntryPlus, PostOpAttr, ReaddirplusArgs};
 use vfs::{Attributes, Detail, DirEntry};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
+use super::convert;
 use super::readdir::{TAIL_BYTES, begin, end};
-use super::{Nfs3Result, convert, finish_in_place};
+use super::reply::{Nfs3Result, finish_in_place};
 use crate::fault::{Fault, NoResults};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};

@@ -4,7 +4,8 @@ use buffer::Output;
 use proto::nfs3::{PostOpAttr, ReadlinkArgs, ReadlinkOk};
 use xdr::{Decode, Decoder};
 
-use super::{Nfs3Result, convert, finish};
+use super::convert;
+use super::reply::{Nfs3Result, finish};
 use crate::fault::{Fault, NoResults};
 use crate::node::CallContext;
 

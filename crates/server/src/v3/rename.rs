@@ -2,7 +2,7 @@
 
 use proto::nfs3::{RenameArgs, RenameWcc};
 
-use super::Nfs3Result;
+use super::reply::Nfs3Result;
 use super::wcc::Wcc;
 use crate::node::CallContext;
 use crate::unlink;

@@ -3,8 +3,9 @@
 use proto::nfs3::{SetattrArgs, Time, WccData};
 use vfs::SetAttributes;
 
+use super::convert;
+use super::reply::Nfs3Result;
 use super::wcc::Wcc;
-use super::{Nfs3Result, convert};
 use crate::fault::Fault;
 use crate::node::CallContext;
 use crate::set_attributes;

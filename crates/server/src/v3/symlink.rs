@@ -3,8 +3,9 @@
 use proto::nfs3::{CreateOk, SymlinkArgs, WccData};
 use vfs::NewNode;
 
+use super::convert;
 use super::make::make;
-use super::{Nfs3Result, convert};
+use super::reply::Nfs3Result;
 use crate::make;
 use crate::node::CallContext;
 

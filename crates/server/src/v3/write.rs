@@ -4,7 +4,7 @@ use proto::nfs3::{WccData, WriteArgs, WriteOk};
 use state::AccessKind;
 use vfs::{Attributes, Written};
 
-use super::Nfs3Result;
+use super::reply::Nfs3Result;
 use super::wcc::Wcc;
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};

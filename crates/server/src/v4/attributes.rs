@@ -12,7 +12,6 @@ use super::compound::Compound;
 use super::failure::OpResult;
 use super::getfh::file_handle;
 use super::owner::{self, OwnerName};
-use super::set;
 use crate::node::Node;
 use crate::transfer;
 
@@ -66,6 +65,16 @@ const IN_ALL_VERSIONS: Bitmap = {
         A::MountedOnFileId,
     ])
 };
+
+/// The attributes that an exclusive create can set. Times are excluded, since a file system may keep the verifier in
+/// them (RFC 8881 §5.8.1.14). From 4.2 on, the umask is included, as clients leave it to the server (RFC 8275 §3).
+pub(super) fn settable_on_exclusive_create(minor: MinorVersion) -> Bitmap {
+    let mut all = Attribute::set(&[Attribute::Size, Attribute::Mode, Attribute::Owner, Attribute::OwnerGroup]);
+    if minor >= MinorVersion::V2 {
+        all.insert(Attribute::ModeUmask.number());
+    }
+    all
+}
 
 /// The attributes that a minor version supports for files of a file system.
 pub(super) fn supported(minor: MinorVersion, properties: &Properties) -> Bitmap {
@@ -263,9 +272,7 @@ impl AttributeSource<'_> {
                 writer.put(&V::TimeDelta(Time { seconds: 0, nanoseconds: properties.time_step_ns }))
             }
             Attribute::XattrSupport => writer.put(&V::XattrSupport(properties.xattrs)),
-            Attribute::SuppAttrExclCreat => {
-                writer.put(&V::SuppAttrExclCreat(set::settable_on_exclusive_create(self.minor)))
-            }
+            Attribute::SuppAttrExclCreat => writer.put(&V::SuppAttrExclCreat(settable_on_exclusive_create(self.minor))),
             _ => return false,
         }
         true

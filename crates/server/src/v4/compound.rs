@@ -1,72 +1,25 @@
-//! COMPOUND: runs operations in order until one fails (RFC 7530 §15.2, RFC 8881 §16.2).
+//! A COMPOUND as its operations see it: the current and the saved file, and their stateids (RFC 8881 §16.2).
 
 use std::sync::Arc;
 
-use buffer::{Mark, Output};
-use proto::nfs4::{
-    Bitmap, CompoundHead, CompoundReplyHead, Existence, FileHandle, MinorVersion, OP_ILLEGAL, OpNumber, OperationInfo,
-    Sequencing, Stateid, Status,
-};
-use rpc::Call;
-use state::{IoKind, SlotTurn, StateidScope};
+use buffer::Mark;
+use proto::nfs4::{Stateid, Status};
+use state::{IoKind, StateidScope};
 use vfs::{Attributes, Handle};
-use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::failure::{Failure, OpResult, in_minor};
-use super::operations;
-use super::paused::{Paused, PausedFile};
+use super::failure::{Failure, OpResult};
+use super::progress::CompoundState;
 use super::state_error::inner;
 use crate::exports::Exported;
-use crate::fault::{Fault, NoResults};
+use crate::fault::Fault;
 use crate::node::{CallContext, Node};
-use crate::replay::CompoundChanges;
-
-/// The most operations in one COMPOUND. Clients send about ten.
-pub(super) const MAX_OPERATIONS: u32 = 128;
-
-/// The most bytes of a reply before its next operation is refused, besides the data of one READ. NFSv4.0 has no session
-/// that limits replies, so the server does (RFC 7530 §13.1, NFS4ERR_RESOURCE).
-const MAX_REPLY_BYTES: usize = 64 << 10;
-
-/// The limit for a client that has used up its share of memory, data included.
-const MAX_SCARCE_REPLY_BYTES: usize = 12 << 10;
 
 /// A current or saved file, as the caller sees it.
 #[derive(Clone, Copy)]
 pub(super) struct CompoundFile<'c> {
-    node: Node<'c>,
+    pub(super) node: Node<'c>,
     /// Its attributes, fetched by this COMPOUND, until an operation may have changed them.
     attributes: Option<Attributes>,
-}
-
-/// A file handle that is unknown here. It can only be saved, and be the source of a COPY from another server (RFC 7862
-/// §15.2.3).
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Foreign {
-    pub(super) handle: FileHandle,
-    /// The status for any other use.
-    pub(super) status: Status,
-    pub(super) is_saved: bool,
-}
-
-/// The progress of a COMPOUND: the state that one operation passes to the next.
-#[derive(Debug)]
-pub(super) struct CompoundState {
-    pub(super) minor: MinorVersion,
-    /// A handle of another server in place of the current or saved file, which is then empty.
-    pub(super) foreign: Option<Foreign>,
-    pub(super) current_stateid: Option<Stateid>,
-    pub(super) saved_stateid: Option<Stateid>,
-    /// The session slot of this request, once SEQUENCE succeeded.
-    pub(super) turn: Option<SlotTurn>,
-    /// Whether an operation has run that must not be repeated.
-    has_changed: bool,
-    /// The changes whose reply must outlive the process.
-    pub(super) changes: CompoundChanges,
-    /// The number of operations.
-    pub(super) count: u32,
-    /// The number of operations with a result.
-    done: u32,
 }
 
 /// A COMPOUND in progress.
@@ -78,272 +31,15 @@ pub(super) struct Compound<'c> {
     pub(super) attributes_after: Option<Attributes>,
     pub(super) progress: CompoundState,
     /// The start of the reply in the output.
-    reply_mark: Mark,
-}
-
-/// Runs a COMPOUND and appends its reply.
-pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
-    let arguments = call.arguments.rest();
-    let mut from = call.arguments.clone();
-    let head = CompoundHead::decode(&mut from)?;
-    let reply = ReplyHead::begin(head.tag, output);
-    let paused = if cx.request.may_block { cx.server.paused.take(cx.client(), call.xid.0) } else { None };
-    let files;
-    let begun = match paused {
-        Some(Paused { progress, current, saved, read, results }) => {
-            from = Decoder::new(&arguments[read..]);
-            output.bytes.put(&results);
-            files = (current, saved);
-            Ok(Compound::resume(cx, progress, (&files.0, &files.1), reply.mark))
-        }
-        None => begin(cx, &head, reply.mark),
-    };
-    let mut compound = match begun {
-        Ok(compound) => compound,
-        Err(status) => {
-            reply.end(status, 0, output);
-            return Ok(());
-        }
-    };
-    match compound.carry_out(&mut from, output) {
-        Ok(status) => {
-            reply.end(status, compound.progress.done, output);
-            compound.keep_reply(&reply, output);
-            Ok(())
-        }
-        Err(Failure::Replay(kept)) => {
-            output.bytes.truncate(reply.start);
-            output.bytes.put(&kept);
-            Ok(())
-        }
-        Err(_) => {
-            let read = arguments.len() - from.rest().len();
-            let results = &output.bytes.as_slice()[reply.results_start..];
-            let Some(compound) = compound.pause(call, read, results) else { return Err(NoResults::Defer) };
-            // Too many COMPOUNDs are paused. The client retries the rest later (RFC 7530 §13.1.1.3, RFC 8881
-            // §15.1.1.3).
-            append_failure(from.u32()?, Status::Delay, output);
-            reply.end(Status::Delay, compound.progress.done + 1, output);
-            compound.keep_reply(&reply, output);
-            Ok(())
-        }
-    }
-}
-
-/// The header of a reply, whose status and count are filled in last.
-struct ReplyHead {
-    start: usize,
-    mark: Mark,
-    results_start: usize,
-}
-
-impl ReplyHead {
-    fn begin(tag: &[u8], output: &mut Output) -> ReplyHead {
-        let (start, mark) = (output.bytes.len(), output.mark());
-        CompoundReplyHead { status: Status::Ok, tag, results: 0 }.encode(&mut Encoder::new(&mut output.bytes));
-        ReplyHead { start, mark, results_start: output.bytes.len() }
-    }
-
-    fn end(&self, status: Status, results: u32, output: &mut Output) {
-        let bytes = output.bytes.as_mut_slice();
-        bytes[self.start..self.start + 4].copy_from_slice(&(status as u32).to_be_bytes());
-        bytes[self.results_start - 4..self.results_start].copy_from_slice(&results.to_be_bytes());
-    }
-}
-
-fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_mark: Mark) -> Result<Compound<'c>, Status> {
-    let minor = MinorVersion::from_number(head.minor_version).ok_or(Status::MinorVersMismatch)?;
-    if std::str::from_utf8(head.tag).is_err() {
-        return Err(Status::Inval);
-    }
-    if head.operations > MAX_OPERATIONS {
-        return Err(in_minor(Status::TooManyOps, minor));
-    }
-    let progress = CompoundState::new(minor, head.operations);
-    Ok(Compound { cx, current: None, saved: None, attributes_after: None, progress, reply_mark })
-}
-
-impl CompoundState {
-    fn new(minor: MinorVersion, count: u32) -> CompoundState {
-        CompoundState {
-            minor,
-            foreign: None,
-            current_stateid: None,
-            saved_stateid: None,
-            turn: None,
-            has_changed: false,
-            changes: CompoundChanges::default(),
-            count,
-            done: 0,
-        }
-    }
+    pub(super) reply_mark: Mark,
 }
 
 impl<'c> Compound<'c> {
-    /// Continues a COMPOUND with its current and its saved file.
-    fn resume(
-        cx: &'c CallContext<'c>,
-        progress: CompoundState,
-        (current, saved): (&'c Option<PausedFile>, &'c Option<PausedFile>),
-        reply_mark: Mark,
-    ) -> Compound<'c> {
-        let mut compound = Compound { cx, current: None, saved: None, attributes_after: None, progress, reply_mark };
-        // A file that is no longer exported to the caller is gone.
-        let file = |file: &'c PausedFile| compound.file(&file.exported, file.handle).ok();
-        (compound.current, compound.saved) = (current.as_ref().and_then(file), saved.as_ref().and_then(file));
-        compound
-    }
-
-    /// Runs the remaining operations and returns the status of the last one. Fails with [`Failure::Defer`], with `from`
-    /// before the operation that must wait, or with [`Failure::Replay`].
-    fn carry_out(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<Status> {
-        let mut status = Status::Ok;
-        while status == Status::Ok && self.progress.done < self.progress.count {
-            let (mark, before) = (output.mark(), from.clone());
-            status = self.one(from, output).inspect_err(|_| {
-                output.rewind(&mark);
-                *from = before;
-            })?;
-            self.progress.done += 1;
-        }
-        Ok(status)
-    }
-
-    /// Runs one operation and appends its number, status and results.
-    fn one(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<Status> {
-        let Ok(number) = from.u32() else { return Ok(append_status(OP_ILLEGAL, Status::BadXdr, output)) };
-        let info = match OpNumber::lookup(number, self.progress.minor) {
-            Existence::Exists(info) => info,
-            Existence::Removed(info) => return Ok(append_status(info.number.number(), Status::NotSupp, output)),
-            Existence::Illegal => return Ok(append_status(OP_ILLEGAL, Status::OpIllegal, output)),
-        };
-        append_status(number, Status::Ok, output);
-        let (status_at, mark) = (output.bytes.len() - 4, output.mark());
-        // Opens and locks end with the process, writes are idempotent, and changes of names are logged one by one. An
-        // OPEN that may create a file requests this itself.
-        if info.changes_attributes() {
-            self.progress.changes.keep();
-        }
-        let outcome = self
-            .check_room(output)
-            .and_then(|()| self.check(info))
-            .and_then(|()| operations::carry_out(self, info.number, from, output));
-        let status = match outcome.and_then(|()| self.check_reply(output)) {
-            Ok(()) => {
-                self.progress.has_changed |= info.is_change();
-                if !info.keeps_attributes() {
-                    self.drop_attributes();
-                }
-                return Ok(Status::Ok);
-            }
-            Err(Failure::Status(status)) => {
-                output.rewind(&mark);
-                append_failed_body(number, output);
-                in_minor(status, self.progress.minor)
-            }
-            Err(Failure::Explained(status, body)) => {
-                output.rewind(&mark);
-                output.bytes.put(&body);
-                status
-            }
-            Err(failure @ (Failure::Defer | Failure::Replay(_))) => return Err(failure),
-        };
-        output.bytes.as_mut_slice()[status_at..status_at + 4].copy_from_slice(&(status as u32).to_be_bytes());
-        Ok(status)
-    }
-
-    /// Fails for an operation at a wrong position (RFC 8881 §2.10.6.1, §18.46.3) or without its file handle.
-    fn check(&self, info: &OperationInfo) -> OpResult<()> {
-        if self.progress.minor.has_sessions() {
-            self.check_place(info)?;
-        }
-        let (number, foreign) = (info.number, self.progress.foreign);
-        if info.needs_current && self.current.is_none() {
-            let is_foreign = number == OpNumber::Savefh && foreign.is_some_and(|foreign| !foreign.is_saved);
-            return if is_foreign { Ok(()) } else { Err(Status::NoFileHandle.into()) };
-        }
-        if info.needs_saved && self.saved.is_none() {
-            return match foreign {
-                Some(_) if number == OpNumber::Copy => Ok(()),
-                Some(foreign) => Err(foreign.status.into()),
-                None if number == OpNumber::Restorefh => Err(Status::RestoreFh.into()),
-                None => Err(Status::NoFileHandle.into()),
-            };
-        }
-        Ok(())
-    }
-
-    fn check_place(&self, info: &OperationInfo) -> OpResult<()> {
-        let is_first = self.progress.done == 0;
-        match info.sequencing {
-            Sequencing::First if !is_first => return Err(Status::SequencePos.into()),
-            Sequencing::Behind if self.progress.turn.is_none() => return Err(Status::OpNotInSession.into()),
-            Sequencing::BehindOrAlone | Sequencing::Alone
-                if self.progress.turn.is_none() && self.progress.count > 1 =>
-            {
-                return Err(Status::NotOnlyOp.into());
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Fails before an operation if the reply has reached its size limit.
-    fn check_room(&self, output: &Output) -> OpResult<()> {
-        let most = match (self.cx.request.is_scarce, self.progress.minor.has_sessions()) {
-            (true, _) => MAX_SCARCE_REPLY_BYTES,
-            (false, false) => self.cx.server.settings.max_transfer_bytes as usize + MAX_REPLY_BYTES,
-            // The session limits the reply.
-            (false, true) => return Ok(()),
-        };
-        if output.len_since(&self.reply_mark) < most { Ok(()) } else { Err(Status::Resource.into()) }
-    }
-
-    /// Fails if the reply is too large for the session's channel, or for being cached.
-    fn check_reply(&self, output: &Output) -> OpResult<()> {
-        let Some(turn) = &self.progress.turn else { return Ok(()) };
-        let (bytes, fore) = (output.len_since(&self.reply_mark), turn.session().fore());
-        if bytes > fore.max_response_bytes as usize {
-            return Err(Status::RepTooBig.into());
-        }
-        if turn.cache_this() && bytes > fore.max_response_cached_bytes as usize {
-            return Err(Status::RepTooBigToCache.into());
-        }
-        Ok(())
-    }
-
-    /// Passes the reply to the session, for retransmissions, and to the log, for those after the end of this process.
-    fn keep_reply(self, reply: &ReplyHead, output: &Output) {
-        let Some(turn) = self.progress.turn else { return };
-        let bytes = &output.bytes.as_slice()[reply.start..];
-        // Data sent from a file cannot be replayed, since the file may change.
-        let kept = Some(bytes).filter(|bytes| output.len_since(&reply.mark) == bytes.len());
-        self.cx.server.replay.keep_of_slot(turn.request(), &self.progress.changes, kept);
-        match kept {
-            Some(bytes) => turn.finish(bytes),
-            None => turn.finish_unkept(),
-        }
-    }
-
     /// Whether the current operation may send its data from a file: it must be the last one, and the reply must not be
     /// cached.
     pub(super) fn may_send_from_file(&self) -> bool {
         let is_last = self.progress.done + 1 == self.progress.count;
         is_last && self.progress.turn.as_ref().is_some_and(|turn| !turn.cache_this())
-    }
-
-    /// Pauses a COMPOUND that changed something, to continue where it is. Any other one runs again from its start, and
-    /// its slot is released for that. Returns the COMPOUND when no more can be paused.
-    fn pause(self, call: &Call<'_>, read: usize, results: &[u8]) -> Option<Compound<'c>> {
-        if !self.progress.has_changed {
-            return None;
-        }
-        let Compound { cx, current, saved, attributes_after, progress, reply_mark } = self;
-        let [paused_current, paused_saved] = [current, saved].map(|file| file.map(|file| PausedFile::of(&file.node)));
-        let results = results.to_vec();
-        let paused = Paused { progress, current: paused_current, saved: paused_saved, read, results };
-        let refused = cx.server.paused.keep(cx.client(), call.xid.0, paused)?;
-        Some(Compound { cx, current, saved, attributes_after, progress: refused.progress, reply_mark })
     }
 
     /// Resolves the special current stateid (RFC 8881 §16.2.3.1.2).
@@ -395,7 +91,7 @@ impl<'c> Compound<'c> {
     }
 
     /// Drops all attributes but those that a change left.
-    fn drop_attributes(&mut self) {
+    pub(super) fn drop_attributes(&mut self) {
         for file in [&mut self.current, &mut self.saved].into_iter().flatten() {
             file.attributes = None;
         }
@@ -424,7 +120,8 @@ impl<'c> Compound<'c> {
         Ok(())
     }
 
-    fn file(&self, exported: &'c Arc<Exported>, handle: Handle) -> Result<CompoundFile<'c>, Fault> {
+    /// A file as the caller sees it, if it is exported to the caller.
+    pub(super) fn file(&self, exported: &'c Arc<Exported>, handle: Handle) -> Result<CompoundFile<'c>, Fault> {
         let node = self.cx.node_of(exported, handle)?.for_requester(self.requester());
         Ok(CompoundFile { node, attributes: None })
     }
@@ -433,24 +130,4 @@ impl<'c> Compound<'c> {
 /// Fails if `stateid`, which must not be the current stateid, does not permit the access.
 pub(super) fn check_io(scope: StateidScope, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> OpResult<()> {
     Ok(node.server.state.check_io(node.now, (scope, &inner(stateid)), &node.file_key(), io)?)
-}
-
-fn append_failure(number: u32, status: Status, output: &mut Output) {
-    append_status(number, status, output);
-    append_failed_body(number, output);
-}
-
-/// The body of a failure: only SETATTR has one, the mask of attributes that were set (RFC 7530 §16.32.2, RFC 8881
-/// §18.30.2).
-fn append_failed_body(number: u32, output: &mut Output) {
-    if number == OpNumber::Setattr.number() {
-        Bitmap::EMPTY.encode(&mut Encoder::new(&mut output.bytes));
-    }
-}
-
-fn append_status(number: u32, status: Status, output: &mut Output) -> Status {
-    let mut to = Encoder::new(&mut output.bytes);
-    to.u32(number);
-    status.encode(&mut to);
-    status
 }

@@ -3,16 +3,15 @@
 //! A long copy is asynchronous if the client allows it and can be called back. Any other is synchronous and may be
 //! short, so that the client requests the rest. In both cases bytes are copied in order.
 
-use proto::nfs4::{
-    CopyArgs, CopyOk, CopyRequirements, FileHandle, StableHow, Stateid, Status, Verifier, WriteResponse,
-};
+use proto::nfs4::{CopyArgs, CopyOk, CopyRequirements, StableHow, Stateid, Verifier, WriteResponse};
 use vfs::{CopyRange, Error, Stability};
 
 use super::compound::Compound;
-use super::copies::{CopyClient, CopyFile, CopyOrigin, CopyRequest};
+use super::copies::CopyOrigin;
 use super::copy_from_server;
+use super::copy_job::{begun, can_go_on, new_job};
 use super::failure::OpResult;
-use super::source::{CopyPair, Side, source_stateid};
+use super::source::{CopyPair, Side, copy_file, source_stateid};
 use crate::transfer;
 
 /// The most bytes of one COPY on a thread that may block: the client sees progress, and its slot is soon free.
@@ -62,36 +61,10 @@ fn begin(
     if !can_go_on(compound)? {
         return Ok(None);
     }
-    let source = CopyFile::of(&pair.source, source_stateid(compound, &args.source_stateid)?);
+    let source = copy_file(&pair.source, source_stateid(compound, &args.source_stateid)?);
     let destination = Side { node: pair.destination, stateid: compound.stateid(&args.destination_stateid)? };
     let new = new_job(compound, CopyOrigin::Here(source), &destination, (range, verifier))?;
     Ok(compound.cx.server.copies.add(new).ok())
-}
-
-/// Whether a copy can be asynchronous: a thread advances it, and the client can be called back.
-pub(super) fn can_go_on(compound: &Compound<'_>) -> OpResult<bool> {
-    let (server, client) = (compound.cx.server, compound.client()?);
-    Ok(server.copies.is_driven() && server.state.can_call_back(client))
-}
-
-pub(super) fn new_job(
-    compound: &Compound<'_>,
-    source: CopyOrigin,
-    destination: &Side<'_>,
-    (range, verifier): (CopyRange, Verifier),
-) -> OpResult<CopyRequest> {
-    let request = compound.cx.request;
-    let asker = CopyClient { client: compound.client()?, peer: request.peer, identity: compound.cx.identity.lasting() };
-    let handle = FileHandle::new(destination.node.wire_handle().as_bytes()).ok_or(Status::ServerFault)?;
-    let destination = CopyFile::of(&destination.node, destination.stateid);
-    Ok(CopyRequest { asker, source, destination, handle, range, verifier })
-}
-
-pub(super) fn begun(stateid: Stateid, verifier: Verifier) -> CopyOk {
-    CopyOk {
-        response: WriteResponse { callback_id: Some(stateid), count: 0, committed: StableHow::Unstable, verifier },
-        requirements: CopyRequirements { consecutive: true, synchronous: false },
-    }
 }
 
 impl CopyPair<'_> {

@@ -12,7 +12,7 @@ use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
 use super::copies::CopyOrigin;
-use super::copy::{begun, can_go_on, new_job};
+use super::copy_job::{begun, can_go_on, new_job};
 use super::failure::{Failure, OpResult};
 use super::getfh::file_handle;
 use super::source::Side;

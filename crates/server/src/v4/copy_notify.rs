@@ -3,18 +3,15 @@
 use std::net::{IpAddr, SocketAddr};
 
 use buffer::Output;
-use proto::nfs4::{CopyNotifyArgs, CopyNotifyOk, NetAddr, NetLoc, ReadArgs, Stateid, Status, Time};
+use proto::nfs4::{CopyNotifyArgs, CopyNotifyOk, NetAddr, NetLoc, Stateid, Status, Time};
 use proto::rpcbind::UniversalAddress;
-use state::{IoKind, StateidScope};
+use state::IoKind;
 use xdr::{Encode, Encoder};
 
 use super::compound::{Compound, check_io};
-use super::copies::{CopyClient, CopyFile, CopyNotice, CopyNotices, NOTICE_LEASE};
-use super::failure::{Failure, OpResult};
-use super::read;
-use super::source::require_regular;
-use crate::node::CallContext;
-use crate::request::Request;
+use super::copies::{CopyClient, CopyNotice, NOTICE_LEASE};
+use super::failure::OpResult;
+use super::source::{copy_file, require_regular};
 use crate::transfer;
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output: &mut Output) -> OpResult<()> {
@@ -29,7 +26,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output
     transfer::open_for_read(&node)?;
     let (peer, now) = (compound.cx.request.peer, compound.cx.request.now);
     let asker = CopyClient { client: compound.client()?, peer, identity: compound.cx.identity.lasting() };
-    let source = CopyFile::of(&node, stateid);
+    let source = copy_file(&node, stateid);
     let notice = CopyNotice { asker, source, reader: address(&args.destination_server)? };
     let stateid = compound.cx.server.copy_notices.add(notice, now)?;
     let local = SocketAddr::new(peer.local.ip().to_canonical(), peer.local.port());
@@ -49,26 +46,4 @@ fn address(server: &NetLoc<'_>) -> OpResult<Option<IpAddr>> {
     let NetLoc::Address(address) = server else { return Ok(None) };
     let UniversalAddress(address) = UniversalAddress::parse(address.address).map_err(|_| Status::Inval)?;
     Ok(Some(address.ip().to_canonical()))
-}
-
-/// READ under a stateid from COPY_NOTIFY; `refusal` is the error for any other stateid.
-pub(super) fn read_noticed(
-    compound: &Compound<'_>,
-    args: &ReadArgs,
-    refusal: Failure,
-    output: &mut Output,
-) -> OpResult<()> {
-    if !CopyNotices::may_be_one(&args.stateid) {
-        return Err(refusal);
-    }
-    let cx = compound.cx;
-    let file = compound.current()?;
-    let key = file.file_key();
-    let reader = (cx.request.peer.address.ip(), cx.request.now);
-    let CopyNotice { asker, source, .. } = cx.server.copy_notices.reading(&args.stateid, &key, reader)?;
-    let request = Request { peer: asker.peer, ..*cx.request };
-    let cx = CallContext { request: &request, identity: asker.identity, waits_for: cx.waits_for.clone(), ..*cx };
-    let node = cx.node_of(file.exported, file.handle)?;
-    check_io(StateidScope::V41(asker.client), &node, &source.newest_stateid(), IoKind::Read)?;
-    read::read(compound, &node, args, output)
 }

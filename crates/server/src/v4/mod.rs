@@ -16,6 +16,7 @@ mod compound;
 mod copies;
 mod copy;
 mod copy_from_server;
+mod copy_job;
 mod copy_notify;
 mod create;
 mod create_session;
@@ -46,6 +47,7 @@ mod operations;
 mod owner;
 mod owner_seqid;
 mod paused;
+mod progress;
 mod putfh;
 mod putrootfh;
 mod read;
@@ -60,6 +62,7 @@ mod rename;
 mod renew;
 mod resent;
 mod restorefh;
+mod run_compound;
 mod savefh;
 mod secinfo;
 mod seek;
@@ -91,7 +94,7 @@ pub(crate) use paused::PausedCompounds;
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     match call.procedure.number {
         0 => Ok(()),
-        1 => compound::run(cx, call, output),
+        1 => run_compound::run(cx, call, output),
         _ => Err(NoResults::NoProcedure),
     }
 }

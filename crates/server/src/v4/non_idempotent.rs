@@ -5,7 +5,7 @@ use proto::nfs4::{ArgOp, CompoundHead, MinorVersion, OpNumber, OperationInfo};
 use rpc::Call;
 use xdr::{Decode, Decoder};
 
-use super::compound::MAX_OPERATIONS;
+use super::run_compound::MAX_OPERATIONS;
 
 /// The number of COMPOUND; NULL does nothing.
 const COMPOUND: u32 = 1;

@@ -9,6 +9,7 @@ use state::{Claim, ClientId, DelegationAnswer, ShareAccess, ShareDeny};
 use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, Place, SetAttributes, race};
 use xdr::{Encode, Encoder};
 
+use super::attributes;
 use super::change::DirChange;
 use super::compound::Compound;
 use super::delegation;
@@ -205,7 +206,8 @@ fn create(
             Ok(OpenedName::new((entry, set::taken_by_the_verifier())))
         }
         CreateHow::Exclusive41 { verifier, attributes } => {
-            if !attributes.mask.difference(set::settable_on_exclusive_create(compound.progress.minor)).is_empty() {
+            if !attributes.mask.difference(attributes::settable_on_exclusive_create(compound.progress.minor)).is_empty()
+            {
                 return Err(Status::Inval.into());
             }
             let new = NewAttributes::parse(compound, attributes, regular)?;

@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vfs::Handle;
 
-use super::compound::CompoundState;
+use super::progress::CompoundState;
 use crate::exports::Exported;
-use crate::node::Node;
 
 /// A paused COMPOUND.
 #[derive(Debug)]
@@ -31,12 +30,6 @@ pub(super) struct Paused {
 pub(super) struct PausedFile {
     pub(super) exported: Arc<Exported>,
     pub(super) handle: Handle,
-}
-
-impl PausedFile {
-    pub(super) fn of(node: &Node<'_>) -> PausedFile {
-        PausedFile { exported: node.exported.clone(), handle: node.handle }
-    }
 }
 
 /// The most bytes of results of all paused COMPOUNDs.

@@ -3,8 +3,9 @@
 use proto::nfs4::{MinorVersion, OpNumber, PutfhArgs, Status};
 use xdr::Decoder;
 
-use super::compound::{Compound, Foreign};
+use super::compound::Compound;
 use super::failure::{Failure, OpResult};
+use super::progress::Foreign;
 use crate::fault::Fault;
 
 /// Makes a file the current one; `rest` are the operations after this one.

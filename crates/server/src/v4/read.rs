@@ -2,13 +2,14 @@
 
 use buffer::Output;
 use proto::nfs4::{ReadArgs, ReadHead};
-use state::IoKind;
+use state::{IoKind, StateidScope};
 use xdr::{Encode, Encoder};
 
-use super::compound::Compound;
-use super::copy_notify;
-use super::failure::OpResult;
-use crate::node::Node;
+use super::compound::{Compound, check_io};
+use super::copies::{CopyNotice, CopyNotices};
+use super::failure::{Failure, OpResult};
+use crate::node::{CallContext, Node};
+use crate::request::Request;
 use crate::transfer;
 
 /// eof, and the length of the data.
@@ -18,12 +19,12 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Out
     let node = compound.current()?;
     match compound.check_io(&node, &args.stateid, IoKind::Read) {
         Ok(()) => read(compound, &node, args, output),
-        Err(refusal) => copy_notify::read_noticed(compound, args, refusal, output),
+        Err(refusal) => read_noticed(compound, args, refusal, output),
     }
 }
 
 /// Reads a file after the stateid was checked.
-pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> OpResult<()> {
+fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> OpResult<()> {
     let open = transfer::open_for_read(node)?;
     let part = (args.offset, args.count.min(transfer::max_reply_bytes(compound.cx)) as usize);
     if compound.may_send_from_file()
@@ -37,4 +38,21 @@ pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, ou
     ReadHead { eof: read.is_last }.encode(&mut Encoder::new(&mut output.bytes));
     transfer::put_in_place(read.count, output);
     Ok(())
+}
+
+/// READ under a stateid from COPY_NOTIFY; `refusal` is the error for any other stateid.
+fn read_noticed(compound: &Compound<'_>, args: &ReadArgs, refusal: Failure, output: &mut Output) -> OpResult<()> {
+    if !CopyNotices::may_be_one(&args.stateid) {
+        return Err(refusal);
+    }
+    let cx = compound.cx;
+    let file = compound.current()?;
+    let key = file.file_key();
+    let reader = (cx.request.peer.address.ip(), cx.request.now);
+    let CopyNotice { asker, source, .. } = cx.server.copy_notices.reading(&args.stateid, &key, reader)?;
+    let request = Request { peer: asker.peer, ..*cx.request };
+    let cx = CallContext { request: &request, identity: asker.identity, waits_for: cx.waits_for.clone(), ..*cx };
+    let node = cx.node_of(file.exported, file.handle)?;
+    check_io(StateidScope::V41(asker.client), &node, &source.newest_stateid(), IoKind::Read)?;
+    read(compound, &node, args, output)
 }

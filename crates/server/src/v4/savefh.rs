@@ -1,7 +1,8 @@
 //! SAVEFH (RFC 7530 §16.30, RFC 8881 §18.28).
 
-use super::compound::{Compound, Foreign};
+use super::compound::Compound;
 use super::failure::OpResult;
+use super::progress::Foreign;
 
 pub(super) fn savefh(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
     compound.saved = compound.current;

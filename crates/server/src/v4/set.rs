@@ -1,6 +1,6 @@
 //! Attributes that a client sets, decoded from `fattr4`.
 
-use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, MinorVersion, ModeUmask, SetTime, Status};
+use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, ModeUmask, SetTime, Status};
 use vfs::{Acls, Attributes, Entry, FileKind, SetAttributes, Timestamp};
 
 use super::compound::Compound;
@@ -141,16 +141,6 @@ fn time_of(time: &SetTime) -> OpResult<vfs::SetTime> {
         }
         SetTime::ClientTime(_) => Err(Status::Inval.into()),
     }
-}
-
-/// The attributes that an exclusive create can set. Times are excluded, since a file system may keep the verifier in
-/// them (RFC 8881 §5.8.1.14). From 4.2 on, the umask is included, as clients leave it to the server (RFC 8275 §3).
-pub(super) fn settable_on_exclusive_create(minor: MinorVersion) -> Bitmap {
-    let mut all = Attribute::set(&[Attribute::Size, Attribute::Mode, Attribute::Owner, Attribute::OwnerGroup]);
-    if minor >= MinorVersion::V2 {
-        all.insert(Attribute::ModeUmask.number());
-    }
-    all
 }
 
 /// The attributes that may hold the verifier of an exclusive create: the client sets them afterwards (§18.16.3).

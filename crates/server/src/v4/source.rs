@@ -7,6 +7,7 @@ use state::{IoKind, StateidScope};
 use vfs::{CopyRange, FileKind, OpenFile};
 
 use super::compound::{Compound, check_io};
+use super::copies::CopyFile;
 use super::failure::OpResult;
 use crate::node::Node;
 use crate::transfer;
@@ -79,6 +80,11 @@ pub(super) fn source_stateid(compound: &Compound<'_>, source: &Stateid) -> OpRes
         Stateid::CURRENT => Ok(compound.progress.saved_stateid.ok_or(Status::BadStateid)?),
         source => Ok(source),
     }
+}
+
+/// A file for a copy that goes on after the reply.
+pub(super) fn copy_file(node: &Node<'_>, stateid: Stateid) -> CopyFile {
+    CopyFile { export: node.exported.id(), file: node.file_key(), stateid }
 }
 
 pub(super) fn require_regular(node: &Node<'_>) -> OpResult<()> {

@@ -1,46 +1,17 @@
 //! CB_GETATTR (RFC 7530 §18.1, RFC 8881 §20.1, §10.4.3): asks the holder of a write delegation for the file's size and
 //! whether it changed.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use proto::nfs4::{Attribute, AttributeValue, CallbackArgOp, CallbackResOp, CbGetattrArgs, FileHandle, Res};
-use state::{AccessKind, FileKey, Requester, Stateid, WriteDelegation};
+use state::{AccessKind, FileKey, Requester, WriteDelegation};
 use vfs::{Attributes, FileKind, Timestamp};
 
 use super::CallbackFailure;
+use super::pending::HolderAnswer;
 use crate::fault::Fault;
 use crate::node::Node;
 use crate::server::Server;
-
-/// The lifetime of an answer: a client that was told to retry does so within it.
-const GOOD_FOR: Duration = Duration::from_secs(2);
-
-/// The most answers to keep. Beyond them, a delegation is recalled instead.
-const MAX_KEPT: usize = 4096;
-
-/// The recent answers of holders of write delegations.
-#[derive(Debug, Default)]
-pub(crate) struct DelegatedAttributes(Mutex<HashMap<Stateid, AttributeQuery>>);
-
-#[derive(Debug, Clone, Copy)]
-struct AttributeQuery {
-    at: Duration,
-    answer: HolderAnswer,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HolderAnswer {
-    /// The answer is pending.
-    Missing,
-    /// The client has not changed the file.
-    Unchanged,
-    /// The client has changed the file, which now has this size.
-    Changed { size_bytes: u64 },
-    /// The client cannot answer: the delegation must be recalled.
-    None,
-}
 
 /// The source of a file's attributes for others while a client holds a write delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,41 +22,6 @@ enum CurrentAttributes {
     FromHolder(Attributes),
     /// The answer is pending: retry later.
     Later,
-}
-
-impl DelegatedAttributes {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Stateid, AttributeQuery>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The recent answer; if there is none, records that the query begins now.
-    fn find_or_ask(&self, stateid: Stateid, now: Duration) -> Option<HolderAnswer> {
-        let mut asked = self.lock();
-        if let Some(found) = asked.get(&stateid).filter(|found| found.is_good(now)) {
-            return Some(found.answer);
-        }
-        if asked.len() >= MAX_KEPT {
-            return Some(HolderAnswer::None);
-        }
-        asked.insert(stateid, AttributeQuery { at: now, answer: HolderAnswer::Missing });
-        None
-    }
-
-    fn note(&self, stateid: Stateid, answer: HolderAnswer, now: Duration) {
-        self.lock().insert(stateid, AttributeQuery { at: now, answer });
-    }
-
-    /// Drops expired answers.
-    pub(super) fn forget_old(&self, now: Duration) {
-        self.lock().retain(|_, asked| asked.is_good(now));
-    }
-}
-
-impl AttributeQuery {
-    /// A pending answer does not expire, since its call ends by itself.
-    fn is_good(&self, now: Duration) -> bool {
-        self.answer == HolderAnswer::Missing || now < self.at + GOOD_FOR
-    }
 }
 
 impl Node<'_> {

@@ -7,6 +7,7 @@ mod getattr;
 mod notify_lock;
 mod offload;
 mod path40;
+mod pending;
 mod recall;
 
 use std::net::SocketAddr;
@@ -24,6 +25,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 pub(super) use offload::OffloadDelivery;
 pub(super) use path40::callback40;
+pub(crate) use pending::Callbacks;
 
 use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Timeouts};
 use crate::server::Server;
@@ -38,13 +40,6 @@ const MACHINE_NAME: &str = "wharf";
 
 const CB_NULL: u32 = 0;
 const CB_COMPOUND: u32 = 1;
-
-/// The pending work of callbacks.
-#[derive(Debug, Default)]
-pub(crate) struct Callbacks {
-    recalls: recall::LaterRecalls,
-    pub(super) attributes: getattr::DelegatedAttributes,
-}
 
 /// The reason why a callback failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,61 +1,17 @@
 //! CB_RECALL (RFC 7530 §18.2, RFC 8881 §20.2): asks a client to return a delegation.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use proto::nfs4::{CallbackArgOp, CallbackResOp, CbRecallArgs, FileHandle, Res, Status};
-use state::{Origin, Recall};
+use state::Recall;
 
 use super::CallbackFailure;
+use super::pending::Again;
 use crate::server::Server;
-use crate::tally::Tally;
 use crate::v4::state_error::outer;
 
 /// The interval of repeated recalls.
 const AGAIN: Duration = Duration::from_secs(1);
-
-/// The most recalls that may wait to be repeated; one address may have as many as remain free. Further ones are not
-/// repeated, and their delegations are eventually revoked.
-const MAX_LATER: usize = 4096;
-
-/// Recalls to repeat.
-#[derive(Debug, Default)]
-pub(super) struct LaterRecalls(Mutex<Later>);
-
-#[derive(Debug, Default)]
-struct Later {
-    recalls: Vec<Again>,
-    tally: Tally,
-}
-
-/// A recall to repeat, with its time.
-#[derive(Debug)]
-struct Again {
-    at: Duration,
-    origin: Origin,
-    recall: Recall,
-}
-
-impl LaterRecalls {
-    fn add(&self, again: Again) {
-        let mut later = self.lock();
-        if later.tally.has_room(again.origin, MAX_LATER) {
-            later.tally.add(again.origin);
-            later.recalls.push(again);
-        }
-    }
-
-    fn take_due(&self, now: Duration) -> Vec<Recall> {
-        let mut later = self.lock();
-        let Later { recalls, tally } = &mut *later;
-        let due = recalls.extract_if(.., |again| again.at <= now);
-        due.inspect(|again| tally.remove(again.origin)).map(|again| again.recall).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Later> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl Server {
     /// Asks a client to return a delegation.
@@ -107,30 +63,5 @@ impl Server {
             }
         }
         self.callbacks.attributes.forget_old(now);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use state::{ClientId, FileKey, Stateid};
-
-    use super::*;
-
-    #[test]
-    fn recalls_of_one_address_leave_room_to_others() {
-        let later = LaterRecalls::default();
-        let file = FileKey { export: 1, node: vfs::Handle::from_u64(1) };
-        let recall =
-            Recall { client: ClientId(1), stateid: Stateid { seqid: 1, other: [0; 12] }, file, handle: Box::default() };
-        let add = |host, count| {
-            let origin = Origin::of([192, 0, 2, host].into());
-            (0..count).for_each(|_| later.add(Again { at: AGAIN, origin, recall: recall.clone() }));
-        };
-        add(66, MAX_LATER);
-        add(2, 100);
-        assert_eq!(later.take_due(Duration::ZERO).len(), 0);
-        assert_eq!(later.take_due(AGAIN).len(), MAX_LATER / 2 + 100);
-        add(66, 1);
-        assert_eq!(later.take_due(AGAIN).len(), 1);
     }
 }

@@ -11,7 +11,6 @@ use state::{ClientId, FileKey, Origin};
 use vfs::CopyRange;
 
 use crate::identity::Identity;
-use crate::node::Node;
 use crate::remote_files::{RemoteFile, RemoteName};
 
 /// The client that requested a copy.
@@ -48,10 +47,6 @@ pub(in crate::v4) enum CopyOrigin {
 }
 
 impl CopyFile {
-    pub(in crate::v4) fn of(node: &Node<'_>, stateid: Stateid) -> CopyFile {
-        CopyFile { export: node.exported.id(), file: node.file_key(), stateid }
-    }
-
     /// The stateid for later use: an OPEN may increment the seqid meanwhile, and 0 means the newest (RFC 8881 §8.2.2).
     pub(in crate::v4) fn newest_stateid(&self) -> Stateid {
         match self.stateid {
