@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use client::{Mount, Options, Url};
 use tokio::runtime::Builder;
 
-use crate::contender::{Named, Server, Site};
+use crate::contender::{Contender, Named, Server, Site};
 use crate::data_file;
 use crate::engine::{Error, Needs};
 use crate::file_load;
@@ -63,19 +63,33 @@ impl Servers {
     /// Ends those that run and starts all of them.
     pub(crate) fn restart(&mut self) -> Result<(), Error> {
         self.running.clear();
-        let export = self.export()?;
-        let state = export.with_file_name("state");
+        let site = self.site()?;
         // What an earlier process knew of handles and clients is not this one's.
-        if let Err(source) = fs::remove_dir_all(&state)
+        if let Err(source) = fs::remove_dir_all(&site.state)
             && source.kind() != std::io::ErrorKind::NotFound
         {
-            return Err(Error::File { path: state, source });
+            return Err(Error::File { path: site.state, source });
         }
-        let site = Site { program: self.program.clone(), export, state };
         for Named { name, contender } in &self.contenders {
             self.running.push(Server::start(&site, name, contender)?);
         }
         Ok(())
+    }
+
+    /// Ends the server of this name and starts another one in its place, from now on in each restart.
+    pub(crate) fn replace(&mut self, name: &str, contender: &Contender) -> Result<(), Error> {
+        self.running.retain(|server| server.name() != name);
+        let site = self.site()?;
+        for one in self.contenders.iter_mut().filter(|one| one.name == name) {
+            one.contender = contender.clone();
+            self.running.push(Server::start(&site, name, contender)?);
+        }
+        Ok(())
+    }
+
+    fn site(&mut self) -> Result<Site, Error> {
+        let export = self.export()?;
+        Ok(Site { program: self.program.clone(), state: export.with_file_name("state"), export })
     }
 
     /// Makes a directory with so many empty files, unless it is there: in the common directory, and on each server that

@@ -89,16 +89,23 @@ fn goals_show_their_bound_what_was_found_and_those_that_were_not_measured() {
         baseline: Some("copy".into()),
         bound,
     };
-    run.design.goals = vec![goal("zero-copy", Bound::AtLeast(1.2)), goal("absent", Bound::AtMost(2.5))];
+    run.design.goals = vec![
+        goal("zero-copy", Bound::AtLeast(1.2)),
+        goal("absent", Bound::AtMost(2.5)),
+        goal("gather", Bound::HasPeaks),
+        goal("gather", Bound::Drifts),
+    ];
     let results = analyse(&run, &passes, Margin::TWO_PERCENT);
     let text = Report::new(&run, &passes, &results).unwrap().to_text();
-    assert!(text.contains("Of 2 goals: 1 met, 0 missed, 0 undecided, 1 not measured."), "{text}");
+    assert!(text.contains("Of 4 goals: 1 met, 2 missed, 0 undecided, 1 not measured."), "{text}");
     let row = |end: &str| text.lines().find(|line| line.trim_end().ends_with(end)).unwrap();
     assert!(row(" met").contains("≥ 1.2") && row(" met").contains("zero-copy"), "{}", row(" met"));
     assert!(row(" not measured").contains("≤ 2.5") && row(" not measured").contains('–'), "{}", row(" not measured"));
+    assert!(text.contains("warning of several peaks") && text.contains("warning of drift"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&results_json(&run, &results).unwrap()).unwrap();
     let reached = [0, 1].map(|index| json["goals"][index]["reached"].as_str().unwrap());
     assert_eq!((reached, &json["goals"][0]["bound"]["at-least"]), (["met", "not measured"], &1.2.into()));
+    assert_eq!([2, 3].map(|index| json["goals"][index]["bound"].as_str().unwrap()), ["has-peaks", "drifts"]);
     assert!(!report().to_text().contains("goals"));
     run.design.goals[0].baseline = Some(Baseline::Levels(levels(&[("load", "write"), ("block", "128k")])));
     let results = analyse(&run, &passes, Margin::TWO_PERCENT);

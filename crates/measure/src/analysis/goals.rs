@@ -2,8 +2,9 @@ use std::fmt;
 
 use super::passes::Passes;
 use super::rows::pairs;
+use super::{Results, Warning};
 use crate::record::{Baseline, Bound, Goal, Run};
-use crate::{Comparison, Error, Interval, Level};
+use crate::{Comparison, Error, Interval};
 
 /// A goal, and what was found of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,9 +20,9 @@ pub struct Aim {
 /// Whether a goal is reached. Each goal is judged by itself, whatever the number of goals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reached {
-    /// The whole interval is on the side that is wanted.
+    /// The whole interval is on the side that is wanted, or the wanted warning is there.
     Met,
-    /// None of it is.
+    /// None of it is, or there is no such warning.
     Missed,
     /// The interval has both sides, or there are too few pairs for one.
     Undecided,
@@ -40,12 +41,12 @@ impl fmt::Display for Reached {
     }
 }
 
-/// All goals of a run, in the order of its design.
-pub(super) fn all(run: &Run, passes: &Passes<'_>, level: Level) -> Vec<Aim> {
-    run.design.goals.iter().map(|goal| aim(run, passes, level, goal)).collect()
+/// All goals of a run, in the order of its design. Everything else is among the results already.
+pub(super) fn all(run: &Run, passes: &Passes<'_>, results: &Results) -> Vec<Aim> {
+    run.design.goals.iter().map(|goal| aim(run, passes, results, goal)).collect()
 }
 
-fn aim(run: &Run, passes: &Passes<'_>, level: Level, goal: &Goal) -> Aim {
+fn aim(run: &Run, passes: &Passes<'_>, results: &Results, goal: &Goal) -> Aim {
     let own = passes.figures(&goal.levels, &goal.figure);
     let (baseline, candidate) = match &goal.baseline {
         Some(baseline) => {
@@ -61,19 +62,30 @@ fn aim(run: &Run, passes: &Passes<'_>, level: Level, goal: &Goal) -> Aim {
             (vec![1.0; values.len()], values)
         }
     };
-    let comparison = Comparison::paired(&baseline, &candidate, level);
+    let comparison = Comparison::paired(&baseline, &candidate, results.level);
     let reached = match &comparison {
         _ if candidate.is_empty() => Reached::NotMeasured,
-        Ok(found) => judge(goal.bound, found.ratio.interval),
+        Ok(found) => judge(goal, found.ratio.interval, &results.warnings),
         Err(_) => Reached::Undecided,
     };
     Aim { goal: goal.clone(), comparison, reached }
 }
 
-fn judge(bound: Bound, Interval { low, high }: Interval) -> Reached {
-    let (is_met, is_missed) = match bound {
+fn judge(goal: &Goal, Interval { low, high }: Interval, warnings: &[Warning]) -> Reached {
+    let is_warned_of = |is_wanted: &dyn Fn(&Warning) -> bool| {
+        let is_there = warnings.iter().any(is_wanted);
+        (is_there, !is_there)
+    };
+    let (is_met, is_missed) = match goal.bound {
         Bound::AtLeast(least) => (low >= least, high < least),
         Bound::AtMost(most) => (high <= most, low > most),
+        Bound::Drifts => is_warned_of(&|warning| {
+            matches!(warning, Warning::Drift { figure, levels: Some(levels), .. }
+                if *figure == goal.figure && *levels == goal.levels)
+        }),
+        Bound::HasPeaks => is_warned_of(
+            &|warning| matches!(warning, Warning::Peaks { figure: None, levels } if *levels == goal.levels),
+        ),
     };
     match (is_met, is_missed) {
         (true, _) => Reached::Met,
@@ -85,10 +97,12 @@ fn judge(bound: Bound, Interval { low, high }: Interval) -> Reached {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Levels;
 
     #[test]
     fn goal_is_met_or_missed_only_by_the_whole_interval() {
-        let of = |bound, low, high| judge(bound, Interval { low, high });
+        let goal = |bound| Goal { levels: Levels::new(), figure: "rate".to_owned(), baseline: None, bound };
+        let of = |bound, low, high| judge(&goal(bound), Interval { low, high }, &[]);
         let least = Bound::AtLeast(8.0);
         assert_eq!(of(least, 8.1, 9.0), Reached::Met);
         assert_eq!(of(least, 7.0, 7.9), Reached::Missed);

@@ -12,7 +12,7 @@ pub struct Goal {
     pub figure: String,
     /// Whose figure it is divided by; without one the figure itself counts, in its unit.
     pub baseline: Option<Baseline>,
-    /// What the ratio or the figure has to be.
+    /// What the ratio or the figure has to be, or to do.
     pub bound: Bound,
 }
 
@@ -32,7 +32,8 @@ impl From<&str> for Baseline {
     }
 }
 
-/// The side of a number that is wanted.
+/// The side of a number that is wanted, or what a run has to warn of: an experiment whose truth is known makes sure that
+/// it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -40,4 +41,8 @@ pub enum Bound {
     AtLeast(f64),
     /// This much or less.
     AtMost(f64),
+    /// The figure rises or falls during the run.
+    Drifts,
+    /// The latencies of operations at these levels have several peaks.
+    HasPeaks,
 }

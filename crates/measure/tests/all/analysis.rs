@@ -328,18 +328,18 @@ fn ring_that_must_close_and_does_not_is_flagged() {
 }
 
 /// What is found of a goal of reads of 4 KiB, where zero-copy is 1.3 times as fast as copies.
-fn reached(rounds: u32, (reply, baseline, bound): (&str, Option<&str>, Bound)) -> Reached {
-    let baseline = baseline.map(Into::into);
-    let levels = levels(&[("load", "read"), ("block", "4k"), ("reply", reply)]);
-    reached_by(rounds, Goal { levels, figure: "throughput".to_owned(), baseline, bound })
+fn reached(rounds: u32, goal: (&str, Option<&str>, Bound)) -> Reached {
+    let run = run(3, rounds);
+    let passes = passes(&run, &Server { ratios: [1.0, 1.15, 1.3, 1.0], ..Server::default() });
+    reached_by(run, &passes, goal)
 }
 
-fn reached_by(rounds: u32, goal: Goal) -> Reached {
-    let mut run = run(3, rounds);
-    let server = Server { ratios: [1.0, 1.15, 1.3, 1.0], ..Server::default() };
-    let passes = passes(&run, &server);
-    run.design.goals = vec![goal];
-    results(&run, &passes).goals[0].reached
+fn reached_by(mut run: Run, passes: &[Measurement], goal: (&str, Option<&str>, Bound)) -> Reached {
+    let (reply, baseline, bound) = goal;
+    let levels = levels(&[("load", "read"), ("block", "4k"), ("reply", reply)]);
+    let baseline = baseline.map(Into::into);
+    run.design.goals = vec![Goal { levels, figure: "throughput".to_owned(), baseline, bound }];
+    results(&run, passes).goals[0].reached
 }
 
 #[test]
@@ -358,18 +358,57 @@ fn goals_are_judged_by_the_interval_of_the_pairs_in_either_direction() {
 #[test]
 fn goal_may_be_relative_to_other_levels_of_any_factors() {
     // 128 KiB have five times the throughput of 4 KiB, and zero-copy 1.3 times that of copies.
+    let mut run = run(3, 10);
+    let passes = passes(&run, &Server { ratios: [1.0, 1.15, 1.3, 1.0], ..Server::default() });
     let goal = |baseline: &[(&str, &str)], bound| Goal {
         levels: levels(&[("load", "read"), ("block", "128k"), ("reply", "zero-copy")]),
         figure: "throughput".to_owned(),
         baseline: Some(Baseline::Levels(levels(baseline))),
         bound,
     };
+    let mut reached_by = |goal| {
+        run.design.goals = vec![goal];
+        results(&run, &passes).goals[0].reached
+    };
     let by_block = [("block", "4k")];
-    assert_eq!(reached_by(10, goal(&by_block, Bound::AtLeast(4.8))), Reached::Met);
-    assert_eq!(reached_by(10, goal(&by_block, Bound::AtLeast(5.2))), Reached::Missed);
+    assert_eq!(reached_by(goal(&by_block, Bound::AtLeast(4.8))), Reached::Met);
+    assert_eq!(reached_by(goal(&by_block, Bound::AtLeast(5.2))), Reached::Missed);
     let by_both = [("block", "4k"), ("reply", "copy")];
-    assert_eq!(reached_by(10, goal(&by_both, Bound::AtLeast(6.2))), Reached::Met);
-    assert_eq!(reached_by(10, goal(&[("block", "none")], Bound::AtLeast(0.1))), Reached::NotMeasured);
+    assert_eq!(reached_by(goal(&by_both, Bound::AtLeast(6.2))), Reached::Met);
+    assert_eq!(reached_by(goal(&[("block", "none")], Bound::AtLeast(0.1))), Reached::NotMeasured);
+}
+
+#[test]
+fn wanted_warning_of_drift_is_met_by_the_contender_that_drifts_alone() {
+    let run = run(1, 10);
+    let mut all = passes(&run, &Server { round_noise: 0.0, ..Server::default() });
+    for pass in all.iter_mut().filter(|pass| pass.levels["reply"] == "gather") {
+        *pass.figures.get_mut("throughput").unwrap() *= 1.0 + f64::from(pass.place.round) / 10.0;
+    }
+    let of = |reply| reached_by(run.clone(), &all, (reply, None, Bound::Drifts));
+    assert_eq!([of("gather"), of("copy"), of("absent")], [Reached::Met, Reached::Missed, Reached::NotMeasured]);
+    let other_figure: Vec<Measurement> = all
+        .iter()
+        .cloned()
+        .map(|mut pass| {
+            pass.figures.insert("throughput".to_owned(), 1.0);
+            pass
+        })
+        .collect();
+    assert_eq!(reached_by(run.clone(), &other_figure, ("gather", None, Bound::Drifts)), Reached::Missed);
+    all.retain(|pass| pass.place.round < 6);
+    assert_eq!(reached_by(run.clone(), &all, ("gather", None, Bound::Drifts)), Reached::Undecided);
+}
+
+#[test]
+fn wanted_warning_of_peaks_is_met_by_the_contender_whose_operations_are_of_two_kinds() {
+    let run = run(1, 10);
+    let mut all = passes(&run, &Server::default());
+    for pass in all.iter_mut().filter(|pass| pass.levels["reply"] == "gather") {
+        pass.latency.iter_mut().filter(|at| at.percent > 70.0).for_each(|at| at.us *= 10.0);
+    }
+    let of = |reply| reached_by(run.clone(), &all, (reply, None, Bound::HasPeaks));
+    assert_eq!([of("gather"), of("copy"), of("absent")], [Reached::Met, Reached::Missed, Reached::NotMeasured]);
 }
 
 #[test]

@@ -103,7 +103,8 @@ fn goals(run: &Run, results: &Results) -> Section {
     }
     let level = words::shortest(results.level.get() * 100.0);
     let caption = format!(
-        "A goal is met or missed where the whole interval of {level} % is on one side of it; each goal is judged by itself"
+        "A goal is met or missed where the whole interval of {level} % is on one side of it, or where the warning is there or \
+         not; each goal is judged by itself"
     );
     let blocks = if results.goals.is_empty() { Vec::new() } else { vec![Block::Table(caption, table)] };
     section("goals", "Goals", blocks)

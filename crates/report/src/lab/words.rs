@@ -95,6 +95,8 @@ pub(super) fn bound(bound: Bound) -> String {
     match bound {
         Bound::AtLeast(least) => format!("≥ {}", shortest(least)),
         Bound::AtMost(most) => format!("≤ {}", shortest(most)),
+        Bound::Drifts => "warning of drift".to_owned(),
+        Bound::HasPeaks => "warning of several peaks".to_owned(),
     }
 }
 
