@@ -4,8 +4,7 @@ use std::fs;
 
 use client::{Options, Url};
 use measure::Histogram;
-use measure::record::{Better, FigureKind};
-use report::{Direction, JobSummary};
+use measure::record::{Better, Direction, FigureKind, JobSummary};
 
 use crate::bench::{self, Job};
 use crate::engine::{Figures, PassError};

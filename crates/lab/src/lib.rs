@@ -8,7 +8,7 @@
 //! - [`cache`] brings a server's file into memory or takes it out, and verifies that.
 //! - [`process`] reads what a process spent, from `/proc`.
 //!
-//! Nothing here formats: a result is a [`report::JobSummary`], or a [`measure::record`].
+//! Nothing here formats: a result is a [`measure::record`].
 
 pub mod bench;
 mod bench_load;

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use measure::record::{Direction, DirectionSummary, JobSummary, Rates};
 use measure::{CpuUse, Histogram, Spread};
 use serde::{Serialize, Serializer};
 
-use crate::{Direction, DirectionSummary, JobSummary, Rates, Run, percentiles};
+use crate::{Run, percentiles};
 
 impl Run {
     /// Shows the run as a JSON object over several lines.

@@ -1,7 +1,7 @@
 //! How figures are shown; nothing here measures, reads a clock or writes to a file.
 //!
-//! - [`Run`] and [`JobSummary`] say what a benchmark found; [`Run::to_text`] shows it in the words of fio's terminal
-//!   output, [`Run::to_json`] with the field names of fio's JSON.
+//! - [`Run::to_text`] shows the jobs of a benchmark in the words of fio's terminal output, [`Run::to_json`] with the
+//!   field names of fio's JSON.
 //! - [`Table`] shows rows for terminals, in Markdown and as CSV.
 //! - [`ratios`] shows comparisons that are claimed together.
 //! - [`to_json`] shows anything as JSON in which no reader rounds an integer.
@@ -24,6 +24,6 @@ pub mod units;
 
 pub use chart::{ChartError, StackedBars};
 pub use exact::{to_json, write_json, write_json_line};
-pub use job::{Direction, DirectionSummary, JobSummary, Rates, Run};
+pub use job::Run;
 pub use ratio::{plain_ratio, ratios};
 pub use table::{Align, Column, Table};

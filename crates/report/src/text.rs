@@ -2,10 +2,11 @@
 
 use std::fmt::{self, Write};
 
+use measure::record::{DirectionSummary, JobSummary};
 use measure::{CpuUse, Histogram};
 
 use crate::units::{self, LatencyUnit};
-use crate::{DirectionSummary, JobSummary, Run, percentiles};
+use crate::{Run, percentiles};
 
 /// How many percentiles fit in a line of a terminal.
 const PERCENTILES_PER_LINE: usize = 4;
@@ -21,71 +22,67 @@ impl Run {
 
     fn write(&self, out: &mut String) -> fmt::Result {
         for (group, job) in self.jobs.iter().enumerate() {
-            job.write(out, group)?;
+            write_job(out, job, group)?;
         }
         for (group, job) in self.jobs.iter().enumerate() {
             writeln!(out, "\nRun status group {group} (all jobs):")?;
-            job.directions.iter().try_for_each(|direction| direction.write_status(out))?;
+            job.directions.iter().try_for_each(|direction| write_status(out, direction))?;
         }
         Ok(())
     }
 }
 
-impl JobSummary {
-    fn write(&self, out: &mut String, group: usize) -> fmt::Result {
-        let JobSummary { name, workload, block_bytes, depth, connections, .. } = self;
-        writeln!(
-            out,
-            "{name}: (g={group}): rw={workload}, bs={block_bytes}B, ioengine=wharf, iodepth={depth}, \
-             connections={connections}, target={}",
-            self.target
-        )?;
-        writeln!(out, "{name}: (groupid={group}, jobs=1): err={:2}", self.errors())?;
-        self.directions.iter().try_for_each(|direction| direction.write(out))?;
-        self.write_cpu(out, "cpu", &self.client_cpu)?;
-        if let Some(server_cpu) = &self.server_cpu {
-            self.write_cpu(out, "server cpu", server_cpu)?;
-        }
-        Ok(())
+fn write_job(out: &mut String, job: &JobSummary, group: usize) -> fmt::Result {
+    let JobSummary { name, workload, block_bytes, depth, connections, .. } = job;
+    writeln!(
+        out,
+        "{name}: (g={group}): rw={workload}, bs={block_bytes}B, ioengine=wharf, iodepth={depth}, \
+         connections={connections}, target={}",
+        job.target
+    )?;
+    writeln!(out, "{name}: (groupid={group}, jobs=1): err={:2}", job.errors())?;
+    job.directions.iter().try_for_each(|direction| write_direction(out, direction))?;
+    write_cpu(out, job, "cpu", &job.client_cpu)?;
+    if let Some(server_cpu) = &job.server_cpu {
+        write_cpu(out, job, "server cpu", server_cpu)?;
     }
+    Ok(())
+}
 
-    fn write_cpu(&self, out: &mut String, whose: &str, cpu: &CpuUse) -> fmt::Result {
-        let (user, system) = (cpu.user_percent(self.runtime), cpu.system_percent(self.runtime));
-        write!(out, "  {whose:<13}: usr={user:.2}%, sys={system:.2}%, ctx={}", cpu.context_switches)?;
-        write!(out, ", majf={}, minf={}", cpu.major_faults, cpu.minor_faults)?;
-        match cpu.ns_per_operation(self.work_in_runtime.operations) {
-            Some(ns) => writeln!(out, ", {:.2}us/op", ns / 1000.0),
-            None => writeln!(out),
-        }
+fn write_cpu(out: &mut String, job: &JobSummary, whose: &str, cpu: &CpuUse) -> fmt::Result {
+    let (user, system) = (cpu.user_percent(job.runtime), cpu.system_percent(job.runtime));
+    write!(out, "  {whose:<13}: usr={user:.2}%, sys={system:.2}%, ctx={}", cpu.context_switches)?;
+    write!(out, ", majf={}, minf={}", cpu.major_faults, cpu.minor_faults)?;
+    match cpu.ns_per_operation(job.work_in_runtime.operations) {
+        Some(ns) => writeln!(out, ", {:.2}us/op", ns / 1000.0),
+        None => writeln!(out),
     }
 }
 
-impl DirectionSummary {
-    fn write(&self, out: &mut String) -> fmt::Result {
-        let iops = units::count(self.work.operations_per_second(self.runtime));
-        let bandwidth = units::bandwidth(self.work.bytes_per_second(self.runtime));
-        let total = units::binary_bytes(self.work.bytes as f64);
-        let name = self.direction.name();
-        writeln!(out, "  {name}: IOPS={iops}, BW={bandwidth}({total}/{}msec)", self.runtime.as_millis())?;
-        if let Some(time) = self.runtime_with_commit {
-            let bandwidth = units::bandwidth(self.work.bytes_per_second(time));
-            writeln!(out, "     with COMMIT: BW={bandwidth}({total}/{}msec)", time.as_millis())?;
-        }
-        if !self.latency_ns.is_empty() {
-            write_latency(out, &self.latency_ns)?;
-            write_percentiles(out, &self.latency_ns)?;
-        }
-        let operations = self.work.operations;
-        writeln!(out, "     issued: total={operations}, short={}, errors={}", self.short, self.errors)
+fn write_direction(out: &mut String, direction: &DirectionSummary) -> fmt::Result {
+    let iops = units::count(direction.work.operations_per_second(direction.runtime));
+    let bandwidth = units::bandwidth(direction.work.bytes_per_second(direction.runtime));
+    let total = units::binary_bytes(direction.work.bytes as f64);
+    let name = direction.direction.name();
+    writeln!(out, "  {name}: IOPS={iops}, BW={bandwidth}({total}/{}msec)", direction.runtime.as_millis())?;
+    if let Some(time) = direction.runtime_with_commit {
+        let bandwidth = units::bandwidth(direction.work.bytes_per_second(time));
+        writeln!(out, "     with COMMIT: BW={bandwidth}({total}/{}msec)", time.as_millis())?;
     }
+    if !direction.latency_ns.is_empty() {
+        write_latency(out, &direction.latency_ns)?;
+        write_percentiles(out, &direction.latency_ns)?;
+    }
+    let operations = direction.work.operations;
+    writeln!(out, "     issued: total={operations}, short={}, errors={}", direction.short, direction.errors)
+}
 
-    fn write_status(&self, out: &mut String) -> fmt::Result {
-        let name = self.direction.name().to_uppercase();
-        let bandwidth = units::bandwidth(self.work.bytes_per_second(self.runtime));
-        let (binary, decimal) =
-            (units::binary_bytes(self.work.bytes as f64), units::decimal_bytes(self.work.bytes as f64));
-        writeln!(out, "{name:>8}: bw={bandwidth}, io={binary} ({decimal}), run={}msec", self.runtime.as_millis())
-    }
+fn write_status(out: &mut String, direction: &DirectionSummary) -> fmt::Result {
+    let name = direction.direction.name().to_uppercase();
+    let bandwidth = units::bandwidth(direction.work.bytes_per_second(direction.runtime));
+    let (binary, decimal) =
+        (units::binary_bytes(direction.work.bytes as f64), units::decimal_bytes(direction.work.bytes as f64));
+    writeln!(out, "{name:>8}: bw={bandwidth}, io={binary} ({decimal}), run={}msec", direction.runtime.as_millis())
 }
 
 fn write_latency(out: &mut String, latency_ns: &Histogram) -> fmt::Result {
@@ -122,8 +119,9 @@ fn write_percentiles(out: &mut String, latency_ns: &Histogram) -> fmt::Result {
 mod tests {
     use std::time::Duration;
 
+    use measure::record::Direction;
+
     use super::*;
-    use crate::Direction;
     use crate::job::examples;
 
     #[test]

@@ -57,7 +57,7 @@ pub const TABLE: &[Row] = &[
     },
     Row {
         name: "lab",
-        needs: &["client", "fs-host", "measure", "report", "segments", "vfs"],
+        needs: &["client", "fs-host", "measure", "segments", "vfs"],
         tests: &["daemon", "fs-mem", "server"],
     },
     Row {

@@ -13,7 +13,8 @@ use client::{Mount, Options, Transport, Url, Version};
 use config::ExportFlags;
 use daemon::Daemon;
 use lab::bench::{End, Job, Order, Workload};
-use report::{JobSummary, units};
+use measure::record::JobSummary;
+use report::units;
 
 use super::compare::{Compared, compare};
 use super::stage::Stage;

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use lab::bench::{Observer, Progress};
-use report::{Direction, units};
+use measure::record::Direction;
+use report::units;
 
 /// Shows the progress of a benchmark on a terminal; draws nothing elsewhere.
 pub struct BenchProgress {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use client::{File, LockKind, Mount, OpenOptions, Segment, Version};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use report::Direction;
+use measure::record::Direction;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use vfs::Stability;

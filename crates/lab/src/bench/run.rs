@@ -7,8 +7,8 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use client::{Mount, Options};
+use measure::record::{Direction, DirectionSummary, JobSummary, Rates};
 use measure::{CpuUse, Work};
-use report::{Direction, DirectionSummary, JobSummary, Rates};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
 

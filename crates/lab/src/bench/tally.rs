@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use measure::record::{Direction, DirectionSummary, Rates};
 use measure::{Histogram, Spread, Work};
-use report::{Direction, DirectionSummary, Rates};
 
 /// What was found for one direction.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use measure::Work;
-use report::{Direction, Rates};
+use measure::record::{Direction, Rates};
 
 use super::{End, Job};
 

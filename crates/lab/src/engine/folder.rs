@@ -141,7 +141,7 @@ impl RunFolder {
     /// Appends a pass; it is in the file when this returns.
     pub(super) fn append(&mut self, pass: Measurement) -> Result<&Measurement, FolderError> {
         let mut line = Vec::new();
-        let written = report::write_json_line(&mut line, &pass).map_err(io::Error::from).and_then(|()| {
+        let written = serde_json::to_writer(&mut line, &pass).map_err(io::Error::from).and_then(|()| {
             line.push(b'\n');
             self.samples.write_all(&line)
         });
@@ -169,7 +169,7 @@ fn read_head(folder: &Path) -> Result<Option<Run>, FolderError> {
 fn write_head(folder: &Path, run: &Run) -> Result<(), FolderError> {
     let (path, new) = (folder.join(RUN_FILE), folder.join("run.json.new"));
     let write = || {
-        let text = report::to_json(run)? + "\n";
+        let text = serde_json::to_string_pretty(run)? + "\n";
         fs::write(&new, text).and_then(|()| fs::rename(&new, &path))
     };
     write().map_err(|source| FolderError::File { path: path.clone(), source })

@@ -7,7 +7,7 @@ use client::{Options, Url};
 use daemon::{Daemon, export_to_this_machine};
 use fs_mem::{MemFs, MemOptions};
 use lab::bench::{End, Error, Files, Job, Observer, Outcome, run};
-use report::{Direction, DirectionSummary};
+use measure::record::{Direction, DirectionSummary};
 
 const MIB: u64 = 1 << 20;
 

@@ -1,14 +1,18 @@
-//! The record of an experiment, which measuring code writes and reports read.
+//! The records of measurements, which measuring code writes and reports read.
+//!
+//! A [`JobSummary`] is what one job of a load found. An experiment keeps what it needs of it:
 //!
 //! A [`Run`] is the head of a record. It has the [`Design`], the [`Machine`] and the settings. A [`Measurement`] is one
 //! pass: its levels, its place in the run, its figures, and disturbances.
 
 mod design;
 mod goal;
+mod job;
 mod measurement;
 mod run;
 
 pub use design::{Better, CurveKind, Design, DocumentRatio, Factor, FigureKind, Levels, TableKind};
 pub use goal::{Baseline, Bound, Goal};
+pub use job::{Direction, DirectionSummary, JobSummary, Rates};
 pub use measurement::{Disturbance, Measurement, Percentile, Place};
 pub use run::{Machine, Precision, Run};

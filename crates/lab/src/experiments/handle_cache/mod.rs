@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use client::Options;
-use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKind};
+use measure::record::{Better, Design, Factor, FigureKind, JobSummary, Levels, Place, TableKind};
 
 use super::{Conditions, Kind, Scale, named};
 use crate::bench::{self, End, Files, Job, Order, Workload};
@@ -198,7 +198,7 @@ impl Experiment for HandleCache {
     }
 }
 
-fn figures(summary: &report::JobSummary) -> Result<Figures, PassError> {
+fn figures(summary: &JobSummary) -> Result<Figures, PassError> {
     let reads = summary.directions.first().ok_or(OperationsMissing)?;
     let quantile_us = |q| reads.latency_ns.quantile(q) as f64 / 1e3;
     let mut figures = Figures::default();

@@ -1,0 +1,171 @@
+use std::time::Duration;
+
+use crate::{CpuUse, Histogram, Spread, Work};
+
+/// What the operations of a job do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// They bring bytes from the server.
+    Read,
+    /// They bring bytes to the server.
+    Write,
+    /// They ask for stable storage.
+    Sync,
+    /// They move no bytes of files: lookups, attributes, null calls.
+    Metadata,
+}
+
+impl Direction {
+    /// The name in reports: fio's, where fio has one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Sync => "sync",
+            Direction::Metadata => "metadata",
+        }
+    }
+}
+
+/// What a job found for one direction.
+#[derive(Debug, Clone)]
+pub struct DirectionSummary {
+    /// The direction.
+    pub direction: Direction,
+    /// How many operations succeeded, and how many bytes they moved.
+    pub work: Work,
+    /// How many operations failed.
+    pub errors: u64,
+    /// How many operations moved fewer bytes than they asked for.
+    pub short: u64,
+    /// From the first request to the last reply.
+    pub runtime: Duration,
+    /// Of writes that were not stable: from the first request to the reply to the COMMIT behind the last one.
+    pub runtime_with_commit: Option<Duration>,
+    /// From request to reply of each operation, in nanoseconds: the sum of the next two.
+    pub latency_ns: Histogram,
+    /// How long it took until the request was given to the connection, in nanoseconds.
+    pub submission_ns: Spread,
+    /// From then on to the reply, in nanoseconds.
+    pub completion_ns: Histogram,
+    /// The rates of short intervals.
+    pub rates: Rates,
+}
+
+/// How much was done per second in each of several intervals.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rates {
+    /// Bytes.
+    pub bytes_per_second: Spread,
+    /// Operations.
+    pub operations_per_second: Spread,
+}
+
+impl Rates {
+    /// Adds an interval and what was done in it.
+    pub fn add(&mut self, work: Work, elapsed: Duration) {
+        self.bytes_per_second.record(work.bytes_per_second(elapsed).round() as u64);
+        self.operations_per_second.record(work.operations_per_second(elapsed).round() as u64);
+    }
+}
+
+/// What one job of a benchmark was, and what it found.
+#[derive(Debug, Clone)]
+pub struct JobSummary {
+    /// What the user calls it.
+    pub name: String,
+    /// What it did, in fio's words: `read`, `write`, `randread`, `randwrite`, `randrw`, or the name of an operation.
+    pub workload: String,
+    /// Against which server and file: a URL.
+    pub target: String,
+    /// The bytes of one operation.
+    pub block_bytes: u64,
+    /// How many operations were outstanding at once on each connection.
+    pub depth: u32,
+    /// How many connections there were.
+    pub connections: u32,
+    /// The options that it was given, under fio's names where fio has them.
+    pub options: Vec<(&'static str, String)>,
+    /// How long was measured.
+    pub runtime: Duration,
+    /// How long it took altogether, with what was made ready and what was checked afterwards.
+    pub elapsed: Duration,
+    /// What was found for each direction that the job had; no direction comes twice.
+    pub directions: Vec<DirectionSummary>,
+    /// What was done in [`JobSummary::runtime`], by operations that may have begun before it: what processor time is
+    /// divided by.
+    pub work_in_runtime: Work,
+    /// What the client's process spent in it.
+    pub client_cpu: CpuUse,
+    /// What the server's process spent in it, where that could be seen.
+    pub server_cpu: Option<CpuUse>,
+}
+
+impl JobSummary {
+    /// The operations of all directions together.
+    pub fn total(&self) -> Work {
+        self.directions.iter().fold(Work::default(), |sum, direction| sum + direction.work)
+    }
+
+    /// The failures of all directions together.
+    pub fn errors(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.errors).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direction(direction: Direction, operations: u64, errors: u64) -> DirectionSummary {
+        DirectionSummary {
+            direction,
+            work: Work { operations, bytes: operations * 512 },
+            errors,
+            short: 0,
+            runtime: Duration::from_secs(1),
+            runtime_with_commit: None,
+            latency_ns: Histogram::new(),
+            submission_ns: Spread::default(),
+            completion_ns: Histogram::new(),
+            rates: Rates::default(),
+        }
+    }
+
+    #[test]
+    fn directions_of_a_job_add_up() {
+        let job = JobSummary {
+            name: "both".to_owned(),
+            workload: "rw".to_owned(),
+            target: "nfs://[::1]/export/file".to_owned(),
+            block_bytes: 512,
+            depth: 1,
+            connections: 1,
+            options: Vec::new(),
+            runtime: Duration::from_secs(1),
+            elapsed: Duration::from_secs(1),
+            directions: vec![direction(Direction::Read, 30, 2), direction(Direction::Write, 4, 3)],
+            work_in_runtime: Work::default(),
+            client_cpu: CpuUse::default(),
+            server_cpu: None,
+        };
+        assert_eq!((job.total(), job.errors()), (Work { operations: 34, bytes: 34 * 512 }, 5));
+        assert_eq!(JobSummary { directions: Vec::new(), ..job }.total(), Work::default());
+    }
+
+    #[test]
+    fn directions_have_fios_names() {
+        let all = [Direction::Read, Direction::Write, Direction::Sync, Direction::Metadata];
+        assert_eq!(all.map(Direction::name), ["read", "write", "sync", "metadata"]);
+    }
+
+    #[test]
+    fn rates_of_intervals_are_per_second() {
+        let mut rates = Rates::default();
+        rates.add(Work { operations: 10, bytes: 5120 }, Duration::from_millis(500));
+        rates.add(Work { operations: 30, bytes: 15_360 }, Duration::from_millis(500));
+        let Rates { bytes_per_second: bytes, operations_per_second: operations } = rates;
+        assert_eq!((operations.min(), operations.max(), operations.count()), (20, 60, 2));
+        assert_eq!((bytes.min(), bytes.max(), bytes.count()), (10_240, 30_720, 2));
+    }
+}
