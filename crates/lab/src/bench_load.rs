@@ -42,14 +42,19 @@ pub(crate) fn job(url: Url) -> Job {
     Job { options: Options { use_privileged_port: false, ..Options::default() }, ..Job::new(url) }
 }
 
-/// Does a job on the last processor. Operations of all directions count together, but for COMMITs, whose time counts in
-/// the bandwidth of writes.
+/// Does a job on the last processor.
 pub(crate) fn measure(job: &Job) -> Result<Figures, PassError> {
+    measure_on(Processor::Last, job)
+}
+
+/// Does a job on a processor. Operations of all directions count together, but for COMMITs, whose time counts in the
+/// bandwidth of writes.
+pub(crate) fn measure_on(processor: Processor, job: &Job) -> Result<Figures, PassError> {
     if let Some(pid) = job.server_pid {
         // The most that is resident counts from now on (proc(5)); where that is refused, from the start of the server.
         let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
     }
-    let outcome = processors::on(Processor::Last, || bench::run(job))?;
+    let outcome = processors::on(processor, || bench::run(job))?;
     if let Some(error) = outcome.first_error {
         return Err(error.into());
     }

@@ -7,6 +7,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub(crate) enum Processor {
     First,
     Last,
+    /// No choice: the system takes any.
+    Any,
 }
 
 /// Does something on one processor. Processes and threads that are started meanwhile stay there. With one processor
@@ -17,6 +19,7 @@ pub(crate) fn on<T>(processor: Processor, work: impl FnOnce() -> T) -> T {
     let chosen = match processor {
         Processor::First => allowed.next(),
         Processor::Last => allowed.next_back(),
+        Processor::Any => None,
     };
     if let Some(cpu) = chosen {
         run_only_on(cpu);
@@ -59,6 +62,7 @@ mod tests {
         let before = allowed();
         assert_eq!(on(Processor::First, allowed), before[..1]);
         assert_eq!(on(Processor::Last, allowed), before[before.len() - 1..]);
+        assert_eq!(on(Processor::Any, allowed), before);
         assert_eq!(allowed(), before);
     }
 

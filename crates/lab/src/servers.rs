@@ -20,6 +20,7 @@ pub(crate) struct Servers {
     parent: Parent,
     experiment: String,
     space_bytes: u64,
+    loops: u32,
     contenders: Vec<Named>,
     // Before the scratch directory, so that they end before it is removed.
     running: Vec<Server>,
@@ -35,7 +36,12 @@ impl Servers {
         contenders: Vec<Named>,
     ) -> Servers {
         let (program, parent, experiment) = (program.to_owned(), parent.clone(), experiment.to_owned());
-        Servers { program, parent, experiment, space_bytes, contenders, running: Vec::new(), scratch: None }
+        Servers { program, parent, experiment, space_bytes, loops: 1, contenders, running: Vec::new(), scratch: None }
+    }
+
+    /// The same with so many event loops: with more than one, on all processors.
+    pub(crate) fn with_loops(self, loops: u32) -> Servers {
+        Servers { loops, ..self }
     }
 
     /// What an experiment takes whose servers these are, and whose passes take so many seconds.
@@ -89,7 +95,8 @@ impl Servers {
 
     fn site(&mut self) -> Result<Site, Error> {
         let export = self.export()?;
-        Ok(Site { program: self.program.clone(), state: export.with_file_name("state"), export })
+        let state = export.with_file_name("state");
+        Ok(Site { program: self.program.clone(), export, state, loops: self.loops })
     }
 
     /// Makes a directory with so many empty files, unless it is there: in the common directory, and on each server that

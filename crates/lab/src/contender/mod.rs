@@ -20,7 +20,7 @@ pub enum Contender {
     /// NFS-Ganesha with its VFS backend.
     Ganesha,
     /// A command for the shell. It finds the directory to serve in `$EXPORT`, a directory for its own things in
-    /// `$STATE`, and its ports in `$PORT` and `$MOUNT_PORT`.
+    /// `$STATE`, its ports in `$PORT` and `$MOUNT_PORT`, and how many threads it should have in `$LOOPS`.
     Command(String),
     /// One that runs already, with the URL of a directory that the experiment may write to.
     Running(Url),

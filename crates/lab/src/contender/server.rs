@@ -80,6 +80,8 @@ pub struct Site {
     pub export: PathBuf,
     /// Where they keep their own things.
     pub state: PathBuf,
+    /// How many event loops Wharf has. With one, servers have the first processor, otherwise all.
+    pub loops: u32,
 }
 
 /// Where a server listens on this machine.
@@ -99,7 +101,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on the first processor and waits until it listens; one that runs already is taken as it is.
+    /// Starts a server on its processors and waits until it listens; one that runs already is taken as it is.
     ///
     /// # Errors
     /// When it does not start; with the last lines of its log.
@@ -123,7 +125,8 @@ impl Server {
         // An interruption of the terminal is for the experiment, which ends its servers after the pass.
         command.process_group(0);
         sys::end_with_parent(&mut command);
-        let spawned = processors::on(Processor::First, || command.spawn());
+        let processor = if site.loops == 1 { Processor::First } else { Processor::Any };
+        let spawned = processors::on(processor, || command.spawn());
         let program = command.get_program().to_string_lossy().into_owned();
         let child = spawned.map_err(|source| StartError::Start { name: name.clone(), program, source })?;
         let mut server = Server { name, process: Some(child), url: local_url(&site.export, ports) };
@@ -212,7 +215,8 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
         Contender::Wharf(arguments) => {
             let mut command = Command::new(&site.program);
             command.arg("serve").arg(&site.export).arg("--state-dir").arg(&site.state);
-            command.args(["--listen", &format!("127.0.0.1:{nfs}"), "--loops", "1", "--no-root-squash"]);
+            command.args(["--listen", &format!("127.0.0.1:{nfs}"), "--loops", &site.loops.to_string()]);
+            command.arg("--no-root-squash");
             command.args(["--log-level", "error"]).args(arguments);
             command
         }
@@ -234,6 +238,7 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
             // The shell becomes the server, so that the number of the process is the server's.
             command.args(["-c", &format!("exec {text}")]);
             command.env("EXPORT", &site.export).env("STATE", &site.state);
+            command.env("LOOPS", site.loops.to_string());
             command.env("PORT", nfs.to_string()).env("MOUNT_PORT", mount.to_string()).env("WHARF", &site.program);
             command
         }

@@ -34,14 +34,21 @@ pub(super) fn of_memory(conditions: &Conditions) -> (Vec<Named>, Vec<String>) {
     (found, skipped)
 }
 
-/// Those of them that serve a directory on the disk too.
+/// Those of them that serve a directory on the disk too: servers, and sendfile, which they can reach.
 pub(super) fn of_disk(of_memory: &[Named]) -> Vec<Named> {
-    of_memory.iter().filter(|one| can_serve_disk(one)).cloned().collect()
+    let takes_part = |one: &&Named| is_started_server(one) || way(&one.name) == Some(Way::Sendfile);
+    of_memory.iter().filter(takes_part).cloned().collect()
 }
 
-pub(super) fn can_serve_disk(one: &Named) -> bool {
-    let is_for_memory = [UNCACHED, UNPRIVILEGED].contains(&one.name.as_str()) || is_ceiling(&one.name);
-    !is_for_memory && !matches!(one.contender, Contender::Running(_))
+/// Those of them that can have two event loops.
+pub(super) fn of_two_loops(of_memory: &[Named]) -> Vec<Named> {
+    of_memory.iter().filter(|one| is_started_server(one)).cloned().collect()
+}
+
+/// Whether it is a whole server, which is started here.
+pub(super) fn is_started_server(one: &Named) -> bool {
+    let is_variant = [UNCACHED, UNPRIVILEGED].contains(&one.name.as_str()) || way(&one.name).is_some();
+    !is_variant && !matches!(one.contender, Contender::Running(_))
 }
 
 /// What a responder is called.
@@ -49,8 +56,9 @@ pub(super) fn ceiling_name(way: Way) -> String {
     format!("{CEILING}{way}")
 }
 
-pub(super) fn is_ceiling(name: &str) -> bool {
-    name.starts_with(CEILING)
+/// How the responder of this name answers.
+pub(super) fn way(name: &str) -> Option<Way> {
+    name.strip_prefix(CEILING)?.parse().ok()
 }
 
 /// The responder, as a user's own file of an experiment would start it.

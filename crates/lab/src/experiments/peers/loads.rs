@@ -1,4 +1,5 @@
 use super::{DISK, EMPTY_DIRECTORY, LARGE_DIRECTORY, MANY_FILES, MEMORY, OWN_FILE, READ_FILE, WRITE_FILE, names};
+use crate::ceiling::Way;
 use crate::experiments::Scale;
 
 /// What is asked of the servers.
@@ -19,6 +20,8 @@ pub(super) struct Load {
     pub(super) files: LoadFiles,
     /// Whether the file is taken out of memory before, and each of its blocks is read once.
     pub(super) is_cold: bool,
+    /// Whether servers have two event loops, and share all processors with the load.
+    pub(super) has_two_loops: bool,
 }
 
 /// Which files a load uses.
@@ -48,7 +51,9 @@ const MANY: [(u32, Scale); 3] = [(1000, Scale::Quick), (10_000, Scale::Usual), (
 /// How many files a client has open.
 const OPENS: [(u32, Scale); 3] = [(1, Scale::Quick), (1000, Scale::Quick), (50_000, Scale::Full)];
 /// How many connections ask one call after the other.
-const CONNECTIONS: [(u32, Scale); 2] = [(256, Scale::Quick), (2000, Scale::Usual)];
+const CONNECTIONS: [(u32, Scale); 3] = [(16, Scale::Usual), (256, Scale::Quick), (2000, Scale::Usual)];
+/// How many LOCKs of own files are outstanding, and so how many files there are.
+const LOCKS: u32 = 64;
 
 /// All loads of a scale.
 pub(super) fn of(scale: Scale) -> Vec<Load> {
@@ -83,6 +88,7 @@ fn is_quick(load: &Load) -> bool {
         "randread" if load.files == LoadFiles::One => (load.connections, load.depth) == (1, 64),
         "randread" => load.files != LoadFiles::Many { count: 1, are_open: true },
         "read" if load.files == LoadFiles::Own => is_old && load.block_bytes == 256,
+        "read" if load.is_cold || load.has_two_loops => false,
         "read" => load.block_bytes == 128 << 10 && load.version != "4.1",
         "write" => is_old && load.has_stable_writes == is_on_disk && (is_on_disk || load.block_bytes == 128 << 10),
         "readdirplus" => !is_on_disk,
@@ -104,6 +110,7 @@ fn load(version: &'static str, what: &str, (workload, file): (&'static str, &'st
         has_stable_writes: false,
         files: LoadFiles::One,
         is_cold: false,
+        has_two_loops: false,
     }
 }
 
@@ -156,7 +163,9 @@ fn many_files(version: &'static str, scale: Scale) -> Vec<Load> {
 fn of_version_3(scale: Scale) -> Vec<Load> {
     let listing = format!("READDIRPLUS of {} names", names(scale));
     let getattr = |connections| load("3", "GETATTR", ("getattr", READ_FILE), (SMALL_BYTES, connections, 1));
+    let two_loops = load("3", "READ 128 KiB sequential, two loops", ("read", READ_FILE), (128 << 10, 4, 16));
     let others = [
+        Load { has_two_loops: true, ..two_loops },
         load("3", "CREATE and REMOVE", ("createremove", EMPTY_DIRECTORY), (SMALL_BYTES, 4, 16)),
         // The next call needs the cookie of the one before, so a connection has one at a time.
         load("3", &listing, ("readdirplus", LARGE_DIRECTORY), (SMALL_BYTES, 4, 1)),
@@ -174,12 +183,14 @@ fn opened(scale: Scale) -> Vec<Load> {
     up_to(&OPENS, scale).map(of).collect()
 }
 
-fn of_version_4() -> [Load; 6] {
+fn of_version_4() -> [Load; 7] {
     let (blocks, size) = ("READ_PLUS 128 KiB", (128 << 10, 1, 8));
     let plus = |what: &str, workload, file| load("4.2", &format!("{blocks} of {what}"), (workload, file), size);
+    let own_locks = load("4.1", "LOCK and LOCKU of own files", ("lock", MANY_FILES), (SMALL_BYTES, 1, LOCKS));
     [
         load("4.1", "OPEN and CLOSE", ("open", READ_FILE), (SMALL_BYTES, 1, 64)),
         load("4.1", "LOCK and LOCKU", ("lock", READ_FILE), (SMALL_BYTES, 1, 64)),
+        Load { files: LoadFiles::Many { count: LOCKS, are_open: false }, ..own_locks },
         load("4.2", "READ 128 KiB sequential", ("read", READ_FILE), size),
         plus("data", "readplus-data", READ_FILE),
         // Files with holes are made for the load, in a directory.
@@ -194,19 +205,32 @@ fn on_disk(scale: Scale) -> Vec<Load> {
     let is_same = |load: &Load| ["createremove", "readdirplus"].contains(&load.workload);
     let same = of_version_3(scale).into_iter().filter(is_same);
     let written = ("write", WRITE_FILE);
+    let (in_order, medium) = (("read", READ_FILE), 128 << 10);
     let mut loads: Vec<Load> = same.map(|load| Load { storage: DISK, ..load }).collect();
+    loads.push(of("READ 128 KiB sequential", in_order, (medium, 4, 16)));
+    loads.push(of("READ 1 MiB sequential", in_order, (1 << 20, 4, 4)));
+    loads.push(Load { is_cold: true, ..of("READ 128 KiB sequential, cold", in_order, (medium, 4, 4)) });
     loads.push(of("READ 4 KiB random", ("randread", READ_FILE), (SMALL_BYTES, 4, 16)));
     loads.push(Load { is_cold: true, ..of("READ 4 KiB random, cold", ("randread", READ_FILE), (SMALL_BYTES, 4, 16)) });
-    loads.push(of("WRITE 128 KiB UNSTABLE", written, (128 << 10, 4, 16)));
+    loads.push(of("WRITE 128 KiB UNSTABLE", written, (medium, 4, 16)));
     loads.push(Load { has_stable_writes: true, ..of("WRITE 4 KiB FILE_SYNC", written, (SMALL_BYTES, 4, 16)) });
     loads
 }
 
 impl Load {
-    /// Whether the responder that has only NFSv3's calls of one file can take part.
-    pub(super) fn has_ceiling(&self) -> bool {
-        let is_known = matches!(self.workload, "getattr" | "access" | "lookup" | "read" | "randread");
-        is_known && self.is_plain()
+    /// Whether a responder, which has only NFSv3's calls of one file and one thread, can take part: where the file is
+    /// read, and only where as much is outstanding as fills a processor. Beside a disk, sendfile is what a server can
+    /// reach; what is not read from the file takes part in memory only.
+    pub(super) fn has_ceiling(&self, way: Way) -> bool {
+        let is_plain = self.version == "3" && self.files == LoadFiles::One && !self.is_cold && !self.has_two_loops;
+        let is_full = self.connections * self.depth >= 64;
+        is_plain
+            && match (self.workload, self.storage) {
+                ("read" | "randread", DISK) => is_full && way == Way::Sendfile,
+                ("read" | "randread", _) => is_full,
+                ("getattr" | "access" | "lookup", _) => way == Way::Memory,
+                _ => false,
+            }
     }
 
     /// Whether a server without privileges can take part: the files that others write are not its own.
@@ -214,11 +238,6 @@ impl Load {
         let is_read = matches!(self.workload, "getattr" | "lookup" | "randread" | "readdirplus" | "createremove");
         let has_many = matches!(self.files, LoadFiles::Many { .. });
         is_read && self.storage == MEMORY && self.version == "3" && (has_many || self.files == LoadFiles::One)
-    }
-
-    /// Of one file in memory, by NFSv3.
-    fn is_plain(&self) -> bool {
-        self.version == "3" && self.storage == MEMORY && self.files == LoadFiles::One
     }
 }
 
@@ -231,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_load_has_a_name_of_its_own_and_a_workload_that_there_is() {
-        for (scale, count) in [(Scale::Quick, 18), (Scale::Usual, 56), (Scale::Full, 116)] {
+        for (scale, count) in [(Scale::Quick, 20), (Scale::Usual, 62), (Scale::Full, 122)] {
             let loads = of(scale);
             let name = |load: &Load| (load.storage, load.version, load.name.clone());
             let names: BTreeSet<_> = loads.iter().map(name).collect();
@@ -246,6 +265,10 @@ mod tests {
             (MEMORY, "4.1", "READ 4 KiB by 50000 opens, 1×64"),
             (MEMORY, "3", "GETATTR, 2000×1"),
             (DISK, "3", "READ 4 KiB random, cold, 4×16"),
+            (DISK, "3", "READ 128 KiB sequential, cold, 4×4"),
+            (DISK, "3", "READ 1 MiB sequential, 4×4"),
+            (MEMORY, "3", "READ 128 KiB sequential, two loops, 4×16"),
+            (MEMORY, "4.1", "LOCK and LOCKU of own files, 1×64"),
         ] {
             let is_it = |load: &&Load| (load.storage, load.version, load.name.as_str()) == (storage, version, name);
             assert!(all.iter().any(|load| is_it(&load)), "{name}");

@@ -14,13 +14,12 @@ use std::time::{Duration, Instant};
 
 use measure::record::{Design, Factor, Levels, Machine, Place, TableKind};
 
-use self::contenders::{SYSTEM_CALLS, UNCACHED, UNPRIVILEGED, can_serve_disk, ceiling_name, is_ceiling};
+use self::contenders::{SYSTEM_CALLS, UNCACHED, UNPRIVILEGED, is_started_server, way};
 use self::loads::{Load, LoadFiles, SMALL_BYTES};
 use super::{AGAIN, Conditions, GANESHA, Kind, Scale, WHARF, named};
 use crate::bench::{End, Files, Job};
 use crate::bench_load::{self, BANDWIDTH, MEMORY as SERVER_MEMORY, OPERATIONS, P99, SERVER_COST};
 use crate::cache::{self, CacheState};
-use crate::ceiling::Way;
 use crate::contender::{Contender, Named, Server};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
@@ -60,6 +59,7 @@ struct Peers {
     contenders: Vec<Named>,
     in_memory: Servers,
     on_disk: Servers,
+    two_loops: Servers,
     scale: Scale,
     loads: Vec<Load>,
     skipped: Vec<String>,
@@ -68,13 +68,19 @@ struct Peers {
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let scale = conditions.scale;
     let (contenders, mut skipped) = contenders::of_memory(conditions);
-    let not_on_disk = contenders.iter().filter(|one| matches!(one.contender, Contender::Running(_)));
-    skipped.extend(not_on_disk.map(|one| format!("{} on the disk: it runs already, on storage of its own", one.name)));
+    let running = contenders.iter().filter(|one| matches!(one.contender, Contender::Running(_)));
+    let why = "it runs already, with storage and processors of its own";
+    skipped.extend(running.map(|one| format!("{} on the disk, and with two loops: {why}", one.name)));
     let space = (&conditions.memory, space_bytes(scale));
     let in_memory = Servers::new(&conditions.program, space, NAME, contenders.clone());
     let space = (&conditions.disk, disk_bytes(scale));
     let on_disk = Servers::new(&conditions.program, space, "peers-disk", contenders::of_disk(&contenders));
-    Ok(Box::new(Peers { contenders, in_memory, on_disk, scale, loads: loads::of(scale), skipped }))
+    let loads = loads::of(scale);
+    let has_two_loops = loads.iter().any(|load| load.has_two_loops);
+    let wide = if has_two_loops { contenders::of_two_loops(&contenders) } else { Vec::new() };
+    let space = (&conditions.memory, read_file_bytes(scale) + 64 * MIB);
+    let two_loops = Servers::new(&conditions.program, space, "peers-loops", wide).with_loops(2);
+    Ok(Box::new(Peers { contenders, in_memory, on_disk, two_loops, scale, loads, skipped }))
 }
 
 /// How many names the large directory has: one listing has to end in the time of a pass.
@@ -132,6 +138,7 @@ impl Peers {
     /// Whether a server takes part in a load.
     fn takes_part(&self, server: &str, load: &Load) -> bool {
         let is_on_disk = load.storage == DISK;
+        let is_elsewhere = is_on_disk || load.has_two_loops;
         let contender = self.contenders.iter().find(|one| one.name == server);
         match server {
             SYSTEM_CALLS => load.workload == "readdirplus" && !is_on_disk,
@@ -139,8 +146,8 @@ impl Peers {
             UNPRIVILEGED => load.needs_no_privileges(),
             // Its READ_PLUS has replies that no client understands.
             GANESHA => load.version != "4.2",
-            ceiling if is_ceiling(ceiling) => has_ceiling(ceiling, load),
-            _ => !is_on_disk || contender.is_some_and(can_serve_disk),
+            other if let Some(way) = way(other) => load.has_ceiling(way),
+            _ => !is_elsewhere || contender.is_some_and(is_started_server),
         }
     }
 
@@ -192,14 +199,6 @@ impl Peers {
     }
 }
 
-/// Whether a responder takes part: where the file is read all of them do, and only where as much is outstanding as
-/// fills a processor.
-fn has_ceiling(name: &str, load: &Load) -> bool {
-    let is_transfer = matches!(load.workload, "read" | "randread");
-    let is_full = load.connections * load.depth >= 64;
-    load.has_ceiling() && if is_transfer { is_full } else { name == ceiling_name(Way::Memory) }
-}
-
 impl Experiment for Peers {
     fn design(&self) -> Design {
         let table = |title: &str, figure: &str, (factor, baseline): (&str, &str)| {
@@ -249,8 +248,9 @@ impl Experiment for Peers {
     fn needs(&self) -> Needs {
         let pass_seconds = runtime(self.scale).as_secs_f64() * 1.25 + 0.06;
         let root = Some("NFS-Ganesha and Wharf without privileges are left out without it");
-        let round_seconds = self.in_memory.start_seconds() + self.on_disk.start_seconds();
-        let space_bytes = space_bytes(self.scale) + disk_bytes(self.scale);
+        let servers = [&self.in_memory, &self.on_disk, &self.two_loops];
+        let round_seconds = servers.iter().map(|servers| servers.start_seconds()).sum();
+        let space_bytes = space_bytes(self.scale) + disk_bytes(self.scale) + read_file_bytes(self.scale);
         Needs { pass_seconds, round_seconds, space_bytes, root }
     }
 
@@ -275,6 +275,8 @@ impl Experiment for Peers {
             servers.make_directory(EMPTY_DIRECTORY, 0)?;
             servers.make_directory(LARGE_DIRECTORY, names)?;
         }
+        self.two_loops.make_file_once(READ_FILE, read_file_bytes(self.scale))?;
+        self.two_loops.restart()?;
         self.in_memory.make_small_files(MANY_DIRECTORY, (loads::max_files(self.scale), SMALL_BYTES))?;
         self.on_disk.sync()
     }
@@ -284,27 +286,37 @@ impl Experiment for Peers {
             return self.list();
         }
         let load = self.load(levels).ok_or_else(|| PassError("there is no such load".to_owned()))?;
-        let servers = if load.storage == DISK { &self.on_disk } else { &self.in_memory };
+        let (servers, processor) = match (load.storage, load.has_two_loops) {
+            (DISK, _) => (&self.on_disk, Processor::Last),
+            (_, true) => (&self.two_loops, Processor::Any),
+            _ => (&self.in_memory, Processor::Last),
+        };
         let job = self.job(load, servers.get(&levels[SERVER])?, seed)?;
         if load.is_cold {
             let file = self.on_disk.export()?.join(READ_FILE);
             cache::bring_to(&file, CacheState::Cold)?;
         }
-        bench_load::measure(&job)
+        bench_load::measure_on(processor, &job)
     }
 
     fn processes(&self) -> Vec<u32> {
-        [self.in_memory.pids(), self.on_disk.pids()].concat()
+        [self.in_memory.pids(), self.on_disk.pids(), self.two_loops.pids()].concat()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::contenders::ceiling_name;
     use super::*;
+    use crate::ceiling::Way;
     use crate::experiments::tests::conditions;
 
     fn has(levels: [&str; 4]) -> bool {
-        let mut conditions = conditions(Scale::Quick);
+        has_at(Scale::Quick, levels)
+    }
+
+    fn has_at(scale: Scale, levels: [&str; 4]) -> bool {
+        let mut conditions = conditions(scale);
         conditions.servers = vec!["far=nfs://host/export".parse().unwrap(), "near=/x/serve".parse().unwrap()];
         let peers = make(&conditions).unwrap();
         let names = [STORAGE, VERSION, LOAD, SERVER].into_iter().zip(levels);
@@ -319,7 +331,14 @@ mod tests {
             assert!(!has([DISK, "3", random, &ceiling_name(way)]));
             assert!(!has([MEMORY, "4.1", random, &ceiling_name(way)]));
             assert_eq!(has([MEMORY, "3", "GETATTR, 4×16", &ceiling_name(way)]), way == Way::Memory);
+            let from_disk = [DISK, "3", "READ 128 KiB sequential, 4×16", &ceiling_name(way)];
+            assert_eq!(has(from_disk), way == Way::Sendfile);
+            assert!(!has([DISK, "3", "READ 4 KiB random, cold, 4×16", &ceiling_name(way)]));
         }
+        let two_loops = "READ 128 KiB sequential, two loops, 4×16";
+        assert!([WHARF, "near"].iter().all(|server| has_at(Scale::Usual, [MEMORY, "3", two_loops, server])));
+        let others = ["far", UNCACHED, UNPRIVILEGED, "ceiling: sendfile"];
+        assert!(!others.iter().any(|server| has_at(Scale::Usual, [MEMORY, "3", two_loops, server])));
         assert!(has([MEMORY, "3", listing, SYSTEM_CALLS]) && !has([MEMORY, "3", random, SYSTEM_CALLS]));
         assert!(has([MEMORY, "3", random, "far"]) && !has([DISK, "3", "WRITE 4 KiB FILE_SYNC, 4×16", "far"]));
         let cold = "READ 4 KiB random, cold, 4×16";
@@ -333,7 +352,7 @@ mod tests {
         conditions.servers = vec!["far=nfs://host/export".parse().unwrap()];
         conditions.program = "/nothing/wharf".into();
         let skipped = make(&conditions).unwrap().design().skipped;
-        assert!(skipped.iter().any(|line| line.starts_with("far on the disk:")), "{skipped:?}");
+        assert!(skipped.iter().any(|line| line.starts_with("far on the disk, and with two loops:")), "{skipped:?}");
         assert!(skipped.iter().any(|line| line.starts_with(UNPRIVILEGED)), "{skipped:?}");
     }
 }

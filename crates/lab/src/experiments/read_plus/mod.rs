@@ -267,7 +267,7 @@ impl Running {
         self.servers.clear();
         for (index, (name, export)) in names.iter().zip(self.exports()).enumerate() {
             let state = self.scratch.path().join(format!("state-{index}"));
-            let site = Site { program: program.to_owned(), export, state };
+            let site = Site { program: program.to_owned(), export, state, loops: 1 };
             let arguments = match self.wire {
                 None => Vec::new(),
                 Some(_) => {
