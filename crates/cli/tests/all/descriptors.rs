@@ -5,14 +5,13 @@ use std::fs;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
 use client::{Mount, OpenOptions, Options, Version};
 use vfs::{CreateMode, SetAttributes};
 
 use testing::Scratch;
 use testing::program::wire::{CREATE, READ, call, create_arguments, read_arguments, record, reply, status};
-use testing::program::{PATIENCE, Server};
+use testing::program::{PATIENCE, Server, serve_within};
 
 const CONNECTIONS: usize = 8;
 /// What each connection asks for at once.
@@ -59,9 +58,8 @@ fn server_that_may_have_256_files_open_fails_no_create_and_no_open() {
     let scratch = Scratch::new();
     let export = scratch.dir("export");
     fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).unwrap();
-    let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -n 256 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_wharf")]);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--no-root-squash"]).arg(&export);
+    let mut command = serve_within("-n 256");
+    command.args(["--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--no-root-squash"]).arg(&export);
     let server = Server::spawn(2, command);
     server.wait_for_log("256 file descriptors: 64 connections, 64 cached open files");
 

@@ -26,7 +26,7 @@ use crate::Scratch;
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until something is so that has to be so before long.
-pub fn wait_until(is_so: impl Fn() -> bool) {
+pub fn wait_until(mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < PATIENCE, "waited in vain");
@@ -101,6 +101,13 @@ pub fn terminal(arguments: &[&str], meanwhile: impl FnOnce(Pid, &dyn Fn() -> Str
     reader.join().unwrap();
     let shown = shown.lock().unwrap().clone();
     (status, shown)
+}
+
+/// `wharf serve` within these limits of `ulimit`, such as `-d 65536`.
+pub fn serve_within(limits: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit {limits} && exec \"$@\""), "sh"]).arg(executable()).arg("serve");
+    command
 }
 
 /// A running `wharf serve`.
@@ -194,29 +201,22 @@ impl Server {
         Pid::from_child(&self.child)
     }
 
-    /// The most memory that it has had so far, in bytes.
-    pub fn peak_memory_bytes(&self) -> u64 {
-        self.status_bytes("VmHWM:")
+    /// Waits until it has nothing to do: all its threads sleep at so many looks in a row. One that is woken now and then
+    /// sleeps at most looks, and one that spins at none.
+    pub fn wait_for_rest(&self) {
+        let mut looks = 0;
+        wait_until(|| {
+            looks = if self.sleeps() { looks + 1 } else { 0 };
+            looks == 5
+        });
     }
 
-    /// The memory that it has now, in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        self.status_bytes("VmRSS:")
-    }
-
-    fn status_bytes(&self, key: &str) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_else(|| panic!("{}", self.log()));
-        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
-    }
-
-    /// How long it has run on processors (proc(5): the times of `stat` are in hundredths of a second on all Linux
-    /// machines).
-    pub fn processor_time(&self) -> Duration {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        let (_, fields) = stat.rsplit_once(") ").unwrap();
-        let ticks: u64 = fields.split(' ').skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum();
-        Duration::from_millis(ticks * 10)
+    /// Whether all its threads sleep (proc(5)).
+    fn sleeps(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        // A thread may end meanwhile.
+        let mut stats = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
+        stats.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with('S')))
     }
 
     /// The handle of a file on it.
