@@ -50,6 +50,16 @@ impl Servers {
         Needs { pass_seconds, round_seconds, space_bytes, root: None }
     }
 
+    /// Leaves out those whose names are not wanted.
+    pub(crate) fn retain(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        self.contenders.retain(|one| is_wanted(&one.name));
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.contenders.is_empty()
+    }
+
     /// About how long all of them take to start, in seconds.
     pub(crate) fn start_seconds(&self) -> f64 {
         self.contenders.iter().map(|one| one.contender.start_seconds()).sum()

@@ -21,6 +21,9 @@ pub trait Experiment {
         true
     }
 
+    /// Leaves out servers and files that only other levels need. Factors that are not named have all of their levels.
+    fn leave_in(&mut self, _levels: &BTreeMap<String, Vec<String>>) {}
+
     /// Why no further servers can take part; nothing if they can.
     fn refuses_servers(&self) -> Option<&'static str>;
 

@@ -67,7 +67,7 @@ struct Restricted {
 ///
 /// # Errors
 /// [`OnlyError`] when there is no such factor or level.
-pub fn restricted(inner: Box<dyn Experiment>, only: Vec<Only>) -> Result<Box<dyn Experiment>, OnlyError> {
+pub fn restricted(mut inner: Box<dyn Experiment>, only: Vec<Only>) -> Result<Box<dyn Experiment>, OnlyError> {
     if only.is_empty() {
         return Ok(inner);
     }
@@ -93,6 +93,7 @@ pub fn restricted(inner: Box<dyn Experiment>, only: Vec<Only>) -> Result<Box<dyn
     if let (Some(contenders), Some(levels)) = (contenders, left_in.get_mut(&design.contenders)) {
         levels.extend(contenders.levels.first().cloned().into_iter().chain(design.control));
     }
+    inner.leave_in(&left_in);
     Ok(Box::new(Restricted { inner, only, left_in }))
 }
 

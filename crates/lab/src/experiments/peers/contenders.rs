@@ -18,8 +18,8 @@ pub(super) const SYSTEM_CALLS: &str = "system calls";
 /// What the names of responders begin with.
 const CEILING: &str = "ceiling: ";
 
-/// All that serve memory, and why others do not.
-pub(super) fn of_memory(conditions: &Conditions) -> (Vec<Named>, Vec<String>) {
+/// All contenders, and why others take no part.
+pub(super) fn all(conditions: &Conditions) -> (Vec<Named>, Vec<String>) {
     let (mut found, mut skipped) = (wharf_twice(), Vec::new());
     let uncached = ["--open-files", "0"].map(str::to_owned).to_vec();
     found.push(Named { name: UNCACHED.to_owned(), contender: Contender::Wharf(uncached) });
@@ -32,17 +32,6 @@ pub(super) fn of_memory(conditions: &Conditions) -> (Vec<Named>, Vec<String>) {
     found.extend(Way::ALL.map(ceiling));
     found.extend(conditions.servers.clone());
     (found, skipped)
-}
-
-/// Those of them that serve a directory on the disk too: servers, and sendfile, which they can reach.
-pub(super) fn of_disk(of_memory: &[Named]) -> Vec<Named> {
-    let takes_part = |one: &&Named| is_started_server(one) || way(&one.name) == Some(Way::Sendfile);
-    of_memory.iter().filter(takes_part).cloned().collect()
-}
-
-/// Those of them that can have two event loops.
-pub(super) fn of_two_loops(of_memory: &[Named]) -> Vec<Named> {
-    of_memory.iter().filter(|one| is_started_server(one)).cloned().collect()
 }
 
 /// Whether it is a whole server, which is started here.

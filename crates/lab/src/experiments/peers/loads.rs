@@ -24,6 +24,19 @@ pub(super) struct Load {
     pub(super) has_two_loops: bool,
 }
 
+/// Servers that run together and serve one directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Group {
+    InMemory,
+    OnDisk,
+    /// In memory, with two event loops on all processors.
+    TwoLoops,
+}
+
+impl Group {
+    pub(super) const ALL: [Group; 3] = [Group::InMemory, Group::OnDisk, Group::TwoLoops];
+}
+
 /// Which files a load uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadFiles {
@@ -62,11 +75,6 @@ pub(super) fn of(scale: Scale) -> Vec<Load> {
         .flat_map(|version| [of_version(version), own_files(version, scale), many_files(version, scale)].concat());
     let all = both.chain(of_version_3(scale)).chain(opened(scale)).chain(of_version_4()).chain(on_disk(scale));
     all.filter(|load| scale != Scale::Quick || is_quick(load)).collect()
-}
-
-/// The most files that are read together.
-pub(super) fn max_files(scale: Scale) -> u32 {
-    up_to(&MANY, scale).max().unwrap_or(0)
 }
 
 fn up_to(levels: &[(u32, Scale)], scale: Scale) -> impl Iterator<Item = u32> {
@@ -218,12 +226,26 @@ fn on_disk(scale: Scale) -> Vec<Load> {
 }
 
 impl Load {
+    pub(super) fn group(&self) -> Group {
+        match (self.storage, self.has_two_loops) {
+            (DISK, _) => Group::OnDisk,
+            (_, true) => Group::TwoLoops,
+            _ => Group::InMemory,
+        }
+    }
+
+    /// How many small files it needs.
+    pub(super) fn small_files(&self) -> u32 {
+        if let LoadFiles::Many { count, .. } = self.files { count } else { 0 }
+    }
+
     /// Whether a responder, which has only NFSv3's calls of one file and one thread, can take part: where the file is
     /// read, and only where as much is outstanding as fills a processor. Beside a disk, sendfile is what a server can
     /// reach; what is not read from the file takes part in memory only.
     pub(super) fn has_ceiling(&self, way: Way) -> bool {
         let is_plain = self.version == "3" && self.files == LoadFiles::One && !self.is_cold && !self.has_two_loops;
-        let is_full = self.connections * self.depth >= 64;
+        let outstanding = self.connections * self.depth;
+        let is_full = outstanding >= 64 || outstanding * self.block_bytes >= 16 << 20;
         is_plain
             && match (self.workload, self.storage) {
                 ("read" | "randread", DISK) => is_full && way == Way::Sendfile,

@@ -10,12 +10,13 @@ mod loads;
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use measure::record::{Design, Factor, Levels, Machine, Place, TableKind};
 
 use self::contenders::{SYSTEM_CALLS, UNCACHED, UNPRIVILEGED, is_started_server, way};
-use self::loads::{Load, LoadFiles, SMALL_BYTES};
+use self::loads::{Group, Load, LoadFiles, SMALL_BYTES};
 use super::{AGAIN, Conditions, GANESHA, Kind, Scale, WHARF, named};
 use crate::bench::{End, Files, Job};
 use crate::bench_load::{self, BANDWIDTH, MEMORY as SERVER_MEMORY, OPERATIONS, P99, SERVER_COST};
@@ -57,30 +58,33 @@ const MIB: u64 = 1 << 20;
 
 struct Peers {
     contenders: Vec<Named>,
-    in_memory: Servers,
-    on_disk: Servers,
-    two_loops: Servers,
+    servers: BTreeMap<Group, Servers>,
     scale: Scale,
     loads: Vec<Load>,
+    /// How many small files the loads read that are left in.
+    small_files: u32,
     skipped: Vec<String>,
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let scale = conditions.scale;
-    let (contenders, mut skipped) = contenders::of_memory(conditions);
+    let (contenders, mut skipped) = contenders::all(conditions);
     let running = contenders.iter().filter(|one| matches!(one.contender, Contender::Running(_)));
     let why = "it runs already, with storage and processors of its own";
     skipped.extend(running.map(|one| format!("{} on the disk, and with two loops: {why}", one.name)));
-    let space = (&conditions.memory, space_bytes(scale));
-    let in_memory = Servers::new(&conditions.program, space, NAME, contenders.clone());
-    let space = (&conditions.disk, disk_bytes(scale));
-    let on_disk = Servers::new(&conditions.program, space, "peers-disk", contenders::of_disk(&contenders));
-    let loads = loads::of(scale);
-    let has_two_loops = loads.iter().any(|load| load.has_two_loops);
-    let wide = if has_two_loops { contenders::of_two_loops(&contenders) } else { Vec::new() };
-    let space = (&conditions.memory, read_file_bytes(scale) + 64 * MIB);
-    let two_loops = Servers::new(&conditions.program, space, "peers-loops", wide).with_loops(2);
-    Ok(Box::new(Peers { contenders, in_memory, on_disk, two_loops, scale, loads, skipped }))
+    let servers = |group: Group| {
+        let (parent, name, loops) = match group {
+            Group::InMemory => (&conditions.memory, NAME, 1),
+            Group::OnDisk => (&conditions.disk, "peers-disk", 1),
+            Group::TwoLoops => (&conditions.memory, "peers-loops", 2),
+        };
+        let space = (parent, space_bytes(scale, group));
+        (group, Servers::new(&conditions.program, space, name, contenders.clone()).with_loops(loops))
+    };
+    let servers = Group::ALL.map(servers).into();
+    let mut peers = Peers { contenders, servers, scale, loads: loads::of(scale), small_files: 0, skipped };
+    peers.leave_in(&BTreeMap::new());
+    Ok(Box::new(peers))
 }
 
 /// How many names the large directory has: one listing has to end in the time of a pass.
@@ -92,14 +96,17 @@ fn read_file_bytes(scale: Scale) -> u64 {
     if scale == Scale::Quick { 32 * MIB } else { 256 * MIB }
 }
 
-fn space_bytes(scale: Scale) -> u64 {
-    // A page of the file, and what a file system keeps of it.
-    let many = u64::from(loads::max_files(scale)) * 2 * u64::from(SMALL_BYTES);
-    2 * read_file_bytes(scale) + u64::from(loads::MAX_OWN_FILES) * OWN_FILE_BYTES + many + 64 * MIB
-}
-
-fn disk_bytes(scale: Scale) -> u64 {
-    2 * read_file_bytes(scale) + 64 * MIB
+fn space_bytes(scale: Scale, group: Group) -> u64 {
+    let file_bytes = read_file_bytes(scale);
+    // A page of each small file, and what a file system keeps of it.
+    let small_files = loads::of(scale).iter().map(Load::small_files).max().unwrap_or(0);
+    let own_files = u64::from(loads::MAX_OWN_FILES) * OWN_FILE_BYTES;
+    let more_bytes = match group {
+        Group::InMemory => file_bytes + own_files + u64::from(small_files) * 2 * u64::from(SMALL_BYTES),
+        Group::OnDisk => file_bytes,
+        Group::TwoLoops => 0,
+    };
+    file_bytes + more_bytes + 64 * MIB
 }
 
 /// How long a pass measures; a quarter of that before does not count.
@@ -151,6 +158,12 @@ impl Peers {
         }
     }
 
+    /// The directory that a group serves.
+    fn export(&mut self, group: Group) -> Result<PathBuf, PassError> {
+        let servers = self.servers.get_mut(&group).ok_or_else(|| PassError(format!("no servers: {group:?}")))?;
+        Ok(servers.export()?)
+    }
+
     fn job(&self, load: &Load, server: &Server, seed: u64) -> Result<Job, PassError> {
         let mut url = server.url(load.file);
         url.parameters.version = Some(super::version(load.version)?);
@@ -183,7 +196,7 @@ impl Peers {
 
     /// How often the large directory can be listed without a server, on the servers' processor.
     fn list(&mut self) -> Result<Figures, PassError> {
-        let directory = File::open(self.in_memory.export()?.join(LARGE_DIRECTORY))?;
+        let directory = File::open(self.export(Group::InMemory)?.join(LARGE_DIRECTORY))?;
         let (mut listings, runtime) = (0_u32, runtime(self.scale));
         let elapsed = processors::on(Processor::First, || {
             let began = Instant::now();
@@ -248,14 +261,27 @@ impl Experiment for Peers {
     fn needs(&self) -> Needs {
         let pass_seconds = runtime(self.scale).as_secs_f64() * 1.25 + 0.06;
         let root = Some("NFS-Ganesha and Wharf without privileges are left out without it");
-        let servers = [&self.in_memory, &self.on_disk, &self.two_loops];
-        let round_seconds = servers.iter().map(|servers| servers.start_seconds()).sum();
-        let space_bytes = space_bytes(self.scale) + disk_bytes(self.scale) + read_file_bytes(self.scale);
+        let round_seconds = self.servers.values().map(Servers::start_seconds).sum();
+        let used = self.servers.iter().filter(|(_, servers)| !servers.is_empty());
+        let space_bytes = used.map(|(group, _)| space_bytes(self.scale, *group)).sum();
         Needs { pass_seconds, round_seconds, space_bytes, root }
     }
 
     fn has(&self, levels: &Levels) -> bool {
         self.load(levels).is_some_and(|load| self.takes_part(&levels[SERVER], load))
+    }
+
+    fn leave_in(&mut self, levels: &BTreeMap<String, Vec<String>>) {
+        let has = |factor, level: &str| levels.get(factor).is_none_or(|all| all.iter().any(|one| one == level));
+        let is_in = |load: &&Load| has(STORAGE, load.storage) && has(VERSION, load.version) && has(LOAD, &load.name);
+        let loads: Vec<Load> = self.loads.iter().filter(is_in).cloned().collect();
+        self.small_files = loads.iter().map(Load::small_files).max().unwrap_or(0);
+        let mut all = std::mem::take(&mut self.servers);
+        for (group, servers) in &mut all {
+            let takes_part = |name: &str, load: &Load| load.group() == *group && self.takes_part(name, load);
+            servers.retain(|name| has(SERVER, name) && loads.iter().any(|load| takes_part(name, load)));
+        }
+        self.servers = all;
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {
@@ -267,40 +293,43 @@ impl Experiment for Peers {
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
-        let names = names(self.scale);
-        for servers in [&mut self.in_memory, &mut self.on_disk] {
-            servers.make_file_once(READ_FILE, read_file_bytes(self.scale))?;
-            servers.make_file_once(WRITE_FILE, read_file_bytes(self.scale))?;
+        let (names, file_bytes) = (names(self.scale), read_file_bytes(self.scale));
+        for (group, servers) in self.servers.iter_mut().filter(|(_, servers)| !servers.is_empty()) {
+            servers.make_file_once(READ_FILE, file_bytes)?;
+            if *group == Group::TwoLoops {
+                servers.restart()?;
+                continue;
+            }
+            servers.make_file_once(WRITE_FILE, file_bytes)?;
             servers.restart()?;
             servers.make_directory(EMPTY_DIRECTORY, 0)?;
             servers.make_directory(LARGE_DIRECTORY, names)?;
+            match group {
+                Group::OnDisk => servers.sync()?,
+                _ => servers.make_small_files(MANY_DIRECTORY, (self.small_files, SMALL_BYTES))?,
+            }
         }
-        self.two_loops.make_file_once(READ_FILE, read_file_bytes(self.scale))?;
-        self.two_loops.restart()?;
-        self.in_memory.make_small_files(MANY_DIRECTORY, (loads::max_files(self.scale), SMALL_BYTES))?;
-        self.on_disk.sync()
+        Ok(())
     }
 
     fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
         if levels[SERVER] == SYSTEM_CALLS {
             return self.list();
         }
-        let load = self.load(levels).ok_or_else(|| PassError("there is no such load".to_owned()))?;
-        let (servers, processor) = match (load.storage, load.has_two_loops) {
-            (DISK, _) => (&self.on_disk, Processor::Last),
-            (_, true) => (&self.two_loops, Processor::Any),
-            _ => (&self.in_memory, Processor::Last),
-        };
+        let none = || PassError("there is no such load".to_owned());
+        let load = self.load(levels).ok_or_else(none)?;
+        let (group, is_cold) = (load.group(), load.is_cold);
+        let servers = self.servers.get(&group).ok_or_else(none)?;
         let job = self.job(load, servers.get(&levels[SERVER])?, seed)?;
-        if load.is_cold {
-            let file = self.on_disk.export()?.join(READ_FILE);
-            cache::bring_to(&file, CacheState::Cold)?;
+        if is_cold {
+            cache::bring_to(&self.export(group)?.join(READ_FILE), CacheState::Cold)?;
         }
+        let processor = if group == Group::TwoLoops { Processor::Any } else { Processor::Last };
         bench_load::measure_on(processor, &job)
     }
 
     fn processes(&self) -> Vec<u32> {
-        [self.in_memory.pids(), self.on_disk.pids(), self.two_loops.pids()].concat()
+        self.servers.values().flat_map(Servers::pids).collect()
     }
 }
 
@@ -344,6 +373,24 @@ mod tests {
         let cold = "READ 4 KiB random, cold, 4×16";
         assert!(has([DISK, "3", cold, "near"]) && has([DISK, "3", cold, AGAIN]) && !has([DISK, "3", cold, "far"]));
         assert!(!has([DISK, "4.1", random, WHARF]));
+    }
+
+    #[test]
+    fn servers_that_no_load_needs_are_not_started() {
+        let start_seconds = |only: &[&str]| {
+            let mut conditions = conditions(Scale::Usual);
+            conditions.servers = vec!["near=/x/serve".parse().unwrap()];
+            let only = only.iter().map(|text| text.parse().unwrap()).collect();
+            let experiment = super::super::restricted(make(&conditions).unwrap(), only).unwrap();
+            (experiment.needs().round_seconds / Contender::START_SECONDS).round()
+        };
+        // Wharf twice, the other server, and the ceiling of the place.
+        let in_memory = ["storage=memory", "version=3", "load=GETATTR, 256×1"];
+        assert_eq!(start_seconds(&in_memory), 4.0);
+        assert_eq!(start_seconds(&[&in_memory[..], &["server=Wharf"]].concat()), 2.0);
+        assert_eq!(start_seconds(&["storage=disk", "load=READ 1 MiB sequential, 4×4"]), 4.0);
+        assert_eq!(start_seconds(&["storage=disk", "load=READ 4 KiB random, cold, 4×16"]), 3.0);
+        assert_eq!(start_seconds(&["load=two loops"]), 3.0);
     }
 
     #[test]
