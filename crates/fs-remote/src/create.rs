@@ -6,7 +6,7 @@ use client_files::{File, OpenOptions, SpecialFile, Status, Version};
 use vfs::{Attributes, Context, CreateMode, Entry, Handle, NewNode, OpenMode, Place, Result, SetAttributes};
 
 use super::handles::{Known, NameIn};
-use super::open_file::RemoteFile;
+use super::remote_file::RemoteFile;
 use super::shared::Shared;
 use super::{attributes, status};
 

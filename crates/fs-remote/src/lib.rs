@@ -8,12 +8,14 @@ mod create;
 mod handles;
 mod identity;
 mod late;
+mod lockers;
 mod locks;
 mod names;
 mod open;
 mod open_file;
 mod opens;
 mod read_dir;
+mod remote_file;
 mod remove;
 mod rename;
 mod shared;
@@ -34,7 +36,7 @@ use vfs::{
 };
 
 use handles::Handles;
-use locks::Locks;
+use lockers::Lockers;
 use opens::Opens;
 use shared::Shared;
 
@@ -87,7 +89,7 @@ impl RemoteFs {
         let handles = Handles::new(root, Self::MAX_HANDLES);
         let opens = Opens::default();
         let (limits, hidden_names) = (OnceLock::new(), AtomicU32::new(0));
-        let locks = Locks::default();
+        let locks = Lockers::default();
         let name_seed = RandomState::new().hash_one(0);
         RemoteFs(Arc::new(Shared { mount, runtime, handles, opens, limits, locks, name_seed, hidden_names }))
     }

@@ -3,54 +3,18 @@
 //! At the server an open has one lock owner. So each owner here has its own open of the file for as long as it has
 //! locks. This open also keeps the locks when others that share the file close it.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use client_files::{File, LockKind, Reason, Status};
 use proto::nfs4;
 use vfs::{Context, Error, FileLock, LockOutcome, LockOwner, OpenMode, Result};
 
 use super::handles::{Known, Number};
+use super::lockers::Locker;
+use super::open::open_at_server;
 use super::shared::Shared;
-use super::{open, status};
-
-/// All owners of locks.
-#[derive(Debug, Default)]
-pub(super) struct Locks {
-    table: Mutex<HashMap<(Number, LockOwner), Arc<Locker>>>,
-    /// How many owners there are: reads and writes skip the table when it is 0.
-    count: AtomicUsize,
-}
-
-/// An owner's own open of a file.
-#[derive(Debug)]
-struct Locker {
-    file: File,
-    /// Whether it was ever granted a lock.
-    has_locked: AtomicBool,
-}
-
-impl Locks {
-    fn table(&self) -> MutexGuard<'_, HashMap<(Number, LockOwner), Arc<Locker>>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Refuses reads and writes of a file while an owner has a lost lock on it. All users share the open file, so which
-    /// of them relies on the lock is unknown.
-    pub(super) fn check(&self, number: Number) -> Result<()> {
-        if self.count.load(Ordering::Relaxed) == 0 {
-            return Ok(());
-        }
-        let table = self.table();
-        let mut lockers = table.iter().filter(|((of, _), _)| *of == number);
-        lockers.try_for_each(|(_, locker)| locker.file.check_kept()).map_err(status::neutral)
-    }
-
-    fn get(&self, number: Number, owner: LockOwner) -> Option<Arc<Locker>> {
-        self.table().get(&(number, owner)).cloned()
-    }
-}
+use super::status;
 
 /// Requests a lock. Returns the conflicting lock if there is one.
 pub(super) fn lock(
@@ -110,30 +74,20 @@ pub(super) fn unlock(
 }
 
 fn begin(shared: &Shared, cx: &Context<'_>, known: &Known, owner: LockOwner) -> Result<Arc<Locker>> {
-    let file = match open::open_at_server(shared, cx, known, OpenMode::Write) {
+    let file = match open_at_server(shared, cx, known, OpenMode::Write) {
         // A user who may only read can still have shared locks.
         Err(Error::AccessDenied | Error::NotPermitted | Error::ReadOnly) => {
-            open::open_at_server(shared, cx, known, OpenMode::Read)?
+            open_at_server(shared, cx, known, OpenMode::Read)?
         }
         other => other?,
     };
-    let locker = Arc::new(Locker { file, has_locked: AtomicBool::new(false) });
-    // Another thread of the same owner may have been faster; its open counts.
-    let mut table = shared.locks.table();
-    let locker = Arc::clone(table.entry((known.number, owner)).or_insert(locker));
-    shared.locks.count.store(table.len(), Ordering::Relaxed);
-    Ok(locker)
+    let locker = Locker { file, has_locked: AtomicBool::new(false) };
+    Ok(shared.locks.add((known.number, owner), locker))
 }
 
 /// Removes an owner that has no locks any more.
 fn forget(shared: &Shared, key: (Number, LockOwner)) {
-    let locker = {
-        let mut table = shared.locks.table();
-        let locker = table.remove(&key);
-        shared.locks.count.store(table.len(), Ordering::Relaxed);
-        locker
-    };
-    if let Some(locker) = locker {
+    if let Some(locker) = shared.locks.remove(key) {
         let_go(shared, locker);
     }
 }

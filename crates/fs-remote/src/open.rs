@@ -7,7 +7,7 @@ use proto::nfs4::MinorVersion;
 use vfs::{Context, Error, FileKind, Handle, OpenMode, Result};
 
 use super::handles::{Known, NameIn};
-use super::open_file::RemoteFile;
+use super::remote_file::RemoteFile;
 use super::shared::Shared;
 use super::status;
 

@@ -7,7 +7,7 @@ use client_files::{Mount, Principal};
 use vfs::{OpenFile, OpenMode};
 
 use super::handles::{NameIn, Number};
-use super::open_file::RemoteFile;
+use super::remote_file::RemoteFile;
 
 /// The most new files that are kept open for their next open.
 const MAX_NEW: usize = 32;

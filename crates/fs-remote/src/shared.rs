@@ -1,7 +1,7 @@
 //! The state that the file system and its open files share.
 //!
-//! This file, `opens.rs`, `open_file.rs`, `open.rs` and `locks.rs` use each other: the state holds the open files, so
-//! that users share them, and each open file reaches the state to close itself and to take its locks.
+//! This file, `opens.rs` and `remote_file.rs` use each other: the state holds the open files, so that users share them,
+//! and each open file reaches the state to close itself.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
@@ -10,7 +10,7 @@ use client_files::{Mount, PathLimits};
 use tokio::runtime;
 
 use super::handles::Handles;
-use super::locks::Locks;
+use super::lockers::Lockers;
 use super::opens::Opens;
 
 /// The state that the file system and its open files share.
@@ -21,7 +21,7 @@ pub(super) struct Shared {
     pub(super) handles: Handles,
     pub(super) opens: Opens,
     pub(super) limits: OnceLock<PathLimits>,
-    pub(super) locks: Locks,
+    pub(super) locks: Lockers,
     /// Makes hidden names unique among clients; `hidden_names` counts those given.
     pub(super) name_seed: u64,
     pub(super) hidden_names: AtomicU32,

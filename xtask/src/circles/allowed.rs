@@ -30,30 +30,12 @@ pub const ALLOWED: &[Allowed] = &[
     parts("cli", &["mount/foreground.rs", "mount/mod.rs"]),
     parts("cli", &["tcp/model"]),
     parts("cli", &["tcp/stream"]),
-    Allowed {
-        package: "client-files",
-        // The client reclaims its open files after a restart of the server; an open file sends its calls through the
-        // client, and its closing, locking and unlocking are functions of the operations' files.
-        files: &[
-            "v4/client.rs",
-            "v4/close.rs",
-            "v4/lock.rs",
-            "v4/locku.rs",
-            "v4/open.rs",
-            "v4/open_confirm.rs",
-            "v4/open_file.rs",
-            "v4/opens.rs",
-        ],
-        reason: OWNER,
-    },
+    // A client reclaims its open files after a restart of the server; an open file sends its calls through the client.
+    Allowed { package: "client-files", files: &["v4/client.rs", "v4/open_file.rs", "v4/opens.rs"], reason: OWNER },
     // A mount keeps the lock owners of NLM, which reach the server through the mount.
-    Allowed { package: "client-files", files: &["mount/mod.rs", "nlm"], reason: OWNER },
-    // What all share of a file system has the tables of open files and of locks.
-    Allowed {
-        package: "fs-remote",
-        files: &["locks.rs", "open.rs", "open_file.rs", "opens.rs", "shared.rs"],
-        reason: OWNER,
-    },
+    Allowed { package: "client-files", files: &["mount/mod.rs", "nlm/owner.rs", "nlm/table.rs"], reason: OWNER },
+    // What all share of a file system has the table of open files, which close themselves by it.
+    Allowed { package: "fs-remote", files: &["opens.rs", "remote_file.rs", "shared.rs"], reason: OWNER },
     Allowed {
         package: "fs-host",
         files: &["flush/batch.rs", "flush/request.rs"],

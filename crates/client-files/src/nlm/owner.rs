@@ -1,16 +1,10 @@
-//! The locks of one open file.
-
-use std::sync::Arc;
-
-use client_calls::core::Failure;
-use proto::nlm::Status as Wire;
+//! The owner of the locks of one open file.
 
 use super::call::{Answer, Question, Verb};
-use super::{next_svid, recovery};
-use crate::grant::{self, Grant, LockHolder};
+use super::svid::next_svid;
 use crate::losses::{Guard, Kept, Losable};
 use crate::v4::{HeldLock, HeldLocks};
-use crate::{Connection, Error, Handle, Mount, Reason, Result, Status};
+use crate::{Error, Handle, Mount, Reason, Result};
 
 /// The owner of the locks of one open file: to the server, a process of this host.
 #[derive(Debug)]
@@ -26,12 +20,12 @@ pub(crate) struct LockOwner {
 }
 
 #[derive(Debug, Default)]
-struct Held {
-    locks: HeldLocks,
+pub(super) struct Held {
+    pub(super) locks: HeldLocks,
     /// Locks that the server lost for good and that were not released since.
-    lost: HeldLocks,
+    pub(super) lost: HeldLocks,
     /// Whether the server may have granted a lock whose reply was lost.
-    may_have_more: bool,
+    pub(super) may_have_more: bool,
 }
 
 impl Losable for Held {
@@ -41,17 +35,26 @@ impl Losable for Held {
 }
 
 impl Held {
-    fn has_none(&self) -> bool {
+    pub(super) fn has_none(&self) -> bool {
         self.locks.is_empty() && self.lost.is_empty() && !self.may_have_more
     }
 }
 
 impl LockOwner {
+    /// An owner that holds nothing.
+    pub(super) fn new(mount: &Mount, handle: &Handle) -> LockOwner {
+        let host = rustix::system::uname().nodename().to_bytes().to_vec();
+        let svid = next_svid();
+        let name = [format!("{svid}@").as_bytes(), &host].concat();
+        let (held, order) = (Kept::new(Held::default()), tokio::sync::Mutex::default());
+        LockOwner { mount: mount.clone(), handle: *handle, svid, host, name, held, order }
+    }
+
     pub(super) fn svid(&self) -> i32 {
         self.svid
     }
 
-    fn held(&self) -> Guard<'_, Held> {
+    pub(super) fn held(&self) -> Guard<'_, Held> {
         self.held.lock()
     }
 
@@ -70,7 +73,7 @@ impl LockOwner {
     }
 
     /// Fails while a lock is lost.
-    fn check_kept(&self, operation: &'static str) -> Result<()> {
+    pub(super) fn check_kept(&self, operation: &'static str) -> Result<()> {
         if self.held.has_losses() { Err(self.error(operation, Reason::StateLost)) } else { Ok(()) }
     }
 
@@ -91,192 +94,7 @@ impl LockOwner {
         svid == self.svid && owner == self.name
     }
 
-    /// Requests a lock once, and returns the locks that it replaced.
-    async fn take_once(self: &Arc<Self>, wanted: HeldLock) -> Result<Vec<HeldLock>> {
-        let _order = self.order.lock().await;
-        self.check_kept("LOCK")?;
-        // Losses count from here on, before anybody watches the lock. Without a link the request below fails.
-        let _ = self.mount.lock_link().await;
-        let losses = self.mount.lock_losses().await;
-        let asked = self.ask(Verb::Lock { reclaim: false }, wanted).await;
-        self.held().may_have_more |= asked.is_err();
-        match asked? {
-            Answer::Status(Wire::Granted) => {}
-            Answer::Status(Wire::Blocked) => {
-                // The request was not to wait, so the server must not grant it later.
-                self.ask(Verb::Cancel, wanted).await?;
-                return Err(self.denied(wanted));
-            }
-            answer => return Err(self.refusal("LOCK", &answer, wanted)),
-        }
-        let before = {
-            let mut held = self.held();
-            let before = held.locks.within(&wanted);
-            held.locks.insert(wanted);
-            before
-        };
-        if self.mount.0.nlm.add(self) {
-            recovery::watch(&self.mount, losses);
-        }
-        Ok(before)
-    }
-
-    async fn release_once(&self, range: HeldLock) -> Result<()> {
-        let _order = self.order.lock().await;
-        if self.held().has_none() {
-            return Ok(());
-        }
-        match self.ask(Verb::Unlock, range).await? {
-            Answer::Status(Wire::Granted) => {
-                let mut held = self.held();
-                held.lost.remove(&range);
-                held.locks.remove(&range);
-                held.may_have_more &= range != HeldLock::everything();
-                if held.locks.is_empty() {
-                    self.mount.0.nlm.remove(self.svid);
-                }
-                Ok(())
-            }
-            answer => Err(self.refusal("UNLOCK", &answer, range)),
-        }
-    }
-
-    async fn whose(&self, wanted: HeldLock) -> Error {
-        match self.ask(Verb::Test, wanted).await {
-            Ok(Answer::Held { offset, length, .. }) => self.error("LOCK", Reason::Locked { offset, length }),
-            Ok(Answer::Status(_)) => self.denied(wanted),
-            Err(error) => error,
-        }
-    }
-
-    fn denied(&self, wanted: HeldLock) -> Error {
-        self.error("LOCK", Reason::Locked { offset: wanted.offset, length: wanted.length() })
-    }
-
-    fn refusal(&self, operation: &'static str, answer: &Answer, wanted: HeldLock) -> Error {
-        let status = match answer {
-            Answer::Held { offset, length, .. } => {
-                return self.error(operation, Reason::Locked { offset: *offset, length: *length });
-            }
-            Answer::Status(Wire::Denied | Wire::Deadlock | Wire::Blocked) => return self.denied(wanted),
-            Answer::Status(Wire::Granted) => Status::Ok,
-            Answer::Status(Wire::DeniedNoLocks) => Status::NoLocks,
-            Answer::Status(Wire::DeniedGracePeriod) => Status::Grace,
-            Answer::Status(Wire::RoFs) => Status::ReadOnly,
-            Answer::Status(Wire::StaleFh) => Status::Stale,
-            Answer::Status(Wire::FBig) => Status::FileTooBig,
-            Answer::Status(Wire::Failed) => Status::ServerFault,
-        };
-        self.error(operation, Reason::Status(status))
-    }
-
-    fn error(&self, operation: &'static str, reason: Reason) -> Error {
+    pub(super) fn error(&self, operation: &'static str, reason: Reason) -> Error {
         self.mount.error(operation, reason)
-    }
-}
-
-impl LockHolder for LockOwner {
-    /// Other changes may go first during the server's grace period.
-    async fn take(
-        self: &Arc<Self>,
-        wanted: HeldLock,
-        is_over: impl Fn() -> bool + Send + Sync,
-    ) -> Result<Vec<HeldLock>> {
-        let mut patience = self.mount.patience();
-        loop {
-            match self.take_once(wanted).await {
-                Err(error) if patience.allows(&error) && !is_over() => patience.wait().await,
-                other => return other,
-            }
-        }
-    }
-
-    async fn release(self: &Arc<Self>, range: HeldLock) -> Result<()> {
-        let mut patience = self.mount.patience();
-        loop {
-            match self.release_once(range).await {
-                Err(error) if patience.allows(&error) => patience.wait().await,
-                other => return other,
-            }
-        }
-    }
-
-    fn connection(&self) -> &Connection {
-        self.mount.connection()
-    }
-}
-
-/// The locks of one open file. Dropping this releases them.
-#[derive(Debug)]
-pub(crate) struct FileLocks(Arc<LockOwner>);
-
-impl FileLocks {
-    pub(crate) fn new(mount: &Mount, handle: &Handle) -> FileLocks {
-        let host = rustix::system::uname().nodename().to_bytes().to_vec();
-        let svid = next_svid();
-        let name = [format!("{svid}@").as_bytes(), &host].concat();
-        let (held, order) = (Kept::new(Held::default()), tokio::sync::Mutex::default());
-        FileLocks(Arc::new(LockOwner { mount: mount.clone(), handle: *handle, svid, host, name, held, order }))
-    }
-
-    /// Locks a range if no other lock conflicts.
-    pub(crate) async fn try_lock(&self, wanted: HeldLock) -> Result<Grant<LockOwner>> {
-        grant::try_lock(&self.0, wanted).await
-    }
-
-    /// Whether anything is or may be locked, or a lock was lost.
-    pub(crate) fn has_any(&self) -> bool {
-        !self.0.held().has_none()
-    }
-
-    /// Fails while a lock of the file is lost.
-    pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
-        self.0.check_kept(operation)
-    }
-
-    /// The error for the lock that conflicts with `wanted`.
-    pub(crate) async fn whose(&self, wanted: HeldLock) -> Error {
-        self.0.whose(wanted).await
-    }
-
-    /// Tests whether a range could be locked.
-    pub(crate) async fn test(&self, wanted: HeldLock) -> Result<()> {
-        let mut patience = self.0.mount.patience();
-        loop {
-            let error = match self.0.ask(Verb::Test, wanted).await? {
-                Answer::Status(Wire::Granted) => return Ok(()),
-                answer => self.0.refusal("TEST", &answer, wanted),
-            };
-            if !patience.allows(&error) {
-                return Err(error);
-            }
-            patience.wait().await;
-        }
-    }
-
-    /// Unlocks a range, even if the caller is dropped. Unlocked parts stay unlocked.
-    pub(crate) async fn unlock(&self, range: HeldLock) -> Result<()> {
-        let owner = Arc::clone(&self.0);
-        let closed = |_| self.0.error("UNLOCK", Reason::NoReply(Failure::Closed));
-        tokio::spawn(async move { owner.release(range).await }).await.map_err(closed)?
-    }
-
-    /// Releases all locks.
-    pub(crate) async fn close(&self) -> Result<()> {
-        self.unlock(HeldLock::everything()).await
-    }
-}
-
-impl Drop for FileLocks {
-    fn drop(&mut self) {
-        if self.0.held().has_none() {
-            return;
-        }
-        let owner = Arc::clone(&self.0);
-        self.0.mount.connection().spawn(async move {
-            if let Err(error) = owner.release(HeldLock::everything()).await {
-                tracing::warn!(%error, "locks of a file that was dropped stay");
-            }
-        });
     }
 }

@@ -75,3 +75,25 @@ async fn close_once(client: &Client, handle: &Handle, owner: &mut Owner, stateid
         }
     }
 }
+
+impl OpenFile {
+    /// Closes the file. A closed file stays closed.
+    pub(crate) async fn close(self: &Arc<OpenFile>) -> Result<()> {
+        let file = Arc::clone(self);
+        self.client.connection().to_the_end("CLOSE", async move { close(&file).await }).await
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        let Some((owner, stateid)) = self.take_owner() else { return };
+        let (client, handle) = (self.client.clone(), self.handle);
+        let closing = self.client.0.opens.begin_close();
+        self.client.connection().spawn(async move {
+            let _closing = closing;
+            if let Err(error) = close_stateid(&client, &handle, owner, stateid).await {
+                tracing::debug!(%error, "a file that was dropped may stay open at the server");
+            }
+        });
+    }
+}

@@ -6,10 +6,10 @@
 //! as a server that copies from another server does.
 //!
 //! # Files that use each other
-//! `client.rs`, `opens.rs`, `open.rs`, `open_file.rs`, `open_confirm.rs`, `close.rs`, `lock.rs` and `locku.rs` use each
-//! other. A client knows its open files, so that it can reclaim them after a restart of the server, and each open file
-//! sends its requests through its client. Everything else that the client keeps depends on none of them. By methods of
-//! `Client`, `client.rs` reaches `recovery.rs` and `watch.rs` too: a call that loses its session recovers the client.
+//! `client.rs`, `opens.rs` and `open_file.rs` use each other. A client knows its open files, so that it can reclaim
+//! them after a restart of the server, and each open file sends its requests through its client. Everything else that
+//! the client keeps depends on none of them. By methods of `Client`, `client.rs` reaches `recovery.rs` and `watch.rs`
+//! too: a call that loses its session recovers the client.
 
 mod back_slots;
 mod cached_files;
@@ -49,6 +49,7 @@ mod read;
 mod recovery;
 mod registration;
 mod renewal;
+mod reopen;
 mod session;
 mod setclientid;
 mod slots;

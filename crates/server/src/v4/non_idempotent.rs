@@ -1,5 +1,8 @@
 //! Finds the COMPOUNDs of NFSv4.0 that are not idempotent: those with changes that no owner's seqid protects. Their
 //! replies are cached as in NFSv3. From NFSv4.1 on, sessions do this (RFC 7530 §3.1.1, RFC 8881 §2.10.6).
+//!
+//! A retransmission must be recognized before its first operation runs. Operations have no length, so that this steps
+//! over the arguments of each one to the next; an operation decodes its own arguments when it runs.
 
 use proto::nfs4::{ArgOp, CompoundHead, MinorVersion, OpNumber, OperationInfo};
 use rpc::Call;
