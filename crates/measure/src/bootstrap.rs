@@ -83,6 +83,22 @@ mod tests {
     }
 
     #[test]
+    fn bias_is_where_the_ratio_is_among_the_drawn_ones_and_equal_ones_count_half() {
+        let drawn = Samples::new(vec![4.0, 1.0, 3.0, 2.0]).unwrap();
+        assert!(bias(&drawn, 2.5).abs() < 1e-12);
+        // scipy.stats.norm.ppf(3 / 8)
+        assert!((bias(&drawn, 2.0) + 0.318_639_363_964_375_16).abs() < 1e-9, "{}", bias(&drawn, 2.0));
+    }
+
+    #[test]
+    fn ratios_that_no_pair_changes_have_no_acceleration() {
+        assert_eq!(acceleration(vec![2.0; 6]), Ok(0.0));
+        // Deviations from the mean of 3: 2, 1, -3; 24 / 6 / 14^1.5 with the sign of mean - ratio.
+        let found = acceleration(vec![1.0, 2.0, 6.0]).unwrap();
+        assert!((found + 18.0 / (6.0 * 14.0_f64.powf(1.5))).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
     fn ratio_that_is_always_the_same_has_an_interval_of_no_width() {
         let twice = BASELINE.map(|figure| 2.0 * figure);
         let found = ratio_of_means(&BASELINE, &twice, Level::P95, 3).unwrap();

@@ -86,7 +86,7 @@ impl Samples {
         let count = self.count();
         let missed_below = |rank: usize| half_binomial(count, rank);
         let is_sure = |rank: &usize| missed_below(*rank) <= level.tail();
-        let rank = (0..count / 2).take_while(is_sure).last();
+        let rank = (0..count).take_while(is_sure).last();
         let rank = rank.ok_or_else(|| Error::TooFew { got: count, needed: needed_for_median(level) })?;
         let interval = Interval { low: self.sorted()[rank], high: self.sorted()[count - 1 - rank] };
         Ok(MedianInterval { interval, coverage: 1.0 - 2.0 * missed_below(rank) })
@@ -119,6 +119,9 @@ mod tests {
         let interval = samples.mean_interval(Level::P95).unwrap();
         let half = 2.262_157 * 3.027_650 / 10.0_f64.sqrt();
         assert!((interval.low - (5.5 - half)).abs() < 1e-5 && (interval.high - (5.5 + half)).abs() < 1e-5);
+        // Of two figures half is 12.7062 times their deviation of 0.7071 by the square root of 2.
+        let of_two = first(2).mean_interval(Level::P95).unwrap();
+        assert!((of_two.high - 1.5 - 6.353_1).abs() < 1e-4, "{of_two:?}");
         assert_eq!(first(1).mean_interval(Level::P95), Err(Error::TooFew { got: 1, needed: 2 }));
     }
 

@@ -34,9 +34,12 @@ impl Agreement {
 
 /// The verdict on a ratio that is known exactly.
 fn direction(ratio: f64, margin: Margin) -> Verdict {
-    match ratio.ln() {
-        distance if distance.abs() <= margin.get().ln_1p() => Verdict::Equal,
-        distance if distance > 0.0 => Verdict::Higher,
-        _ => Verdict::Lower,
+    let distance = ratio.ln();
+    if distance.abs() <= margin.get().ln_1p() {
+        Verdict::Equal
+    } else if distance.is_sign_positive() {
+        Verdict::Higher
+    } else {
+        Verdict::Lower
     }
 }

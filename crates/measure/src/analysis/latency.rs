@@ -55,6 +55,29 @@ fn has_peaks(latency: &[Percentile]) -> bool {
 fn at(latency: &[Percentile], percent: f64) -> Option<f64> {
     let known = latency.windows(2).find(|pair| (pair[0].percent..=pair[1].percent).contains(&percent))?;
     let share = (percent - known[0].percent) / (known[1].percent - known[0].percent);
-    let is_usable = known[0].us > 0.0 && share.is_finite();
-    is_usable.then(|| known[0].us * (known[1].us / known[0].us).powf(share))
+    (known[0].us > 0.0).then(|| known[0].us * (known[1].us / known[0].us).powf(share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latency(points: &[(f64, f64)]) -> Vec<Percentile> {
+        points.iter().map(|&(percent, us)| Percentile { percent, us }).collect()
+    }
+
+    #[test]
+    fn latency_between_two_percentages_is_interpolated_on_a_logarithmic_scale() {
+        let latency = latency(&[(10.0, 100.0), (20.0, 400.0), (60.0, 800.0)]);
+        let found = |percent| at(&latency, percent).unwrap();
+        for (percent, us) in [(10.0, 100.0), (15.0, 200.0), (20.0, 400.0), (30.0, 475.682_846), (60.0, 800.0)] {
+            assert!((found(percent) / us - 1.0).abs() < 1e-9, "{percent}: {}", found(percent));
+        }
+        assert_eq!((at(&latency, 9.9), at(&latency, 60.1)), (None, None));
+    }
+
+    #[test]
+    fn latency_of_nothing_has_no_logarithm() {
+        assert_eq!(at(&latency(&[(10.0, 0.0), (20.0, 5.0)]), 15.0), None);
+    }
 }

@@ -114,11 +114,15 @@ fn failed_and_repeated_passes_are_counted_and_left_out_with_their_pairs() {
     gather[0].figures.clear();
     gather[1].is_repeated = true;
     gather[1].figures.insert("throughput".to_owned(), 1e9);
+    gather[2].latency.clear();
     let results = results(&run, &all);
     assert_eq!(row(&results, "read", "4k", "gather").comparison.unwrap().pairs, 8);
     let cell = results.cells.iter().find(|cell| cell.failures > 0).unwrap();
     assert_eq!((cell.failures, cell.repeated, cell.samples.as_ref().unwrap().count()), (1, 1, 8));
     assert_eq!(cell.positions.len(), 8);
+    // Neither of these passes counts for latencies, nor one that has none.
+    let curves = || results.latencies.iter().map(|curve| curve.passes);
+    assert_eq!((curves().min(), curves().filter(|passes| *passes == 10).count()), (Some(7), 11));
     assert!(results.warnings.contains(&Warning::Failed { passes: 1 }), "{:?}", results.warnings);
     assert!(results.warnings.contains(&Warning::Repeated { passes: 1 }));
 }
@@ -306,6 +310,17 @@ fn ratios_of_two_factors_close_their_rings_until_a_pass_of_one_pair_is_another()
         *pass.figures.get_mut("throughput").unwrap() *= 2.0;
     }
     assert!(widest(&passes) > 0.1);
+}
+
+#[test]
+fn rings_of_few_rounds_are_of_medians_and_tables_of_different_figures_have_none() {
+    let server = Server { ratios: [1.0, 1.15, 1.3, 1.0], noise: 0.0, round_noise: 0.0, ..Server::default() };
+    let mut run = run(1, 5);
+    let passes = passes(&run, &server);
+    let found = rings(&results(&run, &passes));
+    assert!(found.len() == 4 && found.iter().all(|ring| ring.deviation.abs() < 1e-9 && !ring.is_of_pairs), "{found:?}");
+    run.design.tables[1].figure = "latency".to_owned();
+    assert_eq!(rings(&results(&run, &passes)), []);
 }
 
 #[test]
