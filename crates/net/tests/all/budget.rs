@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use net::{Counters, Limits};
 
@@ -150,19 +150,33 @@ fn silent_connections_of_strangers_make_room_when_too_many_are_open() {
 
 #[test]
 fn message_that_nothing_comes_of_closes_its_connection_and_one_that_grows_does_not() {
-    let limits = Limits { stall_timeout: Duration::from_millis(400), ..Limits::default() };
-    let server = TestServer::start(limits, 1);
-    let (mut half, mut slow, mut calm) = (server.connect(), server.connect(), server.connect());
-    half.write_all(&framed(b"e")[..3]).unwrap();
-    let message = framed(&[b'e'; 20]);
-    for byte in &message {
-        slow.write_all(&[*byte]).unwrap();
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    assert_eq!(read_answer(&mut slow).len(), 20);
-    assert_eq!(half.read(&mut [0; 1]).unwrap_or(0), 0);
-    assert_eq!(server.counters().closed_stalled, 1);
-    assert_eq!(exchange(&mut calm, b"e"), b"e", "a connection without a message in progress may be silent");
+    const STALL: Duration = Duration::from_millis(400);
+    // Where one side has no processor for that long, the message does not grow: then this is tried again.
+    wait_until("a message grows and another one does not", || {
+        let server = TestServer::start(Limits { stall_timeout: STALL, ..Limits::default() }, 1);
+        let (mut half, mut slow, mut calm) = (server.connect(), server.connect(), server.connect());
+        let (mut since, mut received) = (Instant::now(), 0);
+        for byte in &framed(&[b'e'; 20]) {
+            let sent = Instant::now();
+            received += 1;
+            // Closed by the server before all of it was sent.
+            let is_sent = slow.write_all(&[*byte]).is_ok();
+            let is_closed = || server.counters().closed_stalled > 0;
+            wait_until("the byte is received", || server.counters().bytes_in == received || is_closed());
+            if !is_sent || is_closed() {
+                assert!(since.elapsed() >= STALL, "a connection is closed whose message grew");
+                return false;
+            }
+            since = sent;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!(read_answer(&mut slow).len(), 20);
+        half.write_all(&framed(b"e")[..3]).unwrap();
+        assert_eq!(half.read(&mut [0; 1]).unwrap_or(0), 0);
+        wait_until("the close is counted", || server.counters().closed_stalled == 1);
+        assert_eq!(exchange(&mut calm, b"e"), b"e", "a connection without a message in progress may be silent");
+        true
+    });
 }
 
 #[test]
