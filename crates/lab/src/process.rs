@@ -193,11 +193,10 @@ mod tests {
         let before = Process::This.cpu().unwrap();
         let began = Instant::now();
         let mut sum = 0_u64;
-        while began.elapsed() < Duration::from_millis(300) {
-            sum = sum.wrapping_add(std::hint::black_box(sum) | 1);
+        while (Process::Id(std::process::id()).cpu().unwrap() - before).total < Duration::from_millis(20) {
+            (0..1000).for_each(|_| sum = sum.wrapping_add(std::hint::black_box(sum) | 1));
+            assert!(began.elapsed() < Duration::from_secs(60), "no work is counted");
         }
-        let spent = Process::Id(std::process::id()).cpu().unwrap() - before;
-        assert!(spent.total >= Duration::from_millis(20), "{spent:?}");
     }
 
     #[test]
@@ -211,11 +210,11 @@ mod tests {
 
     #[test]
     fn memory_that_is_touched_is_resident() {
-        let before = Process::This.memory().unwrap();
-        let block = vec![1_u8; 64 << 20];
-        let after = Process::This.memory().unwrap();
-        assert!(after.resident_bytes >= before.resident_bytes + (60 << 20), "{before:?} {after:?}");
-        assert!(after.peak_resident_bytes >= after.resident_bytes);
+        // Other tests of this process take and free memory meanwhile, but none takes this away.
+        let block = std::hint::black_box(vec![1_u8; 64 << 20]);
+        let memory = Process::This.memory().unwrap();
+        assert!(memory.resident_bytes >= 60 << 20, "{memory:?}");
+        assert!(memory.peak_resident_bytes >= memory.resident_bytes, "{memory:?}");
         drop(block);
     }
 
