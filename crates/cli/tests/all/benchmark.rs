@@ -109,7 +109,7 @@ fn interrupted_benchmark_writes_json_of_what_it_measured() {
     let child = command.args(arguments).stdout(std::process::Stdio::piped()).spawn().unwrap();
     // The file is filled before the measurement begins.
     wait_until(|| String::from_utf8_lossy(&wharf(&["ls", "-l", &url]).stdout).contains(" 1048576 "));
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    server.wait_for_calls(1000);
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(2));
@@ -133,10 +133,10 @@ fn benchmark_whose_server_is_killed_while_it_writes_fails_and_says_what_may_be_l
         let address = first.address().to_string();
         let url = format!("{}?version={version}", first.url(export));
         let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
-        command.args(["bench", "--rw", "write", "--bs", "4k", "--size", "1M", "--runtime", "4s", "--json", &url]);
+        command.args(["bench", "--rw", "write", "--bs", "4k", "--size", "1M", "--runtime", "8s", "--json", &url]);
         let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
         wait_until(|| String::from_utf8_lossy(&wharf(&["ls", "-l", &url]).stdout).contains(" 1048576 "));
-        std::thread::sleep(std::time::Duration::from_secs(1));
+        first.wait_for_calls(100);
         first.signal(rustix::process::Signal::KILL);
         drop(first);
         let _second = start(&address);

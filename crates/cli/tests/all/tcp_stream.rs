@@ -1,11 +1,12 @@
 //! `wharf tcp stream`, `rr`, `listen`, `wire` and `model` as users run them.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,6 +18,20 @@ fn wharf(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
     command.arg("tcp").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Waits until data goes over a connection: the thread of this name has waited for its peer a few times.
+fn wait_for_data(child: &Child, thread: &str) {
+    let is_under_way = |task: &Path| {
+        let status = fs::read_to_string(task.join("status")).unwrap_or_default();
+        let value = |key| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+        let waits = value("voluntary_ctxt_switches:").and_then(|waits| waits.parse().ok());
+        value("Name:") == Some(thread) && waits.is_some_and(|waits: u32| waits >= 20)
+    };
+    program::wait_until(|| {
+        let mut tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+        tasks.any(|task| is_under_way(&task.unwrap().path()))
+    });
 }
 
 /// The runs that a command shows as JSON.
@@ -70,7 +85,7 @@ fn interrupted_stream_shows_what_was_sent() {
         return;
     }
     let child = wharf(&["stream", "--time", "60s", "--read-rate", "1M", "--rule", "after"]).spawn().unwrap();
-    thread::sleep(Duration::from_millis(1500));
+    wait_for_data(&child, "sender");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     let (shown, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
@@ -195,7 +210,7 @@ fn interrupted_test_between_two_ends_keeps_its_results_and_another_one_at_that_t
     let listener = Listener::new();
     for (arguments, name) in [(["stream", "-R"], "Mbit/s in"), (["rr", "-r1,1"], "per second")] {
         let child = wharf(&[arguments[0], &listener.address, arguments[1], "--time", "60s"]).spawn().unwrap();
-        thread::sleep(Duration::from_millis(1500));
+        wait_for_data(&child, "stream");
         let second = wharf(&["stream", &listener.address, "--bytes", "1"]).output().unwrap();
         let said = String::from_utf8(second.stderr).unwrap();
         assert!(said.contains("refuses the test: another test is running; try again when it has ended"), "{said}");
@@ -252,7 +267,7 @@ fn test_without_its_other_end_says_what_to_do() {
     assert!(said(&address).contains("is no wharf tcp listen of this version; check the port"));
     let mut listener = Listener::new();
     let child = wharf(&["stream", &listener.address, "--time", "60s"]).spawn().unwrap();
-    thread::sleep(Duration::from_millis(1000));
+    wait_for_data(&child, "stream");
     listener.child.kill().unwrap();
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
@@ -323,7 +338,7 @@ fn speed_is_that_of_iperf3_on_the_same_wire() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let median = |name: &str, pointer: &str| {
             let speed = |round: u32| {
-                let text = std::fs::read(scratch.path(&format!("{name}.{round}"))).unwrap();
+                let text = fs::read(scratch.path(&format!("{name}.{round}"))).unwrap();
                 let shown: serde_json::Value = serde_json::from_slice(&text).unwrap();
                 shown.pointer(pointer).unwrap().as_f64().unwrap()
             };

@@ -201,6 +201,21 @@ impl Server {
         Pid::from_child(&self.child)
     }
 
+    /// Waits until it has answered so many calls more.
+    pub fn wait_for_calls(&self, more: usize) {
+        let calls = || {
+            let seen = self.log().matches("counters so far").count();
+            self.signal(Signal::USR1);
+            wait_until(|| self.log().matches("counters so far").count() > seen);
+            let log = self.log();
+            let (_, counters) = log.rsplit_once("counters so far").unwrap();
+            let (_, calls) = counters.split_once(" calls=").unwrap();
+            calls.split(' ').next().unwrap().parse::<usize>().unwrap()
+        };
+        let before = calls();
+        wait_until(|| calls() >= before + more);
+    }
+
     /// Waits until it has nothing to do: all its threads sleep at so many looks in a row. One that is woken now and then
     /// sleeps at most looks, and one that spins at none.
     pub fn wait_for_rest(&self) {
