@@ -48,11 +48,11 @@ impl HostFs {
             return keep_or_undo(site, race::unless_removed(self.find_made(cx, site)));
         }
         if let Some(file) = self.make_unnamed(cx, site, new_file)? {
-            return self.finish(site, (file, new_file)).map(Some);
+            return self.finish(site, file, new_file).map(Some);
         }
         let file = self.with_room(cx, || make_file(site, new_file.set))?;
         keep_or_undo(site, furnish(&file, new_file))?;
-        self.finish(site, (file, new_file)).map(Some)
+        self.finish(site, file, new_file).map(Some)
     }
 
     /// Makes the file of an exclusive create and gives it its name last, so that whatever has the name has the
@@ -86,13 +86,13 @@ impl HostFs {
     }
 
     /// Brings a new file to storage, and keeps it open for the first write.
-    fn finish(&self, site: NameAt<'_>, (file, new_file): (OwnedFd, NewFile<'_>)) -> Result<Entry> {
-        let entry = keep_or_undo(site, self.settle_and_identify(site, (&file, new_file)))?;
+    fn finish(&self, site: NameAt<'_>, file: OwnedFd, new_file: NewFile<'_>) -> Result<Entry> {
+        let entry = keep_or_undo(site, self.settle_and_identify(site, &file, new_file))?;
         self.made.keep(entry.handle, file);
         Ok(entry)
     }
 
-    fn settle_and_identify(&self, site: NameAt<'_>, (file, new_file): (&OwnedFd, NewFile<'_>)) -> Result<Entry> {
+    fn settle_and_identify(&self, site: NameAt<'_>, file: &OwnedFd, new_file: NewFile<'_>) -> Result<Entry> {
         let is_untouched = after_create(new_file.set).is_empty() && !matches!(new_file.mode, CreateMode::Exclusive(_));
         self.settle_new(file.as_fd(), site.node, is_untouched)?;
         let entry = self.identify(site, file)?;

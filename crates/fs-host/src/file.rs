@@ -282,8 +282,8 @@ impl OpenHostFile {
         self.identity.assume(&cx.caller)?;
         let count = match stability {
             Stability::Unstable => self.write_all(offset_bytes, slices, ReadWriteFlags::empty())?,
-            Stability::Data => self.write_stably(offset_bytes, slices, (ReadWriteFlags::DSYNC, Depth::Data))?,
-            Stability::File => self.write_stably(offset_bytes, slices, (ReadWriteFlags::SYNC, Depth::All))?,
+            Stability::Data => self.write_stably(offset_bytes, slices, ReadWriteFlags::DSYNC, Depth::Data)?,
+            Stability::File => self.write_stably(offset_bytes, slices, ReadWriteFlags::SYNC, Depth::All)?,
         };
         Ok(Written { count, stability })
     }
@@ -293,7 +293,8 @@ impl OpenHostFile {
         &self,
         offset_bytes: u64,
         slices: &mut [IoSlice<'_>],
-        (flags, depth): (ReadWriteFlags, Depth),
+        flags: ReadWriteFlags,
+        depth: Depth,
     ) -> Result<usize> {
         if self.is_memory {
             return self.write_all(offset_bytes, slices, flags);

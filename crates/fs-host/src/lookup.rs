@@ -33,7 +33,7 @@ impl HostFs {
         let before = self.clock.earlier();
         if !cx.may_block && !self.lookup_pace.is_quick() {
             let fd = self.with_room(cx, || open_cached_path(site.node.fd(), site.name))?;
-            return self.identify_known(cx, (site, before), &fd);
+            return self.identify_known(cx, site, before, &fd);
         }
         let stat = self.lookup_pace.time(|| stat_name(site.node.fd(), site.name))?;
         self.volume.check(&stat)?;
@@ -46,11 +46,11 @@ impl HostFs {
             return Ok(self.entry(handle, &stat));
         }
         let fd = self.with_room(cx, || open_path(site.node.fd(), site.name))?;
-        self.identify_known(cx, (site, before), &fd)
+        self.identify_known(cx, site, before, &fd)
     }
 
     /// The handle and attributes of what a descriptor, opened at this site after a moment, stands for.
-    fn identify_known(&self, cx: &Context<'_>, (site, before): (NameAt<'_>, Moment), fd: &impl AsFd) -> Result<Entry> {
+    fn identify_known(&self, cx: &Context<'_>, site: NameAt<'_>, before: Moment, fd: &impl AsFd) -> Result<Entry> {
         let stat = stat_fd(fd.as_fd())?;
         self.volume.check(&stat)?;
         let circumstances = self.handles.circumstances(site);

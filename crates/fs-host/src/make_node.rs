@@ -55,19 +55,14 @@ impl HostFs {
         let inherited = u32::from(stat_fd(fd.as_fd())?.stx_mode);
         let rest = after_make(new, set, inherited);
         apply(fd.as_fd(), None, &rest)?;
-        self.settle_node(site, (fd.as_fd(), new), &rest)?;
+        self.settle_node(site, fd.as_fd(), new, &rest)?;
         let entry = self.identify(site, &fd)?;
         self.keep_handles()?;
         Ok(entry)
     }
 
     /// Brings something new, of which `rest` was set, and its name to storage.
-    fn settle_node(
-        &self,
-        site: NameAt<'_>,
-        (fd, new): (BorrowedFd<'_>, NewNode<'_>),
-        rest: &SetAttributes,
-    ) -> Result<()> {
+    fn settle_node(&self, site: NameAt<'_>, fd: BorrowedFd<'_>, new: NewNode<'_>, rest: &SetAttributes) -> Result<()> {
         if new == NewNode::Directory {
             // As the server's own user: the new mode may keep the caller out.
             self.identity.own()?;

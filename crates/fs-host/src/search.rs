@@ -59,13 +59,13 @@ impl HostFs {
         let mut walks = self.searches.take_turn().ok_or_else(later)?;
         thread::sleep(walks.rest(Instant::now()).map_err(|_| later())?);
         let called = Instant::now();
-        let met = self.carry_on(cx, stored, (walks.go_on(called, stored.store.next_id()), record));
+        let met = self.carry_on(cx, stored, walks.go_on(called, stored.store.next_id()), record);
         let ended = walks.end_turn(called, Instant::now());
         drop(walks);
         let is_found = met?;
         match ended {
             _ if is_found => self.open_found(cx, stored, record.id),
-            Some(walk) => self.give_up(stored, record, (walk, called)),
+            Some(walk) => self.give_up(stored, record, walk, called),
             None => Err(later()),
         }
     }
@@ -80,12 +80,7 @@ impl HostFs {
     }
 
     /// Makes one turn of the walk and says whether it met the file.
-    fn carry_on(
-        &self,
-        cx: &Context<'_>,
-        stored: &StoredHandles,
-        (walk, record): (&mut Walk, &StoredFile),
-    ) -> Result<bool> {
+    fn carry_on(&self, cx: &Context<'_>, stored: &StoredHandles, walk: &mut Walk, record: &StoredFile) -> Result<bool> {
         walk.look_first(record.parent);
         let mut turn = WalkTurn { walk, target: record.id, is_found: false, entries_left: TURN_ENTRIES };
         while turn.goes_on()
@@ -113,7 +108,7 @@ impl HostFs {
     }
 
     /// Nothing was found. A walk that this very call began leaves no doubt that the file is gone.
-    fn give_up(&self, stored: &StoredHandles, record: &StoredFile, (walk, called): (Walk, Instant)) -> Result<OwnedFd> {
+    fn give_up(&self, stored: &StoredHandles, record: &StoredFile, walk: Walk, called: Instant) -> Result<OwnedFd> {
         let is_gone = walk.began() == called && walk.is_whole();
         self.searches.vain().end(walk, Instant::now());
         if is_gone {

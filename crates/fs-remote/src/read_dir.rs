@@ -54,7 +54,7 @@ fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, D
         return Err(Error::BadCookie);
     }
     let from = DirPosition { cookie: after, verifier: begun.verifier };
-    let mut page = shared.wait(cx, shared.mount_for(cx).page_asking(&dir.handle, from, (detail, asked)))?;
+    let mut page = shared.wait(cx, shared.mount_for(cx).page_asking(&dir.handle, from, detail, asked))?;
     if detail == Detail::Names {
         page.entries.iter_mut().for_each(|entry| entry.entry = None);
     }

@@ -107,15 +107,16 @@ fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: 
         Err(why) => return reject(server, request, call.xid, why, output),
     };
     if security::is_plain(&server.security, call) {
-        answer_plain(server, request, &program, &PlainCall { call, will_wrap: false }, output)
+        answer_plain(server, request, &PlainCall { call, program, will_wrap: false }, output)
     } else {
-        answer_wrapped(server, request, &program, call, output)
+        answer_wrapped(server, request, program, call, output)
     }
 }
 
 /// A call behind the stage of security flavours.
 struct PlainCall<'a> {
     call: &'a Call<'a>,
+    program: Program,
     /// Whether the results will be wrapped.
     will_wrap: bool,
 }
@@ -125,7 +126,7 @@ struct PlainCall<'a> {
 fn answer_wrapped(
     server: &Server,
     request: &Request<'_>,
-    program: &Program,
+    program: Program,
     call: &Call<'_>,
     output: &mut Output,
 ) -> Answer {
@@ -138,40 +139,35 @@ fn answer_wrapped(
     };
     let request = Request { message: secured.message(), ..*request };
     let (call, start) = (secured.call(), output.bytes.len());
-    let answer = answer_plain(server, &request, program, &PlainCall { call: &call, will_wrap: true }, output);
+    let answer = answer_plain(server, &request, &PlainCall { call: &call, program, will_wrap: true }, output);
     secured.leave(&answer, start, output);
     answer
 }
 
-fn answer_plain(
-    server: &Server,
-    request: &Request<'_>,
-    program: &Program,
-    plain: &PlainCall<'_>,
-    output: &mut Output,
-) -> Answer {
+fn answer_plain(server: &Server, request: &Request<'_>, plain: &PlainCall<'_>, output: &mut Output) -> Answer {
+    let program = &plain.program;
     let is_datagram = request.peer.transport == Transport::Udp;
     if (program.is_non_idempotent)(plain.call) {
-        answer_once((server, &server.replay), request, program, plain, output)
+        answer_once(server, &server.replay, request, plain, output)
     } else if is_datagram && program.write == Some(plain.call.procedure.number) {
-        let program = Program { outlives_process: false, ..*program };
-        answer_once((server, &server.replay_of_writes), request, &program, plain, output)
+        let plain = PlainCall { program: Program { outlives_process: false, ..*program }, ..*plain };
+        answer_once(server, &server.replay_of_writes, request, &plain, output)
     } else {
-        run(server, request, (program, plain), None, output)
+        run(server, request, plain, None, output)
     }
 }
 
 /// Runs a call that is not idempotent, unless `replay` has seen it before.
 fn answer_once(
-    (server, replay): (&Server, &ReplayCache),
+    server: &Server,
+    replay: &ReplayCache,
     request: &Request<'_>,
-    program: &Program,
     plain: &PlainCall<'_>,
     output: &mut Output,
 ) -> Answer {
     let key = replay.key(&request.peer, plain.call.xid.0, request.message);
     let connection = connection(request);
-    let Some(seen) = look_up((server, replay), &key, connection, request) else {
+    let Some(seen) = look_up(server, replay, &key, connection, request) else {
         server.counters.count(request.worker, CountedEvent::Deferred);
         return Answer::WouldBlock(0);
     };
@@ -186,9 +182,9 @@ fn answer_once(
             return Answer::Reply;
         }
     };
-    let begun = replay.begun((key, connection), happened, program.outlives_process);
+    let begun = replay.begun(key, connection, happened, plain.program.outlives_process);
     let start = output.bytes.len();
-    let answer = run(server, request, (program, plain), Some(&begun), output);
+    let answer = run(server, request, plain, Some(&begun), output);
     let reply = &output.bytes.as_slice()[start..];
     // A COMPOUND of NFSv4.0 that both changes and reads may have a larger reply: it is not kept.
     if answer == Answer::Reply && reply.len() <= MAX_REPLY_BYTES {
@@ -199,7 +195,8 @@ fn answer_once(
 
 /// Looks a call up in the replay cache; `None` if only a thread that may block can tell.
 fn look_up(
-    (server, replay): (&Server, &ReplayCache),
+    server: &Server,
+    replay: &ReplayCache,
     key: &ReplayKey,
     connection: u64,
     request: &Request<'_>,
@@ -225,7 +222,7 @@ fn drop_call(server: &Server, request: &Request<'_>) -> Answer {
 fn run(
     server: &Server,
     request: &Request<'_>,
-    (program, plain): (&Program, &PlainCall<'_>),
+    plain: &PlainCall<'_>,
     begun: Option<&Begun<'_>>,
     output: &mut Output,
 ) -> Answer {
@@ -241,7 +238,7 @@ fn run(
     let context = CallContext { begun, may_send_files, ..CallContext::new(server, request, &exports, identity) };
     let mark = output.mark();
     Reply::encode_success(call.xid, &mut Encoder::new(&mut output.bytes));
-    let stop = match (program.run)(&context, call, output) {
+    let stop = match (plain.program.run)(&context, call, output) {
         Ok(()) => {
             server.counters.count_call(request.worker, &call.procedure);
             return Answer::Reply;

@@ -76,7 +76,7 @@ pub(crate) fn regular(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &
 
 fn create_new(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
     let create = |cx: &Context<'_>| dir.fs().create(cx, place, CreateMode::Guarded, set);
-    dir.make_locked(place, (FileKind::Regular, set), create)
+    dir.make_locked(place, FileKind::Regular, set, create)
 }
 
 /// Creates anything but a regular file.
@@ -87,7 +87,7 @@ pub(crate) fn node(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &Se
         return Err(Error::Invalid.into());
     }
     set_attributes::check_new(set, &dir.context.caller)?;
-    dir.make_locked(place, (kind(node), set), |cx| dir.fs().make_node(cx, place, node, set))
+    dir.make_locked(place, kind(node), set, |cx| dir.fs().make_node(cx, place, node, set))
 }
 
 /// The file kind of a new node.

@@ -112,7 +112,8 @@ impl<'c> Node<'c> {
     pub(crate) fn make_locked(
         &self,
         place: Place<'_>,
-        (kind, set): (FileKind, &SetAttributes),
+        kind: FileKind,
+        set: &SetAttributes,
         make: impl FnOnce(&Context<'_>) -> vfs::Result<Entry>,
     ) -> Result<Entry, Fault> {
         let change = NameOp::Make(place);

@@ -286,10 +286,10 @@ impl<'c> Node<'c> {
     pub(crate) fn open(&self, mode: OpenMode) -> vfs::Result<Arc<dyn OpenFile>> {
         let open = || self.fs().open(&self.context, &self.handle, mode);
         let (files, worker) = (&self.server.files, self.context.worker);
-        match files.get((worker, self.now), &self.open_key(mode), open) {
+        match files.get(worker, self.now, &self.open_key(mode), open) {
             Err(error) if error.lacks_descriptors() => {
                 files.release(self.now);
-                files.get((worker, self.now), &self.open_key(mode), open)
+                files.get(worker, self.now, &self.open_key(mode), open)
             }
             result => result,
         }

@@ -110,7 +110,8 @@ impl OpenFiles {
     /// The open file for `key`, from the cache or from `open`. Errors are not cached.
     pub(crate) fn get<E>(
         &self,
-        (worker, now): (usize, Duration),
+        worker: usize,
+        now: Duration,
         key: &OpenKey,
         open: impl FnOnce() -> Result<Arc<dyn OpenFile>, E>,
     ) -> Result<Arc<dyn OpenFile>, E> {

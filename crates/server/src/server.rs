@@ -181,7 +181,7 @@ impl Server {
         exports.draw_borders();
         let exports = Arc::new(ArcSwap::from_pointee(exports));
         let broken_leases = Arc::new(BrokenLeases::default());
-        let state = new_state(&settings, (&exports, &broken_leases), Box::new(NoRecords));
+        let state = new_state(&settings, &exports, &broken_leases, Box::new(NoRecords));
         let state = state.expect("there are no records to be read");
         Ok(Server {
             exports,
@@ -218,7 +218,7 @@ impl Server {
     /// # Errors
     /// When the records cannot be read.
     pub fn keep_clients(&mut self, records: Box<dyn ClientRecords>) -> Result<(), RecordsError> {
-        self.state = new_state(&self.settings, (&self.exports, &self.broken_leases), records)?;
+        self.state = new_state(&self.settings, &self.exports, &self.broken_leases, records)?;
         self.notices.begin(self.state.nlm_hosts_to_notify());
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Server {
     /// `made` are the changes in a write log.
     pub fn keep_replies(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>], made: &[MadeBefore]) {
         let exports = self.exports.load_full();
-        let broken = self.replay.set_log(log, (records, made), |change| verify(&exports, change));
+        let broken = self.replay.set_log(log, records, made, |change| verify(&exports, change));
         if broken > 0 {
             tracing::warn!(
                 broken,
@@ -319,7 +319,8 @@ impl Server {
 /// The state manager, with the records of earlier boots.
 fn new_state(
     settings: &Settings,
-    (exports, broken): (&Arc<ArcSwap<ExportTable>>, &Arc<BrokenLeases>),
+    exports: &Arc<ArcSwap<ExportTable>>,
+    broken: &Arc<BrokenLeases>,
     records: Box<dyn ClientRecords>,
 ) -> Result<State, RecordsError> {
     let default = Limits::default();

@@ -83,19 +83,28 @@ pub(crate) struct ReadResult {
     pub(crate) is_last: bool,
 }
 
-/// Reads `wanted` bytes to their final place in a reply, behind a header of `head_bytes` that ends with their length.
+/// The part of a file that a READ asks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadPart {
+    pub(crate) offset_bytes: u64,
+    /// The number of bytes.
+    pub(crate) wanted: usize,
+}
+
+/// Reads a part of a file to its final place in a reply, behind a header of `head_bytes` that ends with their length.
 #[inline(always)]
 pub(crate) fn read_in_place(
     node: &Node<'_>,
     open: &Readable,
-    (offset_bytes, wanted): (u64, usize),
+    part: ReadPart,
     head_bytes: usize,
     output: &mut Output,
 ) -> vfs::Result<ReadResult> {
+    let ReadPart { offset_bytes, wanted } = part;
     let space = output.bytes.space(head_bytes + xdr::padded(wanted));
     let into = &mut space[head_bytes..head_bytes + wanted];
     let count = read_at(node, &*open.file, offset_bytes, into)?;
-    let attributes = attributes_after_read(node, open, offset_bytes, (count, wanted))?;
+    let attributes = attributes_after_read(node, open, part, count)?;
     let is_last = count < wanted || offset_bytes.saturating_add(count as u64) >= attributes.size_bytes;
     Ok(ReadResult { count, attributes, is_last })
 }
@@ -142,12 +151,8 @@ pub(crate) struct FilePart {
 
 /// The part of a file to send directly for a READ, if the reply may have one, it is long enough, and sending it never
 /// waits for storage. If the file is truncated before the reply is sent, zeros replace the missing bytes.
-pub(crate) fn file_part(
-    node: &Node<'_>,
-    open: &Readable,
-    (offset_bytes, wanted): (u64, usize),
-    output: &Output,
-) -> Option<FilePart> {
+pub(crate) fn file_part(node: &Node<'_>, open: &Readable, part: ReadPart, output: &Output) -> Option<FilePart> {
+    let ReadPart { offset_bytes, wanted } = part;
     let min_bytes = min_piece_bytes(node.server.settings.sendfile_bytes?, output);
     let left = open.attributes.size_bytes.checked_sub(offset_bytes)?;
     let count = left.min(wanted as u64) as usize;
@@ -168,12 +173,8 @@ fn min_piece_bytes(setting: u32, output: &Output) -> usize {
 
 /// The attributes for the reply: those before the read, unless a concurrent change of the size makes them inconsistent
 /// with the count.
-fn attributes_after_read(
-    node: &Node<'_>,
-    open: &Readable,
-    offset_bytes: u64,
-    (count, wanted): (usize, usize),
-) -> vfs::Result<Attributes> {
+fn attributes_after_read(node: &Node<'_>, open: &Readable, part: ReadPart, count: usize) -> vfs::Result<Attributes> {
+    let ReadPart { offset_bytes, wanted } = part;
     let end = offset_bytes.saturating_add(count as u64);
     let size_bytes = open.attributes.size_bytes;
     let fits = if count < wanted { end == size_bytes || size_bytes <= offset_bytes } else { end <= size_bytes };
@@ -203,7 +204,8 @@ pub(crate) fn write_at(
     node: &Node<'_>,
     file: &dyn OpenFile,
     offset_bytes: u64,
-    (data, stability): (&[u8], Stability),
+    data: &[u8],
+    stability: Stability,
 ) -> vfs::Result<Written> {
     check_end(offset_bytes, data.len())?;
     let result = file.write_at(&node.context, offset_bytes, data, stability);
@@ -231,7 +233,8 @@ pub(crate) fn write_parts_at(
     node: &Node<'_>,
     file: &dyn OpenFile,
     offset_bytes: u64,
-    (parts, stability): (&[&[u8]], Stability),
+    parts: &[&[u8]],
+    stability: Stability,
 ) -> vfs::Result<Written> {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     check_end(offset_bytes, length)?;
@@ -249,8 +252,8 @@ pub(crate) fn write_stable(
 ) -> vfs::Result<Attributes> {
     let mut done = 0;
     loop {
-        let rest = (&data[done..], Stability::File);
-        let written = write_at(node, file, offset_bytes + done as u64, rest)?;
+        let rest = &data[done..];
+        let written = write_at(node, file, offset_bytes + done as u64, rest, Stability::File)?;
         done += written.count;
         if done == data.len() {
             return file.attributes(&node.context);

@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::core::Core;
 use crate::file::StateidEntry;
 use crate::ids::StateKey;
+use crate::share::Share;
 use crate::stateid_table::StateidStatus;
-use crate::{FileKey, ShareAccess, ShareDeny, State, StateError, Stateid, StateidScope};
+use crate::{FileKey, ScopedStateid, State, StateError, Stateid, StateidScope};
 
 impl State {
     /// OPEN_CONFIRM (NFSv4.0): confirms the owner's seqid, which makes the open usable.
@@ -15,7 +16,7 @@ impl State {
     /// [`StateError::BadStateid`] for an open that needs no confirmation, `OldStateid`, `StaleStateid`, `Expired`.
     pub fn open_confirm(&self, now: Duration, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (StateidScope::V40, stateid), file, StateidEntry::check_unconfirmed)?;
+        let key = core.find(now, StateidScope::V40.of(stateid), file, StateidEntry::check_unconfirmed)?;
         let held = core.states.get_mut(&key).ok_or(StateError::BadStateid)?;
         held.status = StateidStatus::Valid;
         let owner = held.owner;
@@ -32,19 +33,18 @@ impl State {
     pub fn open_downgrade(
         &self,
         now: Duration,
-        open: (StateidScope, &Stateid, &FileKey),
-        access: ShareAccess,
-        deny: ShareDeny,
+        open: ScopedStateid<'_>,
+        file: &FileKey,
+        share: Share,
     ) -> Result<Stateid, StateError> {
-        let (scope, stateid, file) = open;
         let mut core = self.core();
-        let key = core.find(now, (scope, stateid), file, StateidEntry::check_open)?;
+        let key = core.find(now, open, file, StateidEntry::check_open)?;
         let open = core.states.get_mut(&key).and_then(StateidEntry::open_mut).ok_or(StateError::BadStateid)?;
-        if !open.seen.reaches(access, deny) {
+        if !open.seen.reaches(share.access, share.deny) {
             return Err(StateError::Inval);
         }
-        open.seen.keep_within(access, deny);
-        let downgraded = core.share(key, (access, deny));
+        open.seen.keep_within(share.access, share.deny);
+        let downgraded = core.share(key, share);
         core.settle(file);
         Ok(downgraded)
     }
@@ -62,7 +62,7 @@ impl State {
         file: &FileKey,
     ) -> Result<bool, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (scope, stateid), file, StateidEntry::check_closable)?;
+        let key = core.find(now, scope.of(stateid), file, StateidEntry::check_closable)?;
         Ok(core.close_some(now, key))
     }
 
@@ -78,7 +78,7 @@ impl State {
         file: &FileKey,
     ) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find(now, (scope, stateid), file, StateidEntry::check_closable)?;
+        let key = core.find(now, scope.of(stateid), file, StateidEntry::check_closable)?;
         core.goes_on(now, key.client());
         match scope {
             StateidScope::V40 => Ok(core.close40(now, key)),

@@ -17,7 +17,7 @@ impl State {
     ) -> Result<Direction, StateError> {
         let mut core = self.core();
         let found = core.shared.sessions.get(session)?;
-        core.shared.sessions.bind(session, &mut lock(&found.inner), (connection, direction))?;
+        core.shared.sessions.bind(session, &mut lock(&found.inner), connection, direction)?;
         core.callback_path_changed(found.client);
         Ok(direction)
     }

@@ -23,6 +23,7 @@ use crate::core::Core;
 use crate::delegation::Delegation;
 use crate::file::{Body, StateidEntry};
 use crate::ids::OwnerId;
+use crate::share::Share;
 use crate::stateid_table::StateidStatus;
 use crate::{
     Claim, DelegationAnswer, DelegationKind, DelegationWant, FileKey, OpenArgs, Requester, ShareAccess, State,
@@ -42,7 +43,7 @@ impl State {
         file: &FileKey,
     ) -> Result<(), StateError> {
         let mut core = self.core();
-        let key = core.find(now, (scope, stateid), file, StateidEntry::check_delegation)?;
+        let key = core.find(now, scope.of(stateid), file, StateidEntry::check_delegation)?;
         core.remove_state(now, key);
         Ok(())
     }
@@ -132,10 +133,10 @@ impl Core {
             return Err(WhyNoDelegation::Resource);
         }
         let Some(file) = self.files.get(&args.file) else { return Err(WhyNoDelegation::Contention) };
-        let is_against = |access: ShareAccess, deny| {
-            kind == DelegationKind::Write || access.writes() || ShareAccess::READ.is_denied_by(deny)
+        let is_against = |share: Share| {
+            kind == DelegationKind::Write || share.access.writes() || ShareAccess::READ.is_denied_by(share.deny)
         };
-        let own_writes = args.leased && file.opens.sharing(|access, _| access.writes()).any(|key| self.holds(key));
+        let own_writes = args.leased && file.opens.sharing(|share| share.access.writes()).any(|key| self.holds(key));
         let open_against = file.opens.of_others(client, is_against).any(|key| self.holds(key));
         let delegated = file.delegations.iter().filter_map(|key| Some((key, self.states.get(key)?.delegation()?)));
         let delegated_against = delegated.into_iter().any(|(key, delegation)| {

@@ -11,6 +11,7 @@ use crate::client::Protocol;
 use crate::core::Core;
 use crate::file::StateidEntry;
 use crate::ids::StateKey;
+use crate::range_tree::OwnerRange;
 use crate::stateid_table::StateidStatus;
 use crate::{ByteRange, ClientId, State, StateError, Stateid};
 
@@ -112,7 +113,7 @@ impl Core {
             self.remove_state(now, key);
             return 1;
         };
-        self.release_range(now, &file, (owner, range));
+        self.release_range(now, &file, OwnerRange { owner, range });
         count
     }
 

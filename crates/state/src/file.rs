@@ -14,7 +14,7 @@ use crate::ids::{OwnerId, StateKey, next_seqid};
 use crate::lock_set::LockSet;
 use crate::nlm_share::NlmShare;
 use crate::open_set::OpenSet;
-use crate::share::SharesSeen;
+use crate::share::{Share, SharesSeen};
 use crate::stateid_table::{Published, StateidStatus};
 use crate::waiter::Waiter;
 use crate::{DelegationKind, FileKey, ShareAccess, ShareDeny, StateError, StateKind, Stateid};
@@ -48,8 +48,8 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    pub(crate) fn share(&self) -> (ShareAccess, ShareDeny) {
-        (self.access, self.deny)
+    pub(crate) fn share(&self) -> Share {
+        Share { access: self.access, deny: self.deny }
     }
 }
 
@@ -307,7 +307,7 @@ impl Core {
 
     /// Releases the locks of a lock stateid, and removes it from its file and open.
     fn detach_locks(&mut self, now: Duration, file: &FileKey, (owner, key, open): (OwnerId, StateKey, StateKey)) {
-        self.drop_locks_of(now, file, (owner, key));
+        self.drop_locks_of(now, file, owner, key);
         if let Some(open) = self.states.get_mut(&open).and_then(StateidEntry::open_mut) {
             open.locks.remove(&key);
         }

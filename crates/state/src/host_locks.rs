@@ -7,6 +7,7 @@ use crate::account::Kind;
 use crate::core::Core;
 use crate::ids::{OwnerId, StateKey};
 use crate::lock_set::{HeldLock, HostRange};
+use crate::range_tree::OwnerRange;
 use crate::{ByteRange, Conflict, FileKey, StateError};
 
 /// A local process holds a conflicting lock.
@@ -101,11 +102,11 @@ impl Core {
     }
 
     /// Fails for an unlock that would exceed the limit of locks: one in the middle of a lock leaves two.
-    pub(crate) fn check_room_without(&self, file: &FileKey, lock: (OwnerId, ByteRange)) -> Result<(), StateError> {
+    pub(crate) fn check_room_without(&self, file: &FileKey, lock: OwnerRange) -> Result<(), StateError> {
         let Some(locks) = self.locks_of(file) else { return Ok(()) };
-        let more = locks.held.growth_without(lock.0, lock.1);
+        let more = locks.held.growth_without(lock.owner, lock.range);
         let fits = locks.held.len() + more <= self.limits().locks_per_file;
-        if more == 0 || fits && self.account_of_owner(lock.0)?.has_room(Kind::Lock, more) {
+        if more == 0 || fits && self.account_of_owner(lock.owner)?.has_room(Kind::Lock, more) {
             Ok(())
         } else {
             Err(StateError::Resource)
@@ -113,12 +114,12 @@ impl Core {
     }
 
     /// Releases an owner's locks in a range, and wakes the waiters.
-    pub(crate) fn release_range(&mut self, now: Duration, file: &FileKey, lock: (OwnerId, ByteRange)) {
+    pub(crate) fn release_range(&mut self, now: Duration, file: &FileKey, lock: OwnerRange) {
         let Some(locks) = self.files.get_mut(file).and_then(|file| file.locks.as_mut()) else { return };
         let before = locks.held.len();
-        let unlocked = locks.held.clear(lock.0, lock.1);
-        debug_assert!(unlocked.is_empty() || self.owners.get(lock.0).is_some(), "who has locks has a name");
-        if let Some(owner) = self.owners.get(lock.0) {
+        let unlocked = locks.held.clear(lock.owner, lock.range);
+        debug_assert!(unlocked.is_empty() || self.owners.get(lock.owner).is_some(), "who has locks has a name");
+        if let Some(owner) = self.owners.get(lock.owner) {
             owner.charge.account().change(Kind::Lock, before, locks.held.len());
         }
         if !unlocked.is_empty() && self.host.is_needed() {
@@ -127,23 +128,24 @@ impl Core {
                 false => self.host.release(file, &locks.held.freed(&unlocked)),
             }
         }
-        self.wake(now, file, lock.1);
+        self.wake(now, file, lock.range);
     }
 
     /// Releases the first locks of an owner in a range, if one step may not release all; true when it did.
-    pub(crate) fn release_some(&mut self, now: Duration, file: &FileKey, (owner, range): (OwnerId, ByteRange)) -> bool {
+    pub(crate) fn release_some(&mut self, now: Duration, file: &FileKey, lock: OwnerRange) -> bool {
         let steps = self.limits().steps;
         let locks = self.locks_of(file).map(|locks| &locks.held).filter(|held| held.len() > steps);
-        let some = locks.and_then(|held| held.first_of(owner, range, steps)).filter(|(count, _)| *count == steps);
+        let some =
+            locks.and_then(|held| held.first_of(lock.owner, lock.range, steps)).filter(|(count, _)| *count == steps);
         let Some((_, some)) = some else { return false };
-        self.release_range(now, file, (owner, some));
+        self.release_range(now, file, OwnerRange { range: some, ..lock });
         true
     }
 
     /// Releases an owner's locks under a stateid, and wakes the waiters.
-    pub(crate) fn drop_locks_of(&mut self, now: Duration, file: &FileKey, (owner, state): (OwnerId, StateKey)) {
+    pub(crate) fn drop_locks_of(&mut self, now: Duration, file: &FileKey, owner: OwnerId, state: StateKey) {
         if self.locks_of(file).is_some_and(|locks| locks.held.has_state(owner, state)) {
-            self.release_range(now, file, (owner, ByteRange::WHOLE));
+            self.release_range(now, file, OwnerRange { owner, range: ByteRange::WHOLE });
         }
     }
 }

@@ -141,6 +141,22 @@ pub enum StateidScope {
     V41(ClientId),
 }
 
+/// A stateid in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScopedStateid<'a> {
+    /// What identifies its client.
+    pub scope: StateidScope,
+    /// The stateid.
+    pub stateid: &'a Stateid,
+}
+
+impl StateidScope {
+    /// A stateid in a request of this protocol.
+    pub fn of(self, stateid: &Stateid) -> ScopedStateid<'_> {
+        ScopedStateid { scope: self, stateid }
+    }
+}
+
 /// The originator of a change or access that is checked for conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requester {

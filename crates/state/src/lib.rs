@@ -92,7 +92,7 @@ pub use event::{Event, LockNotice, NlmGranted, Recall};
 pub use grace::GraceReport;
 pub use host_leases::{HostLeases, NoHostLeases};
 pub use host_locks::{HostLocks, HostRefusal, NoHostLocks};
-pub use ids::{ClientId, FileKey, Principal, Requester, SessionId, Stateid, StateidScope};
+pub use ids::{ClientId, FileKey, Principal, Requester, ScopedStateid, SessionId, Stateid, StateidScope};
 pub use lease::StatusFlags;
 pub use limits::{Limits, ReclaimPauses};
 pub use lock::{LockArgs, LockTest, Locker};
@@ -106,7 +106,7 @@ pub use records::{ClientRecord, ClientRecords, NoRecords, RecordKind, RecordsErr
 pub use seqid::{OwnerTurn, SeqidOwner, SeqidTurn};
 pub use sequence::{SequenceArgs, SequenceReply, Sequenced, SlotRequest, SlotTurn};
 pub use session::{CallbackSecurity, ChannelAttributes, CreatedSession, Direction, Session};
-pub use share::{ShareAccess, ShareDeny};
+pub use share::{Share, ShareAccess, ShareDeny};
 pub use share_conflict::{AccessCheck, AccessKind};
 pub use state::{Census, State};
 pub use stateid_check::IoKind;

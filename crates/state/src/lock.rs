@@ -9,9 +9,10 @@ use crate::file::{Body, LockState, StateidEntry};
 use crate::ids::{OwnerId, StateKey};
 use crate::lock_set::{HeldLock, HostRange};
 use crate::owner::OwnerKind;
+use crate::range_tree::OwnerRange;
 use crate::stateid_table::StateidStatus;
 use crate::waiter::{RequestedLock, WaitFor};
-use crate::{ByteRange, ClientId, Conflict, FileKey, State, StateError, Stateid, StateidScope};
+use crate::{ByteRange, ClientId, Conflict, FileKey, ScopedStateid, State, StateError, Stateid, StateidScope};
 
 /// The lock owner of a LOCK (`locker4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +71,10 @@ impl State {
     pub fn lock(&self, now: Duration, args: &LockArgs<'_>) -> Result<Stateid, StateError> {
         let mut core = self.core();
         let key = match args.locker {
-            Locker::New { open, owner } => core.new_locker(now, args, (open, owner))?,
-            Locker::Existing(stateid) => core.find(now, (args.scope, stateid), &args.file, StateidEntry::check_lock)?,
+            Locker::New { open, owner } => core.new_locker(now, args, open, owner)?,
+            Locker::Existing(stateid) => {
+                core.find(now, args.scope.of(stateid), &args.file, StateidEntry::check_lock)?
+            }
         };
         let locked = core.lock(now, args, key);
         if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
@@ -102,7 +105,7 @@ impl State {
     pub fn unlock(
         &self,
         now: Duration,
-        lock: (StateidScope, &Stateid),
+        lock: ScopedStateid<'_>,
         file: &FileKey,
         range: ByteRange,
     ) -> Result<Stateid, StateError> {
@@ -110,9 +113,10 @@ impl State {
         let key = core.find(now, lock, file, StateidEntry::check_lock)?;
         core.goes_on(now, key.client());
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
-        core.check_room_without(file, (owner, range))?;
-        core.cancel_waits(file, (owner, range));
-        core.release_range(now, file, (owner, range));
+        let of_owner = OwnerRange { owner, range };
+        core.check_room_without(file, of_owner)?;
+        core.cancel_waits(file, of_owner);
+        core.release_range(now, file, of_owner);
         let stateid = core.bump(key);
         core.settle_locks(file);
         Ok(stateid)
@@ -126,14 +130,14 @@ impl State {
     pub fn unlock_some(
         &self,
         now: Duration,
-        lock: (StateidScope, &Stateid),
+        lock: ScopedStateid<'_>,
         file: &FileKey,
         range: ByteRange,
     ) -> Result<bool, StateError> {
         let mut core = self.core();
         let key = core.find(now, lock, file, StateidEntry::check_lock)?;
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
-        Ok(core.release_some(now, file, (owner, range)))
+        Ok(core.release_some(now, file, OwnerRange { owner, range }))
     }
 
     /// RELEASE_LOCKOWNER (NFSv4.0): removes a lock owner without locks.
@@ -165,9 +169,10 @@ impl Core {
         &mut self,
         now: Duration,
         args: &LockArgs<'_>,
-        (open, name): (&Stateid, &[u8]),
+        open: &Stateid,
+        name: &[u8],
     ) -> Result<StateKey, StateError> {
-        let open = self.find(now, (args.scope, open), &args.file, StateidEntry::check_open)?;
+        let open = self.find(now, args.scope.of(open), &args.file, StateidEntry::check_open)?;
         let client = open.client();
         let owner = self.owner(now, OwnerKind::Lock, client, name)?;
         if let Some(key) = self.locks_of(&args.file).and_then(|locks| locks.states.get(&owner).copied()) {
@@ -259,7 +264,7 @@ impl Core {
         let lock = HeldLock { owner: wanted.owner, range: wanted.range, exclusive: wanted.exclusive, state };
         match free.and_then(|()| self.hold_lock(&file, lock)) {
             Ok(()) => {
-                self.cancel_waits(&file, (wanted.owner, wanted.range));
+                self.cancel_waits(&file, OwnerRange { owner: wanted.owner, range: wanted.range });
                 // A downgrade may let waiters in.
                 self.wake(now, &file, wanted.range);
                 Ok(())
@@ -267,7 +272,7 @@ impl Core {
             Err(StateError::Denied(conflict)) => {
                 match wait {
                     Some(wait) => self.enqueue(now, &file, wanted, wait)?,
-                    None => self.cancel_waits(&file, (wanted.owner, wanted.range)),
+                    None => self.cancel_waits(&file, OwnerRange { owner: wanted.owner, range: wanted.range }),
                 }
                 Err(StateError::Denied(conflict))
             }
@@ -298,7 +303,7 @@ impl Core {
                 }
                 Some(state) if self.clients.contains_key(&state.client()) => self.clear(now, state)?,
                 // The other state of the client or host is removed in steps; this lock now.
-                _ => self.release_range(now, file, (first.owner, first.range)),
+                _ => self.release_range(now, file, OwnerRange { owner: first.owner, range: first.range }),
             }
         }
         Err(StateError::Delay)

@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::ids::OwnerId;
 use crate::limits::NAME_MAX_BYTES;
 use crate::owner::OwnerKind;
+use crate::range_tree::OwnerRange;
 use crate::records::RecordKind;
 use crate::records::Recording;
 use crate::waiter::{RequestedLock, WaitFor};
@@ -180,8 +181,8 @@ impl State {
     pub fn nlm_unlock(&self, now: Duration, lock: &NlmLock<'_>) -> Result<(), StateError> {
         let mut core = self.core();
         let Some(owner) = core.nlm_owner(lock) else { return Ok(()) };
-        core.check_room_without(&lock.file, (owner, lock.range))?;
-        core.nlm_unlock(now, (owner, lock));
+        core.check_room_without(&lock.file, OwnerRange { owner, range: lock.range })?;
+        core.nlm_unlock(now, owner, lock);
         Ok(())
     }
 
@@ -189,14 +190,15 @@ impl State {
     /// more.
     pub fn nlm_unlock_some(&self, now: Duration, lock: &NlmLock<'_>) -> bool {
         let mut core = self.core();
-        core.nlm_owner(lock).is_some_and(|owner| core.release_some(now, &lock.file, (owner, lock.range)))
+        core.nlm_owner(lock)
+            .is_some_and(|owner| core.release_some(now, &lock.file, OwnerRange { owner, range: lock.range }))
     }
 
     /// Unlocks a lock from NLM_GRANTED that the host refused.
     pub fn nlm_give_back(&self, now: Duration, lock: &NlmLock<'_>) {
         let mut core = self.core();
         if let Some(owner) = core.nlm_owner(lock) {
-            core.nlm_unlock(now, (owner, lock));
+            core.nlm_unlock(now, owner, lock);
         }
     }
 
@@ -234,7 +236,7 @@ impl Core {
         if mode != NlmMode::Reclaim {
             self.recall_for_lock(now, &lock.file, lock.exclusive)?;
         }
-        let owner = self.new_nlm_owner(now, (lock.host, lock.origin), lock.owner)?;
+        let owner = self.new_nlm_owner(now, lock.host, lock.origin, lock.owner)?;
         self.record_nlm_host(lock.host, mode == NlmMode::Reclaim);
         let wanted = RequestedLock { owner, range: lock.range, exclusive: lock.exclusive };
         let wait = match mode {
@@ -252,10 +254,11 @@ impl Core {
         }
     }
 
-    fn nlm_unlock(&mut self, now: Duration, (owner, lock): (OwnerId, &NlmLock<'_>)) {
+    fn nlm_unlock(&mut self, now: Duration, owner: OwnerId, lock: &NlmLock<'_>) {
         // An owner that unlocks a range no longer wants it; a pending grant would outlive the unlock.
-        self.cancel_waits(&lock.file, (owner, lock.range));
-        self.release_range(now, &lock.file, (owner, lock.range));
+        let of_owner = OwnerRange { owner, range: lock.range };
+        self.cancel_waits(&lock.file, of_owner);
+        self.release_range(now, &lock.file, of_owner);
         self.forget_nlm_file(owner, &lock.file);
         self.settle_locks(&lock.file);
     }
@@ -268,7 +271,8 @@ impl Core {
     pub(crate) fn new_nlm_owner(
         &mut self,
         now: Duration,
-        (host, origin): (&[u8], Origin),
+        host: &[u8],
+        origin: Origin,
         owner: &[u8],
     ) -> Result<OwnerId, StateError> {
         let known = self.nlm.by_name.get_mut(host).map(|known| {
@@ -336,7 +340,7 @@ impl Core {
     pub(crate) fn remove_some_of_nlm_owner(&mut self, now: Duration, id: OwnerId, at_most: usize) -> usize {
         let Some(owner) = self.owners.get(id) else { return 1 };
         if let Some(file) = owner.waits.first().cloned() {
-            self.cancel_waits(&file, (id, ByteRange::WHOLE));
+            self.cancel_waits(&file, OwnerRange { owner: id, range: ByteRange::WHOLE });
             self.settle_locks(&file);
             return 1;
         }
@@ -346,7 +350,7 @@ impl Core {
         };
         let locks = self.locks_of(&file).and_then(|locks| locks.held.first_of(id, ByteRange::WHOLE, at_most));
         if let Some((count, range)) = locks {
-            self.release_range(now, &file, (id, range));
+            self.release_range(now, &file, OwnerRange { owner: id, range });
             self.settle_locks(&file);
             return count;
         }

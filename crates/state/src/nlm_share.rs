@@ -8,6 +8,7 @@ use crate::account::{Charge, Kind};
 use crate::core::Core;
 use crate::ids::OwnerId;
 use crate::owner::OwnerKind;
+use crate::share::Share;
 use crate::{FileKey, Origin, ShareAccess, ShareDeny, State, StateError};
 
 /// A share of one owner in one file.
@@ -36,6 +37,18 @@ pub struct NlmShareArgs<'a> {
     pub deny: ShareDeny,
     /// Whether the host held the share before the server restarted.
     pub reclaim: bool,
+}
+
+impl NlmShare {
+    pub(crate) fn share(&self) -> Share {
+        Share { access: self.access, deny: self.deny }
+    }
+}
+
+impl NlmShareArgs<'_> {
+    fn share(&self) -> Share {
+        Share { access: self.access.unwrap_or_default(), deny: self.deny }
+    }
 }
 
 impl State {
@@ -74,37 +87,33 @@ impl Core {
 
     fn nlm_share(&mut self, now: Duration, args: &NlmShareArgs<'_>) -> Result<(), StateError> {
         self.check_nlm_grace(now, args.host, args.reclaim)?;
-        let access = args.access.unwrap_or_default();
         if !args.reclaim {
+            let access = args.share().access;
             let exclusive = access.writes() || ShareAccess::READ.is_denied_by(args.deny);
             self.recall_for_lock(now, &args.file, exclusive)?;
         }
-        let owner = self.new_nlm_owner(now, (args.host, args.origin), args.owner)?;
-        let shared = self.take_share(now, args, (owner, access));
+        let owner = self.new_nlm_owner(now, args.host, args.origin, args.owner)?;
+        let shared = self.take_share(now, args, owner);
         self.forget_nlm_file(owner, &args.file);
         shared
     }
 
-    fn take_share(
-        &mut self,
-        now: Duration,
-        args: &NlmShareArgs<'_>,
-        (owner, access): (OwnerId, ShareAccess),
-    ) -> Result<(), StateError> {
-        self.clear_share_conflicts_of(now, &args.file, owner, (access, args.deny))?;
+    fn take_share(&mut self, now: Duration, args: &NlmShareArgs<'_>, owner: OwnerId) -> Result<(), StateError> {
+        let Share { access, deny } = args.share();
+        self.clear_share_conflicts_of(now, &args.file, owner, args.share())?;
         self.record_nlm_host(args.host, args.reclaim);
         let file = self.file_entry(&args.file);
         let limit = self.limits().nlm_shares_per_file;
         let account = Arc::clone(self.account_of_owner(owner)?);
         let locks = self.locks_mut(&file).ok_or(StateError::Resource)?;
         if let Some(own) = locks.shares.iter_mut().find(|share| share.owner == owner) {
-            (own.access, own.deny) = (access, args.deny);
+            (own.access, own.deny) = (access, deny);
             return Ok(());
         }
         if locks.shares.len() >= limit {
             return Err(StateError::Resource);
         }
-        locks.shares.push(NlmShare { owner, access, deny: args.deny, _charge: account.take(Kind::NlmShare)? });
+        locks.shares.push(NlmShare { owner, access, deny, _charge: account.take(Kind::NlmShare)? });
         self.note_nlm_file(owner, &file);
         Ok(())
     }

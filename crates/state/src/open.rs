@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::file::{Body, Open, StateidEntry};
 use crate::ids::{OwnerId, StateKey};
 use crate::owner::OwnerKind;
-use crate::share::SharesSeen;
+use crate::share::{Share, SharesSeen};
 use crate::stateid_table::StateidStatus;
 use crate::{
     ClientId, DelegationAnswer, DelegationKind, DelegationWant, FileKey, ShareAccess, ShareDeny, State, StateError,
@@ -152,20 +152,20 @@ impl Core {
     fn upgrade(&mut self, key: StateKey, args: &OpenArgs<'_>) -> StateKey {
         if let Some(open) = self.states.get_mut(&key).and_then(StateidEntry::open_mut) {
             open.seen.add(args.access, args.deny);
-            let share = (open.access.union(args.access), open.deny.union(args.deny));
+            let share = open.share().union(Share { access: args.access, deny: args.deny });
             self.share(key, share);
         }
         key
     }
 
     /// Changes an open's access and deny modes, and increments its seqid.
-    pub(crate) fn share(&mut self, key: StateKey, share: (ShareAccess, ShareDeny)) -> Stateid {
+    pub(crate) fn share(&mut self, key: StateKey, share: Share) -> Stateid {
         if let Some(held) = self.states.get_mut(&key)
             && let Some(opens) = self.files.get_mut(&held.file).map(|file| &mut file.opens)
             && let Body::Open(open) = &mut held.body
         {
             opens.remove(held.owner, open.share(), key);
-            (open.access, open.deny) = share;
+            (open.access, open.deny) = (share.access, share.deny);
             opens.insert(held.owner, share, key);
         }
         let locks = self.states.get(&key).and_then(StateidEntry::open).map(|open| open.locks.clone());
@@ -184,7 +184,7 @@ impl Core {
         self.states
             .insert(key, StateidEntry { owner, file: Arc::clone(&file), seqid: 1, status, body, _charge: charge });
         if let Some(file) = self.files.get_mut(&file) {
-            file.opens.insert(owner, (args.access, args.deny), key);
+            file.opens.insert(owner, Share { access: args.access, deny: args.deny }, key);
         }
         if let Some(owner) = self.owners.get_mut(owner) {
             owner.states.insert(key);

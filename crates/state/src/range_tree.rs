@@ -31,6 +31,13 @@ struct RangeNode {
     right: Tree,
 }
 
+/// A range, and the owner whose part in it is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OwnerRange {
+    pub owner: OwnerId,
+    pub range: ByteRange,
+}
+
 /// Ranges with unique pairs of owner and first byte.
 #[derive(Debug, Default)]
 pub(crate) struct RangeTree {
@@ -82,7 +89,7 @@ impl RangeTree {
     pub(crate) fn of_others(&self, owner: OwnerId, range: ByteRange) -> impl Iterator<Item = (OwnerId, ByteRange)> {
         let mut after = None;
         std::iter::from_fn(move || {
-            let node = next(&self.root, after, (owner, range))?;
+            let node = next(&self.root, after, OwnerRange { owner, range })?;
             after = Some(node.key);
             Some((node.key.1, ByteRange::inclusive(node.key.0, node.last)?))
         })
@@ -90,18 +97,19 @@ impl RangeTree {
 }
 
 /// The first matching range after `after`. Subtrees without a match are skipped.
-fn next(tree: &Tree, after: Option<RangeKey>, (owner, range): (OwnerId, ByteRange)) -> Option<&RangeNode> {
+fn next(tree: &Tree, after: Option<RangeKey>, search: OwnerRange) -> Option<&RangeNode> {
+    let OwnerRange { owner, range } = search;
     let node = tree.as_deref().filter(|node| node.reach.is_of_another(owner, range.first()))?;
     let is_behind = after.is_none_or(|after| node.key > after);
     if is_behind {
-        if let Some(found) = next(&node.left, after, (owner, range)) {
+        if let Some(found) = next(&node.left, after, search) {
             return Some(found);
         }
         if node.of_another(owner, range) {
             return Some(node);
         }
     }
-    if node.key.0 > range.last() { None } else { next(&node.right, after, (owner, range)) }
+    if node.key.0 > range.last() { None } else { next(&node.right, after, search) }
 }
 
 /// Splits the tree into the ranges before `key` and the rest.

@@ -153,7 +153,7 @@ impl State {
             return Ok(Sequenced::Replay(reply.to_vec()));
         }
         // A connection beyond the limit is still served, but not bound.
-        let _ = self.shared.sessions.bind(&args.session, inner, (args.connection, Direction::Fore));
+        let _ = self.shared.sessions.bind(&args.session, inner, args.connection, Direction::Fore);
         let reply = adapt_slots(inner, args, session.lease.flags());
         drop(guard);
         let turn = SlotTurn { session, request: args.request(), cache_this: args.cache_this, open: true };

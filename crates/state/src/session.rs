@@ -190,7 +190,8 @@ impl SessionTable {
         &self,
         session: &SessionId,
         inner: &mut SessionState,
-        (connection, direction): (u64, Direction),
+        connection: u64,
+        direction: Direction,
     ) -> Result<(), StateError> {
         if let Some((_, bound)) = inner.connections.iter_mut().find(|(id, _)| *id == connection) {
             *bound = bound.with(direction);
@@ -280,7 +281,7 @@ mod tests {
     }
 
     fn bind(table: &SessionTable, session: &Session, connection: u64) -> Result<(), StateError> {
-        table.bind(&session.id, &mut lock(&session.inner), (connection, Direction::Both))
+        table.bind(&session.id, &mut lock(&session.inner), connection, Direction::Both)
     }
 
     #[test]

@@ -75,6 +75,26 @@ impl ShareDeny {
     }
 }
 
+/// The access and the deny mode of an open, or of a share of the lock protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share {
+    /// The access mode.
+    pub access: ShareAccess,
+    /// The deny mode.
+    pub deny: ShareDeny,
+}
+
+impl Share {
+    pub(crate) fn union(self, other: Share) -> Share {
+        Share { access: self.access.union(other.access), deny: self.deny.union(other.deny) }
+    }
+
+    /// Whether one of the two denies the other's access.
+    pub(crate) fn conflicts_with(self, other: Share) -> bool {
+        self.access.is_denied_by(other.deny) || other.access.is_denied_by(self.deny)
+    }
+}
+
 /// The pairs of access and deny modes of an owner's OPENs: OPEN_DOWNGRADE may only return to a union of these (RFC 7530
 /// §16.19.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::core::Core;
 use crate::ids::{OwnerId, StateKey};
 use crate::nlm_share::NlmShare;
+use crate::share::Share;
 use crate::stateid_table::StateidStatus;
-use crate::{DelegationKind, FileKey, OpenArgs, Requester, ShareAccess, ShareDeny, State, StateError};
+use crate::{DelegationKind, FileKey, OpenArgs, Requester, ShareAccess, State, StateError};
 
 /// The kind of an access without an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,9 +93,8 @@ impl Core {
     /// Fails for an open that conflicts with others, after those of overdue clients are revoked. The owner's own opens
     /// conflict too (RFC 7530 §9.9, RFC 8881 §9.7).
     pub(crate) fn clear_share_conflicts(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<(), StateError> {
-        let cleared = self.clear_shares(now, &args.file, None, |access, deny| {
-            args.access.is_denied_by(deny) || access.is_denied_by(args.deny)
-        })?;
+        let wanted = Share { access: args.access, deny: args.deny };
+        let cleared = self.clear_shares(now, &args.file, None, |other| wanted.conflicts_with(other))?;
         answer(cleared, StateError::ShareDenied)
     }
 
@@ -104,16 +104,14 @@ impl Core {
         now: Duration,
         file: &FileKey,
         owner: OwnerId,
-        share: (ShareAccess, ShareDeny),
+        share: Share,
     ) -> Result<(), StateError> {
-        let cleared = self.clear_shares(now, file, Some(owner), |access, deny| {
-            share.0.is_denied_by(deny) || access.is_denied_by(share.1)
-        })?;
+        let cleared = self.clear_shares(now, file, Some(owner), |other| share.conflicts_with(other))?;
         answer(cleared, StateError::ShareDenied)
     }
 
     fn clear_denials(&mut self, now: Duration, file: &FileKey, access: ShareAccess) -> Result<(), StateError> {
-        let cleared = self.clear_shares(now, file, None, |_, deny| access.is_denied_by(deny))?;
+        let cleared = self.clear_shares(now, file, None, |other| access.is_denied_by(other.deny))?;
         answer(cleared, StateError::Locked)
     }
 
@@ -124,11 +122,11 @@ impl Core {
         now: Duration,
         file: &FileKey,
         own_share: Option<OwnerId>,
-        conflicts: impl Fn(ShareAccess, ShareDeny) -> bool,
+        conflicts: impl Fn(Share) -> bool,
     ) -> Result<Cleared, StateError> {
         let Some(entry) = self.files.get(file) else { return Ok(Cleared::Yes) };
         let in_the_way = |share: &NlmShare| {
-            Some(share.owner) != own_share && conflicts(share.access, share.deny) && !self.is_of_gone_host(share.owner)
+            Some(share.owner) != own_share && conflicts(share.share()) && !self.is_of_gone_host(share.owner)
         };
         if entry.locks.iter().flat_map(|locks| &locks.shares).any(in_the_way) {
             return Ok(Cleared::No);

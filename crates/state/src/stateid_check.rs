@@ -8,7 +8,8 @@ use crate::file::{Body, StateidEntry};
 use crate::ids::StateKey;
 use crate::stateid_table::Published;
 use crate::{
-    AccessCheck, AccessKind, DelegationKind, FileKey, Requester, State, StateError, StateKind, Stateid, StateidScope,
+    AccessCheck, AccessKind, DelegationKind, FileKey, Requester, ScopedStateid, State, StateError, StateKind, Stateid,
+    StateidScope,
 };
 
 /// The kind of access under a stateid.
@@ -30,12 +31,12 @@ impl State {
     pub fn check_io(
         &self,
         now: Duration,
-        (scope, stateid): (StateidScope, &Stateid),
+        ScopedStateid { scope, stateid }: ScopedStateid<'_>,
         file: &FileKey,
         io: IoKind,
     ) -> Result<(), StateError> {
         if stateid.is_special() {
-            return self.check_special(now, (scope, stateid), file, io);
+            return self.check_special(now, scope.of(stateid), file, io);
         }
         let key = self.shared.locate(scope, stateid)?;
         let shard = self.shared.stateids.read(key);
@@ -70,7 +71,7 @@ impl State {
     fn check_special(
         &self,
         now: Duration,
-        (scope, stateid): (StateidScope, &Stateid),
+        ScopedStateid { scope, stateid }: ScopedStateid<'_>,
         file: &FileKey,
         io: IoKind,
     ) -> Result<(), StateError> {
@@ -203,7 +204,7 @@ impl Core {
     pub(crate) fn find(
         &self,
         now: Duration,
-        (scope, stateid): (StateidScope, &Stateid),
+        ScopedStateid { scope, stateid }: ScopedStateid<'_>,
         file: &FileKey,
         check: fn(&StateidEntry) -> Result<(), StateError>,
     ) -> Result<StateKey, StateError> {

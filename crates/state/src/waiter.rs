@@ -10,6 +10,7 @@ use crate::core::Core;
 use crate::ids::OwnerId;
 use crate::lock_set::HeldLock;
 use crate::nlm::NlmNames;
+use crate::range_tree::OwnerRange;
 use crate::{ByteRange, ClientId, Conflict, Event, FileKey, LockNotice, NlmGranted, StateError};
 
 /// A requested lock.
@@ -118,7 +119,7 @@ impl Core {
     }
 
     /// Removes an owner's waits in a range, because it requests something else there, gives up, or has the lock.
-    pub(crate) fn cancel_waits(&mut self, file: &FileKey, (owner, range): (OwnerId, ByteRange)) {
+    pub(crate) fn cancel_waits(&mut self, file: &FileKey, OwnerRange { owner, range }: OwnerRange) {
         self.drop_waiters(file, |waiter| waiter.wanted.owner == owner && waiter.wanted.range.overlaps(range));
     }
 

@@ -222,7 +222,7 @@ impl World {
     }
 
     pub fn io(&self, client: ClientId, stateid: &Stateid, file: u64, io: IoKind) -> Result<(), StateError> {
-        self.state.check_io(self.now, (StateidScope::V41(client), stateid), &key(file), io)
+        self.state.check_io(self.now, StateidScope::V41(client).of(stateid), &key(file), io)
     }
 
     pub fn events(&self) -> Vec<Event> {

@@ -149,7 +149,7 @@ impl Connection {
         let (_permit, has_waited) = self.permit().await.map_err(|failure| self.no_reply::<O>(failure))?;
         let now = if has_waited { now() } else { began };
         let xid = self
-            .submit::<O>((asked.unwrap_or(began), now), tail, write)
+            .submit::<O>(asked.unwrap_or(began), now, tail, write)
             .map_err(|failure| self.no_reply::<O>(failure))?;
         match (Reply { shared, xid, is_over: false }).await {
             Ok(message) => Response::parse(message, &shared.server),
@@ -274,7 +274,8 @@ impl Connection {
     /// Encodes a call into the queue, and wakes the driver unless a caller did so since its last poll.
     fn submit<O: Operation>(
         &self,
-        (asked, now): (Instant, Instant),
+        asked: Instant,
+        now: Instant,
         tail: Option<Tail>,
         write: impl FnOnce(&mut Buffer) -> Label,
     ) -> std::result::Result<Xid, Failure> {

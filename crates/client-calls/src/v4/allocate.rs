@@ -6,12 +6,7 @@ use super::request::Request;
 use crate::{Handle, Result};
 
 /// Makes room for `length` bytes from `offset` on (RFC 7862 §15.1).
-pub async fn allocate(
-    caller: &impl Caller,
-    file: &Handle,
-    stateid: Stateid,
-    (offset, length): (u64, u64),
-) -> Result<()> {
+pub async fn allocate(caller: &impl Caller, file: &Handle, stateid: Stateid, offset: u64, length: u64) -> Result<()> {
     let operations = [putfh(file), ArgOp::Allocate(AllocateArgs { stateid, offset, length })];
     let reply = caller.call(&Request::changing("ALLOCATE", &operations)).await?;
     let mut results = reply.results();

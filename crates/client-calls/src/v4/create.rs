@@ -15,7 +15,7 @@ use crate::{Entry, Handle, Result, SpecialFile};
 
 /// Creates a directory.
 pub async fn mkdir(caller: &impl Caller, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<(Entry, DirChange)> {
-    make(caller, ("MKDIR", CreateType::Directory), (dir, name), set).await
+    make(caller, dir, name, CreateType::Directory, set).await
 }
 
 /// Creates a symbolic link to `target`.
@@ -26,7 +26,7 @@ pub async fn symlink(
     target: &[u8],
     set: &SetAttributes,
 ) -> Result<(Entry, DirChange)> {
-    make(caller, ("SYMLINK", CreateType::Symlink(target)), (dir, name), set).await
+    make(caller, dir, name, CreateType::Symlink(target), set).await
 }
 
 /// Creates a device, a socket or a FIFO.
@@ -43,15 +43,21 @@ pub async fn mknod(
         SpecialFile::Fifo => CreateType::Fifo,
         SpecialFile::Socket => CreateType::Socket,
     };
-    make(caller, ("MKNOD", kind), (dir, name), set).await
+    make(caller, dir, name, kind, set).await
 }
 
 async fn make(
     caller: &impl Caller,
-    (operation, kind): (&'static str, CreateType<'_>),
-    (dir, name): (&Handle, &[u8]),
+    dir: &Handle,
+    name: &[u8],
+    kind: CreateType<'_>,
     set: &SetAttributes,
 ) -> Result<(Entry, DirChange)> {
+    let operation = match kind {
+        CreateType::Directory => "MKDIR",
+        CreateType::Symlink(_) => "SYMLINK",
+        _ => "MKNOD",
+    };
     let mut buffer = Buffer::new();
     let first = attributes::wire_set(set, &mut buffer);
     let arguments = CreateArgs { kind, name: Component(name), attributes: first };

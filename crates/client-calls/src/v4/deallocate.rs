@@ -6,12 +6,7 @@ use super::request::Request;
 use crate::{Handle, Result};
 
 /// Makes a hole of `length` bytes from `offset` on (RFC 7862 §15.4).
-pub async fn deallocate(
-    caller: &impl Caller,
-    file: &Handle,
-    stateid: Stateid,
-    (offset, length): (u64, u64),
-) -> Result<()> {
+pub async fn deallocate(caller: &impl Caller, file: &Handle, stateid: Stateid, offset: u64, length: u64) -> Result<()> {
     let operations = [putfh(file), ArgOp::Deallocate(DeallocateArgs { stateid, offset, length })];
     let reply = caller.call(&Request::changing("DEALLOCATE", &operations)).await?;
     let mut results = reply.results();

@@ -12,13 +12,13 @@ use crate::{FsInfo, Handle, PathLimits, Result};
 
 /// The attributes of a file (RFC 7530 §16.7, RFC 8881 §18.7).
 pub async fn getattr(caller: &impl Caller, file: &Handle) -> Result<Attributes> {
-    let reply = ask(caller, file, ("GETATTR", attributes::ALL)).await?;
+    let reply = ask(caller, file, "GETATTR", attributes::ALL).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
     attributes::neutral(&results.ok::<Getattr, _>()?).map_err(|reason| reply.error(reason))
 }
 
-async fn ask(caller: &impl Caller, file: &Handle, (name, request): (&'static str, Bitmap)) -> Result<Reply> {
+async fn ask(caller: &impl Caller, file: &Handle, name: &'static str, request: Bitmap) -> Result<Reply> {
     let operations = [putfh(file), ArgOp::Getattr(GetattrArgs { request })];
     caller.call(&Request::reading(name, &operations)).await
 }
@@ -27,10 +27,11 @@ async fn ask(caller: &impl Caller, file: &Handle, (name, request): (&'static str
 async fn each(
     caller: &impl Caller,
     file: &Handle,
-    (name, wanted): (&'static str, &[Attribute]),
+    name: &'static str,
+    wanted: &[Attribute],
     mut take: impl FnMut(AttributeValue<'_>),
 ) -> Result<()> {
-    let reply = ask(caller, file, (name, Attribute::set(wanted))).await?;
+    let reply = ask(caller, file, name, Attribute::set(wanted)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
     for value in results.ok::<Getattr, _>()?.values() {
@@ -54,7 +55,7 @@ pub async fn fsinfo(caller: &impl Caller, root: &Handle) -> Result<FsInfo> {
     let (most_read, most_write) = caller.most_data();
     let mut info = FsInfo::UNKNOWN;
     let whole = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    each(caller, root, ("FSINFO", &wanted), |value| match value {
+    each(caller, root, "FSINFO", &wanted, |value| match value {
         AttributeValue::LinkSupport(has) => info.has_hard_links = has,
         AttributeValue::SymlinkSupport(has) => info.has_symlinks = has,
         AttributeValue::CanSetTime(can) => info.can_set_times = can,
@@ -85,7 +86,7 @@ pub async fn fsstat(caller: &impl Caller, file: &Handle) -> Result<Space> {
         Attribute::SpaceTotal,
     ];
     let mut space = Space::default();
-    each(caller, file, ("FSSTAT", &wanted), |value| match value {
+    each(caller, file, "FSSTAT", &wanted, |value| match value {
         AttributeValue::FilesAvail(count) => space.available_files = count,
         AttributeValue::FilesFree(count) => space.free_files = count,
         AttributeValue::FilesTotal(count) => space.total_files = count,
@@ -116,7 +117,7 @@ pub async fn pathconf(caller: &impl Caller, file: &Handle) -> Result<PathLimits>
         case_insensitive: false,
         case_preserving: true,
     };
-    each(caller, file, ("PATHCONF", &wanted), |value| match value {
+    each(caller, file, "PATHCONF", &wanted, |value| match value {
         AttributeValue::CaseInsensitive(is) => limits.case_insensitive = is,
         AttributeValue::CasePreserving(is) => limits.case_preserving = is,
         AttributeValue::ChownRestricted(is) => limits.chown_restricted = is,

@@ -7,7 +7,7 @@ use crate::{Data, Handle, Lie, Reason, Result};
 
 /// Reads up to `count` bytes under `stateid` (RFC 7530 §16.23, RFC 8881 §18.22), in one compound. The data stays where
 /// it was received.
-pub async fn read(caller: &impl Caller, file: &Handle, stateid: Stateid, (offset, count): (u64, u32)) -> Result<Data> {
+pub async fn read(caller: &impl Caller, file: &Handle, stateid: Stateid, offset: u64, count: u32) -> Result<Data> {
     let operations = [putfh(file), ArgOp::Read(ReadArgs { stateid, offset, count })];
     let reply = caller.call(&Request::reading("READ", &operations)).await?;
     let mut results = reply.results();

@@ -16,7 +16,8 @@ pub async fn read_plus(
     caller: &impl Caller,
     file: &Handle,
     stateid: Stateid,
-    (offset, count): (u64, u32),
+    offset: u64,
+    count: u32,
 ) -> Result<Segments> {
     let operations = [putfh(file), ArgOp::ReadPlus(ReadPlusArgs { stateid, offset, count })];
     let reply = caller.call(&Request::reading("READ_PLUS", &operations)).await?;

@@ -15,20 +15,16 @@ const ENTRIES: Bitmap = attributes::ALL.union(Attribute::set(&[Attribute::Rdattr
 
 /// Lists one page of a directory, names only (RFC 7530 §16.24, RFC 8881 §18.23).
 pub async fn readdir(caller: &impl Caller, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
-    list(caller, dir, from, ("READDIR", count, NAMES)).await
+    list(caller, dir, from, count, NAMES).await
 }
 
 /// Lists one page of a directory with handles and attributes.
 pub async fn readdirplus(caller: &impl Caller, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
-    list(caller, dir, from, ("READDIRPLUS", count, ENTRIES)).await
+    list(caller, dir, from, count, ENTRIES).await
 }
 
-async fn list(
-    caller: &impl Caller,
-    dir: &Handle,
-    from: DirPosition,
-    (name, count, request): (&'static str, u32, Bitmap),
-) -> Result<Page> {
+async fn list(caller: &impl Caller, dir: &Handle, from: DirPosition, count: u32, request: Bitmap) -> Result<Page> {
+    let name = if request == NAMES { "READDIR" } else { "READDIRPLUS" };
     let (cookie, verifier) = (from.cookie, from.verifier);
     let max_count = count.min(caller.most_data().0);
     let arguments = ReaddirArgs { cookie, verifier, dir_count: max_count, max_count, request };

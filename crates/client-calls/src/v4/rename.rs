@@ -10,8 +10,10 @@ use crate::{Handle, Result};
 /// Moves a file to another name (RFC 7530 §16.27, RFC 8881 §18.26).
 pub async fn rename(
     caller: &impl Caller,
-    (from_dir, from): (&Handle, &[u8]),
-    (to_dir, to): (&Handle, &[u8]),
+    from_dir: &Handle,
+    from: &[u8],
+    to_dir: &Handle,
+    to: &[u8],
 ) -> Result<[DirChange; 2]> {
     let names = RenameArgs { old_name: Component(from), new_name: Component(to) };
     let [target, source] = [dir_change::ask(), dir_change::ask()];

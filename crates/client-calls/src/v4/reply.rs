@@ -27,7 +27,8 @@ impl Reply {
     /// Reads the head of the reply; `asked` operations were sent.
     pub(super) fn parse(
         response: Response<Compound>,
-        (name, asked): (&'static str, u32),
+        name: &'static str,
+        asked: u32,
         server: &Arc<str>,
     ) -> Result<Reply> {
         let mut from = Decoder::new(response.results());

@@ -13,7 +13,8 @@ pub async fn seek(
     caller: &impl Caller,
     file: &Handle,
     stateid: Stateid,
-    (offset, what): (u64, DataContent),
+    offset: u64,
+    what: DataContent,
 ) -> Result<Option<u64>> {
     let operations = [putfh(file), ArgOp::Seek(SeekArgs { stateid, offset, what })];
     let reply = caller.call(&Request::reading("SEEK", &operations)).await?;

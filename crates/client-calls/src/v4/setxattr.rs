@@ -6,12 +6,7 @@ use super::request::Request;
 use crate::{Handle, Result, XattrMode};
 
 /// Sets an extended attribute (RFC 8276 §8.4.2).
-pub async fn setxattr(
-    caller: &impl Caller,
-    file: &Handle,
-    (name, value): (&[u8], &[u8]),
-    mode: XattrMode,
-) -> Result<()> {
+pub async fn setxattr(caller: &impl Caller, file: &Handle, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
     let option = match mode {
         XattrMode::Either => SetxattrOption::Either,
         XattrMode::Create => SetxattrOption::Create,

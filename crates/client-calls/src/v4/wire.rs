@@ -33,6 +33,6 @@ impl Wire<'_> {
         let tail = request.write.as_ref().map(|write| Tail { data: write.data.clone(), behind: write.behind() });
         let response = self.connection.call_labelled::<Compound>(asked, tail, |head| sent.write(head)).await;
         let response = response.map_err(|error| error.during(request.name))?;
-        Reply::parse(response, (request.name, sent.count()), self.connection.server())
+        Reply::parse(response, request.name, sent.count(), self.connection.server())
     }
 }

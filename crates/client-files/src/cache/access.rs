@@ -22,7 +22,7 @@ impl AccessCache {
     }
 
     /// Takes in the reply to an ACCESS for [`Rights::ALL`].
-    pub(crate) fn learn(&self, file: &Handle, user: &Arc<Principal>, (state, rights): (FileState, Rights)) {
-        self.0.learn((*file, Arc::clone(user)), state, (rights, 0));
+    pub(crate) fn learn(&self, file: &Handle, user: &Arc<Principal>, state: FileState, rights: Rights) {
+        self.0.learn((*file, Arc::clone(user)), state, rights, 0);
     }
 }

@@ -54,7 +54,7 @@ impl<K: Clone + Eq + Hash, T: Clone> Answers<K, T> {
     }
 
     /// Stores an answer that takes `bytes` beside its entry.
-    pub(super) fn learn(&self, about: K, state: FileState, (value, bytes): (T, usize)) {
+    pub(super) fn learn(&self, about: K, state: FileState, value: T, bytes: usize) {
         let mut kept = self.lock();
         kept.bytes += bytes;
         if let Some(old) = kept.of.insert(about, Answer { state, value, bytes }) {
@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn answer_is_true_in_its_state_only() {
         let answers = Answers::new(10, 10);
-        answers.learn(handle(1), state(0o600), ("mine", 4));
+        answers.learn(handle(1), state(0o600), "mine", 4);
         assert_eq!(answers.look(&handle(1), state(0o600)), Some("mine"));
         assert_eq!((answers.look(&handle(1), state(0o644)), answers.look(&handle(2), state(0o600))), (None, None));
-        answers.learn(handle(1), state(0o644), ("all's", 5));
+        answers.learn(handle(1), state(0o644), "all's", 5);
         assert_eq!(answers.look(&handle(1), state(0o600)), None);
     }
 
@@ -101,11 +101,11 @@ mod tests {
         let kept = |answers: &Answers<Handle, u8>| {
             (0..100).filter(|it| answers.look(&handle(*it), state(0)).is_some()).count()
         };
-        (0..100).for_each(|number| answers.learn(handle(number), state(0), (number, 1)));
+        (0..100).for_each(|number| answers.learn(handle(number), state(0), number, 1));
         assert_eq!(kept(&answers), 3);
-        (0..100).for_each(|number| answers.learn(handle(number), state(0), (number, 5)));
+        (0..100).for_each(|number| answers.learn(handle(number), state(0), number, 5));
         assert_eq!(kept(&answers), 2);
-        answers.learn(handle(7), state(0), (7, 11));
+        answers.learn(handle(7), state(0), 7, 11);
         assert_eq!((kept(&answers), answers.lock().bytes), (0, 0));
     }
 }

@@ -98,7 +98,7 @@ fn rights_of_one_user_to_many_files_and_of_many_users_to_one() {
         let user = |number: u64| Arc::clone(&users[number as usize % users.len()]);
         let file = |number: u64| handle(if is_one_user { number } else { 0 });
         let rights = |number: u64| Rights::from_bits(number as u32);
-        (0..MANY).for_each(|number| cache.learn(&file(number), &user(number), (state(), rights(number))));
+        (0..MANY).for_each(|number| cache.learn(&file(number), &user(number), state(), rights(number)));
         assert_newest_are_known(most(), |number| match cache.look(&file(number), &user(number), state()) {
             Some(known) => known == rights(number),
             None => false,

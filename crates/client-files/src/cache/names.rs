@@ -105,7 +105,8 @@ impl NameCache {
     /// Changes by others before that request stay hidden until the names expire.
     pub(crate) fn replace(
         &self,
-        (asked, now): (Asked, Asked),
+        asked: Asked,
+        now: Asked,
         place: Place<'_>,
         file: Option<Option<Handle>>,
     ) -> Option<Handle> {
@@ -303,7 +304,7 @@ mod tests {
         bench.learn("a", 1, Some(handle(1)));
         bench.learn("b", 1, Some(handle(2)));
         let replace = |asked, name, file| {
-            bench.names.replace((asked, bench.attributes.turn(Instant::now())), bench.place(name), file);
+            bench.names.replace(asked, bench.attributes.turn(Instant::now()), bench.place(name), file);
         };
         let asked = bench.attributes.ask(Instant::now());
         replace(asked, "a", Some(Some(handle(3))));

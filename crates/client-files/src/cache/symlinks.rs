@@ -24,6 +24,6 @@ impl SymlinkCache {
 
     pub(crate) fn learn(&self, link: &Handle, state: FileState, target: Arc<[u8]>) {
         let bytes = target.len();
-        self.0.learn(*link, state, (target, bytes));
+        self.0.learn(*link, state, target, bytes);
     }
 }

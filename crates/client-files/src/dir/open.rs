@@ -25,7 +25,7 @@ impl Dir {
         let mut walk = self.walk();
         let (mut dir, mut name) = walk.run_to_last(path).await?;
         loop {
-            match open_name(&self.mount, (&dir, &name), options).await? {
+            match open_name(&self.mount, &dir, &name, options).await? {
                 Opened::File(file) => return Ok(file),
                 Opened::Link(link) => (dir, name) = walk.follow_to_last(&link).await?,
             }
@@ -38,11 +38,10 @@ enum Opened {
     Link(Handle),
 }
 
-async fn open_name(mount: &Mount, place: (&Handle, &[u8]), options: &OpenOptions) -> Result<Opened> {
+async fn open_name(mount: &Mount, dir: &Handle, name: &[u8], options: &OpenOptions) -> Result<Opened> {
     let must_be_new = matches!(options.create, Some((CreateMode::Guarded | CreateMode::Exclusive(_), _)));
-    let (dir, name) = place;
     if mount.v4().is_err() && !must_be_new {
-        return open_without_state(mount, place, options).await;
+        return open_without_state(mount, dir, name, options).await;
     }
     match mount.open(dir, name, options).await {
         Err(error) if is_symlink(&error) && !must_be_new => Ok(Opened::Link(mount.find(dir, name).await?.handle)),
@@ -51,7 +50,7 @@ async fn open_name(mount: &Mount, place: (&Handle, &[u8]), options: &OpenOptions
 }
 
 /// Opens a file in a version without open state.
-async fn open_without_state(mount: &Mount, (dir, name): (&Handle, &[u8]), options: &OpenOptions) -> Result<Opened> {
+async fn open_without_state(mount: &Mount, dir: &Handle, name: &[u8], options: &OpenOptions) -> Result<Opened> {
     let is_made = options.create.is_some();
     let found = match mount.options().caching.close_to_open && !is_made {
         true => mount.lookup(dir, name).await,

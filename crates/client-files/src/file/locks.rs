@@ -47,7 +47,7 @@ impl File {
     pub async fn lock(&self, kind: LockKind, offset: u64, length: u64) -> Result<()> {
         let mut pause = FIRST_PAUSE;
         loop {
-            match self.lock_once(kind, (offset, length), true).await {
+            match self.lock_once(kind, offset, length, true).await {
                 Err(error) if matches!(error.reason(), Reason::Locked { .. }) => self.wait_for_lock(pause).await,
                 other => return other,
             }
@@ -60,10 +60,10 @@ impl File {
     /// # Errors
     /// [`Reason::Locked`] if one does; otherwise as for [`File::lock`].
     pub async fn try_lock(&self, kind: LockKind, offset: u64, length: u64) -> Result<()> {
-        self.lock_once(kind, (offset, length), false).await
+        self.lock_once(kind, offset, length, false).await
     }
 
-    async fn lock_once(&self, kind: LockKind, (offset, length): (u64, u64), waits: bool) -> Result<()> {
+    async fn lock_once(&self, kind: LockKind, offset: u64, length: u64, waits: bool) -> Result<()> {
         match &self.io.locks {
             Some(locks) => {
                 let wanted = self.range(kind, offset, length)?;

@@ -99,7 +99,7 @@ impl Io {
 
     pub(super) async fn read_plus(&self, open: &OpenFile, offset: u64, count: u32) -> Result<Segments> {
         let count = count.min(self.mount.sizes().read);
-        under_stateid!(self, open, stateid => v4::read_plus(open.client(), &self.handle, stateid, (offset, count)))
+        under_stateid!(self, open, stateid => v4::read_plus(open.client(), &self.handle, stateid, offset, count))
     }
 
     async fn read_data(&self, offset: u64, count: u32) -> Result<Data> {

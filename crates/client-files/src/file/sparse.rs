@@ -42,7 +42,7 @@ impl File {
             Extent::Data => DataContent::Data,
             Extent::Hole => DataContent::Hole,
         };
-        under_stateid!(self, open, stateid => v4::seek(open.client(), self.handle(), stateid, (offset, what)))
+        under_stateid!(self, open, stateid => v4::seek(open.client(), self.handle(), stateid, offset, what))
     }
 
     /// The offset of data at `offset` or behind it, like lseek(2) with `SEEK_DATA`; `None`, for ENXIO, if there is none
@@ -93,7 +93,7 @@ impl File {
         let open = self.opened_4_2("ALLOCATE")?;
         self.settle().await?;
         let _change = (self.mount.change([self.handle()]), self.passing());
-        under_stateid!(self, open, stateid => v4::allocate(open.client(), self.handle(), stateid, (offset, length)))
+        under_stateid!(self, open, stateid => v4::allocate(open.client(), self.handle(), stateid, offset, length))
     }
 
     /// Makes a hole of `length` bytes from `offset` on; the file keeps its length.
@@ -104,7 +104,7 @@ impl File {
         let open = self.opened_4_2("DEALLOCATE")?;
         self.settle().await?;
         let _change = (self.mount.change([self.handle()]), self.passing());
-        under_stateid!(self, open, stateid => v4::deallocate(open.client(), self.handle(), stateid, (offset, length)))
+        under_stateid!(self, open, stateid => v4::deallocate(open.client(), self.handle(), stateid, offset, length))
     }
 }
 

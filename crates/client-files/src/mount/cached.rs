@@ -169,7 +169,7 @@ impl Mount {
 
     async fn ask_rights(&self, file: &Handle, state: FileState) -> Result<Rights> {
         let rights = self.access(file, Rights::ALL).await?;
-        self.caches().access.learn(file, self.principal(), (state, rights));
+        self.caches().access.learn(file, self.principal(), state, rights);
         Ok(rights)
     }
 
@@ -252,7 +252,7 @@ impl Mount {
     /// NFS.
     pub(super) fn replace_name(&self, asked: Asked, place: Place<'_>, file: Option<Option<Handle>>) -> Option<Handle> {
         let now = self.outdate_listing(place.dir);
-        self.caches().names.replace((asked, now), place, file)
+        self.caches().names.replace(asked, now, place, file)
     }
 
     fn outdate_listing(&self, dir: &Handle) -> Asked {

@@ -70,7 +70,7 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
             Err(error) if error.status() == Some(Status::Moved) => return Err(error.about(path)),
             Err(error) if error.status() == Some(Status::NoEntry) && top.handle == root.handle => {
                 let is_last = names.next().is_none();
-                return match no_export(client, &root, (&here, is_last)).await? {
+                return match no_export(client, &root, &here, is_last).await? {
                     Some(reason) => Err(error.because(reason).about(path)),
                     None => Ok(split(top, top_path, path)),
                 };
@@ -96,7 +96,7 @@ fn split(top: Entry, top_path: Vec<u8>, path: &[u8]) -> (Entry, Vec<u8>, Vec<u8>
 
 /// The reason if a name missing in `dir`, which is in the root's file system, means a missing export. `None` if it may
 /// be a file's: the root can be an export itself, and the path's last name can be that of a file to make.
-async fn no_export(client: &v4::Client, root: &Entry, (dir, is_last): (&Entry, bool)) -> Result<Option<Reason>> {
+async fn no_export(client: &v4::Client, root: &Entry, dir: &Entry, is_last: bool) -> Result<Option<Reason>> {
     if is_last && may_be_made(client, dir).await? {
         return Ok(None);
     }

@@ -12,17 +12,12 @@ use crate::{Detail, DirEntry, Entry, Handle, Result, Rights, Status};
 impl Mount {
     /// A page of a directory with the requested detail, from the cache while the directory is unchanged.
     pub(crate) async fn page(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
-        self.page_asking(dir, from, (detail, detail)).await
+        self.page_asking(dir, from, detail, detail).await
     }
 
     /// Like [`Mount::page`], but requests another detail from the server.
     #[doc(hidden)]
-    pub async fn page_asking(
-        &self,
-        dir: &Handle,
-        from: DirPosition,
-        (detail, asked): (Detail, Detail),
-    ) -> Result<Page> {
+    pub async fn page_asking(&self, dir: &Handle, from: DirPosition, detail: Detail, asked: Detail) -> Result<Page> {
         self.judge(dir, |rights| rights.contains(Rights::READ)).await?;
         let version = DirVersion::of(&self.attributes(dir).await?);
         let part = Part { dir, version, from, detail };

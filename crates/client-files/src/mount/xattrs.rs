@@ -44,7 +44,7 @@ impl Mount {
         let client = self.with_xattrs("SETXATTR")?;
         // This changes the file's change attribute and ctime.
         let _change = self.change([file]);
-        patiently!(self, v4::setxattr(client, file, (name, value), mode))
+        patiently!(self, v4::setxattr(client, file, name, value, mode))
     }
 
     /// The names of all extended attributes of a file, in the server's order.

@@ -31,7 +31,7 @@ pub(crate) async fn rename(
 ) -> Result<[DirChange; 2]> {
     let delegations = &client.0.delegations;
     let _changes = [NameChange::new(delegations, from_dir, from), NameChange::new(delegations, to_dir, to)];
-    calls::rename(client, (from_dir, from), (to_dir, to)).await
+    calls::rename(client, from_dir, from, to_dir, to).await
 }
 
 /// Sets attributes without opening the file, and returns all attributes afterwards.

@@ -22,14 +22,15 @@ pub(super) async fn close(file: &OpenFile) -> Result<()> {
 /// Closes a file that was reopened while somebody closed it, in the session of the reopen.
 pub(super) async fn close_in(session: &Arc<Session>, file: &OpenFile, owner: Owner, stateid: Stateid) -> Result<()> {
     let mut owner = owner;
-    close_other(session, &file.client, (&file.handle, stateid), &mut owner).await
+    close_other(session, &file.client, &file.handle, stateid, &mut owner).await
 }
 
 /// Closes an open that is not wanted, and keeps its owner.
 pub(super) async fn close_other(
     session: &Arc<Session>,
     client: &Client,
-    (handle, stateid): (&Handle, Stateid),
+    handle: &Handle,
+    stateid: Stateid,
     owner: &mut Owner,
 ) -> Result<()> {
     let operations = [putfh(handle), ArgOp::Close(CloseArgs { seqid: owner.open_seqid, open_stateid: stateid })];

@@ -122,7 +122,7 @@ async fn relock_one(file: &OpenFile, session: &Arc<Session>, lock: HeldLock) -> 
 async fn lock_once(file: &OpenFile, session: Option<&Arc<Session>>, wanted: HeldLock, reclaim: bool) -> Result<()> {
     let mut attempts = Attempts::default();
     loop {
-        let (asker, reply) = ask(file, session, (wanted, reclaim), &mut attempts).await?;
+        let (asker, reply) = ask(file, session, wanted, reclaim, &mut attempts).await?;
         let mut results = reply.results();
         results.ok::<Putfh, _>()?;
         match results.next::<Lock>()? {
@@ -144,7 +144,8 @@ async fn lock_once(file: &OpenFile, session: Option<&Arc<Session>>, wanted: Held
 async fn ask(
     file: &OpenFile,
     session: Option<&Arc<Session>>,
-    (wanted, reclaim): (HeldLock, bool),
+    wanted: HeldLock,
+    reclaim: bool,
     attempts: &mut Attempts,
 ) -> Result<(Asker, Reply)> {
     let client = &file.client;

@@ -130,7 +130,7 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
         access: opening.share.access,
         change: found.as_ref().ok().map(|found| found.change),
     };
-    let stateid = settle(client, &granting, (&handle, &ok), owner).await?;
+    let stateid = settle(client, &granting, &handle, &ok, owner).await?;
     let found = found?;
     let dir_change = match opening.create {
         Some(_) => dir_change::read_named(&mut results, ok.change),
@@ -169,7 +169,8 @@ pub(super) struct Granting<'a> {
 pub(super) async fn settle(
     client: &Client,
     granting: &Granting<'_>,
-    (handle, ok): (&Handle, &OpenOk<'_>),
+    handle: &Handle,
+    ok: &OpenOk<'_>,
     owner: &mut Owner,
 ) -> Result<Stateid> {
     let session = granting.session;
@@ -198,7 +199,7 @@ pub(super) async fn settle(
         (None, None) => {}
     }
     if ok.flags & RESULT_CONFIRM != 0 && client.minor_version() == MinorVersion::V0 {
-        return open_confirm(client, session, (handle, ok.stateid), owner).await;
+        return open_confirm(client, session, handle, ok.stateid, owner).await;
     }
     Ok(ok.stateid)
 }

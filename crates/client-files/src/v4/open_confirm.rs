@@ -12,7 +12,8 @@ use crate::{Handle, Result};
 pub(super) async fn open_confirm(
     client: &Client,
     session: Option<&Arc<Session>>,
-    (handle, stateid): (&Handle, Stateid),
+    handle: &Handle,
+    stateid: Stateid,
     owner: &mut Owner,
 ) -> Result<Stateid> {
     let operations = [putfh(handle), ArgOp::OpenConfirm(OpenConfirmArgs { stateid, seqid: owner.open_seqid })];

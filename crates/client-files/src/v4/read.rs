@@ -23,6 +23,6 @@ impl Client {
     /// The server's status; [`Reason::Lie`](crate::Reason::Lie) when it returns more than `count` bytes, or none before
     /// the end of the file.
     pub async fn read(&self, file: &Handle, stateid: Stateid, offset: u64, count: u32) -> Result<Data> {
-        calls::read(self, file, stateid, (offset, count)).await
+        calls::read(self, file, stateid, offset, count).await
     }
 }

@@ -242,11 +242,11 @@ impl OpenFile {
         let found_now = results.ok::<Getattr, _>().ok().and_then(|found| attributes::neutral(&found).ok());
         let change = found_now.map(|found| found.change);
         let granting = Granting { session: Some(session), target: None, access: self.share.access, change };
-        let stateid = settle(client, &granting, (&found, &ok), owner).await?;
+        let stateid = settle(client, &granting, &found, &ok, owner).await?;
         if found == self.handle || has_handles {
             return Ok(stateid);
         }
-        close_other(session, client, (&found, stateid), owner).await?;
+        close_other(session, client, &found, stateid, owner).await?;
         Err(client.error("OPEN", Reason::StateLost))
     }
 }

@@ -150,7 +150,7 @@ impl Index {
         if numbers.is_empty() {
             let bucket = self.bucket_of(hash);
             let Index { waiting, pages, file, .. } = self;
-            let page = read_page((pages, file), bucket)?;
+            let page = read_page(pages, file, bucket)?;
             let is_removed = |number| waiting.get(&(key, number)) == Some(&false);
             let stored = entries(page).filter(|&(known, number)| known == hash && !is_removed(number));
             numbers.extend(stored.map(|(_, number)| number));
@@ -259,7 +259,7 @@ impl Index {
     fn split(&mut self) -> io::Result<()> {
         let new = self.buckets;
         let low = 1 << new.ilog2();
-        let page = read_page((&mut self.pages, &self.file), new - low)?;
+        let page = read_page(&mut self.pages, &self.file, new - low)?;
         let moved: Vec<_> = entries(page).filter(|(hash, _)| hash & (2 * low - 1) == new).collect();
         self.write_page(new, &moved)?;
         self.buckets += 1;
@@ -274,7 +274,7 @@ impl Index {
 
     /// What a bucket has, without what belongs to another one.
     fn kept_entries(&mut self, bucket: u64) -> io::Result<Vec<(u64, u64)>> {
-        let mut kept: Vec<_> = entries(read_page((&mut self.pages, &self.file), bucket)?).collect();
+        let mut kept: Vec<_> = entries(read_page(&mut self.pages, &self.file, bucket)?).collect();
         kept.retain(|&(hash, _)| self.bucket_of(hash) == bucket);
         Ok(kept)
     }
@@ -298,7 +298,7 @@ impl Index {
     }
 }
 
-fn read_page<'a>((pages, file): (&'a mut Lately<Box<IndexPage>>, &File), bucket: u64) -> io::Result<&'a IndexPage> {
+fn read_page<'a>(pages: &'a mut Lately<Box<IndexPage>>, file: &File, bucket: u64) -> io::Result<&'a IndexPage> {
     if pages.get(bucket).is_none() {
         let mut page = Box::new([0; PAGE_BYTES]);
         read_at(file, &mut *page, (1 + bucket) * PAGE_BYTES as u64)?;

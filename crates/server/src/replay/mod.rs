@@ -206,14 +206,15 @@ impl ReplayCache {
     pub(crate) fn set_log(
         &mut self,
         log: Arc<dyn ReplyLog>,
-        (records, made): (&[Vec<u8>], &[MadeBefore]),
+        records: &[Vec<u8>],
+        made: &[MadeBefore],
         verify: impl Fn(&NameChange<'_>) -> Verification,
     ) -> usize {
         let mut unanswered = Unanswered::default();
         let read = records.iter().filter_map(|record| ReplyLogRecord::read(record).ok());
         let count = read.inspect(|record| self.take_up(record, &mut unanswered)).count();
         for (ticket, file) in made.iter().filter_map(MadeBefore::read) {
-            self.take_up_made(&ticket, file, (&*log, &mut unanswered));
+            self.take_up_made(&ticket, file, &*log, &mut unanswered);
         }
         for (key, notes) in unanswered.0 {
             let made = notes.made(&verify);
@@ -229,7 +230,7 @@ impl ReplayCache {
         match *record {
             ReplyLogRecord::Answered(key, reply) => {
                 unanswered.0.remove(&key);
-                self.remember((&key, NO_CONNECTION), reply.bytes, Duration::ZERO);
+                self.remember(&key, NO_CONNECTION, reply.bytes, Duration::ZERO);
             }
             ReplyLogRecord::Dropped(key) => drop(unanswered.0.remove(&key)),
             ReplyLogRecord::Begun(key, change) => unanswered.0.entry(key).or_default().note(change),
@@ -308,7 +309,8 @@ impl ReplayCache {
     /// Represents a call in progress until its reply; the reply is also logged if the call `outlives_process`.
     pub(crate) fn begun(
         &self,
-        (key, connection): (ReplayKey, u64),
+        key: ReplayKey,
+        connection: u64,
         happened: Vec<Finished>,
         outlives_process: bool,
     ) -> Begun<'_> {
@@ -316,7 +318,7 @@ impl ReplayCache {
         Begun::new(self, (key, Some(connection)), happened, log)
     }
 
-    fn remember(&self, (key, connection): (&ReplayKey, u64), reply: &[u8], now: Duration) {
+    fn remember(&self, key: &ReplayKey, connection: u64, reply: &[u8], now: Duration) {
         let mut shard = self.shard(key);
         while shard.order.len() >= self.entries_per_shard {
             shard.drop_oldest();
@@ -440,7 +442,7 @@ impl<'c> Begun<'c> {
             log.records.keep(ReplyLogRecord::Answered(self.key, ReplyBytes { bytes: reply }).bytes().as_slice());
             self.release(log);
         }
-        self.cache.remember((&self.key, self.connection.unwrap_or(NO_CONNECTION)), reply, now);
+        self.cache.remember(&self.key, self.connection.unwrap_or(NO_CONNECTION), reply, now);
         self.happened = Vec::new();
         std::mem::forget(self);
     }
@@ -523,7 +525,7 @@ mod tests {
     /// Begins the call and answers it.
     fn answer(cache: &ReplayCache, key: ReplayKey, connection: u64) {
         assert_eq!(cache.begin(&key, connection, SECOND), new());
-        cache.begun((key, connection), Vec::new(), true).finish(b"reply", SECOND);
+        cache.begun(key, connection, Vec::new(), true).finish(b"reply", SECOND);
     }
 
     fn replayed() -> CallState {
@@ -535,7 +537,7 @@ mod tests {
         let cache = cache();
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
-        let begun = cache.begun((key, 7), Vec::new(), true);
+        let begun = cache.begun(key, 7, Vec::new(), true);
         assert_eq!(cache.begin(&key, 7, SECOND), CallState::InProgress);
         begun.finish(b"reply", SECOND);
         assert_eq!(cache.begin(&key, 7, 2 * SECOND), replayed());
@@ -563,7 +565,7 @@ mod tests {
         let cache = cache();
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
-        let begun = cache.begun((key, 7), Vec::new(), true);
+        let begun = cache.begun(key, 7, Vec::new(), true);
         assert_eq!(cache.begin(&key, 8, SECOND), CallState::Elsewhere { connection: 7, is_answered: false });
         begun.finish(b"reply", SECOND);
         assert_eq!(cache.begin(&key, 8, SECOND), CallState::Elsewhere { connection: 7, is_answered: true });
@@ -601,7 +603,7 @@ mod tests {
         let cache = cache();
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
-        drop(cache.begun((key, 7), Vec::new(), true));
+        drop(cache.begun(key, 7, Vec::new(), true));
         assert_eq!(cache.begin(&key, 7, SECOND), new());
     }
 
@@ -640,7 +642,7 @@ mod tests {
 
     fn logged(log: &Arc<MemoryLog>, records: &[Vec<u8>], finding: Verification) -> (ReplayCache, usize) {
         let mut cache = cache();
-        let broken = cache.set_log(log.clone(), (records, &[]), |_| finding);
+        let broken = cache.set_log(log.clone(), records, &[], |_| finding);
         (cache, broken)
     }
 
@@ -649,7 +651,7 @@ mod tests {
         let (cache, _) = logged(log, &log.all(), Verification::NotMade);
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, 7, SECOND), new());
-        let begun = cache.begun((key, 7), Vec::new(), true);
+        let begun = cache.begun(key, 7, Vec::new(), true);
         let before = Before::Named(FileBytes { handle: b"file" });
         begun.note(NameChange { step: removal(), before, at_ns: 0 }, std::iter::empty());
         std::mem::forget(begun);
@@ -678,7 +680,7 @@ mod tests {
         let (before, _) = logged(&log, &[], Verification::NotMade);
         let call = key(&before, 1);
         before.begin(&call, 7, SECOND);
-        before.begun((call, 7), Vec::new(), false).finish(b"reply", SECOND);
+        before.begun(call, 7, Vec::new(), false).finish(b"reply", SECOND);
         assert_eq!(before.begin(&call, 7, SECOND), replayed());
         assert!(log.all().is_empty());
     }
@@ -690,7 +692,7 @@ mod tests {
         let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         let call = key(&after, 1);
         let CallState::New(happened) = after.begin(&call, 8, SECOND) else { panic!("the call is in progress") };
-        let begun = after.begun((call, 8), happened, true);
+        let begun = after.begun(call, 8, happened, true);
         assert!(begun.finished(&removal()).is_some());
         assert!(begun.finished(&Step::Make(NamedPlace { dir: b"dir", name: b"name" })).is_none());
         begun.finish(b"reply", SECOND);
@@ -717,7 +719,7 @@ mod tests {
         let (after, _) = logged(&log, &log.all(), Verification::Made(None));
         let call = key(&after, 1);
         let CallState::New(first) = after.begin(&call, 8, SECOND) else { panic!("the call is in progress") };
-        drop(after.begun((call, 8), first.clone(), true));
+        drop(after.begun(call, 8, first.clone(), true));
         assert_eq!(after.begin(&call, 8, SECOND), CallState::New(first));
     }
 
@@ -753,7 +755,7 @@ mod tests {
         let (before, _) = logged(&log, &[], Verification::NotMade);
         let call = key(&before, 1);
         before.begin(&call, 7, SECOND);
-        let begun = before.begun((call, 7), Vec::new(), true);
+        let begun = before.begun(call, 7, Vec::new(), true);
         let change = NameChange { step: removal(), before: Before::Named(FileBytes { handle: b"" }), at_ns: 0 };
         begun.note(change, std::iter::empty());
         drop(begun);

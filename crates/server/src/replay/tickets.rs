@@ -18,7 +18,8 @@ impl ReplayCache {
         &self,
         ticket: &Ticket<'r>,
         made: FileBytes<'r>,
-        (log, unanswered): (&dyn ReplyLog, &mut Unanswered<'r>),
+        log: &dyn ReplyLog,
+        unanswered: &mut Unanswered<'r>,
     ) {
         let (key, done) = (ticket.key, DoneStep { step: ticket.step, made });
         let Some(request) = ticket.request else {

@@ -33,7 +33,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     let to = &mut Encoder::new(&mut output.bytes);
     match call.procedure.version {
         2 => run_portmap(cx, call.procedure.number, from, to),
-        version => run_rpcbind(cx, (version, call.procedure.number), from, to),
+        version => run_rpcbind(cx, version, call.procedure.number, from, to),
     }
 }
 
@@ -57,7 +57,8 @@ fn run_portmap(
 
 fn run_rpcbind(
     cx: &CallContext<'_>,
-    (version, number): (u32, u32),
+    version: u32,
+    number: u32,
     from: &mut Decoder<'_>,
     to: &mut Encoder<'_>,
 ) -> Result<(), NoResults> {

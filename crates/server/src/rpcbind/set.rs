@@ -16,7 +16,8 @@ const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
 pub(super) fn set_mapping(cx: &CallContext<'_>, mapping: &Mapping) -> bool {
     let (Some(transport), Ok(port)) = (transport(mapping.protocol), u16::try_from(mapping.port)) else { return false };
     let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-    add(cx, portmap::VERSION, (mapping.program, mapping.version), (transport, address))
+    let Mapping { program, version, .. } = *mapping;
+    add(cx, portmap::VERSION, RegisteredService { program, version, transport, address, is_own: false })
 }
 
 /// SET of versions 3 and 4.
@@ -26,16 +27,12 @@ pub(super) fn set(cx: &CallContext<'_>, rpcbind_version: u32, args: &Rpcb<'_>) -
     else {
         return false;
     };
-    address.is_ipv6() == is_ipv6 && add(cx, rpcbind_version, (args.program, args.version), (transport, address))
+    let Rpcb { program, version, .. } = *args;
+    let service = RegisteredService { program, version, transport, address, is_own: false };
+    address.is_ipv6() == is_ipv6 && add(cx, rpcbind_version, service)
 }
 
-fn add(
-    cx: &CallContext<'_>,
-    rpcbind_version: u32,
-    (program, version): (u32, u32),
-    (transport, address): (Transport, SocketAddr),
-) -> bool {
-    let service = RegisteredService { program, version, transport, address, is_own: false };
+fn add(cx: &CallContext<'_>, rpcbind_version: u32, service: RegisteredService) -> bool {
     let added = may_change(cx) && cx.server.registry.add(service);
     if added {
         cx.server.registry.count_set(rpcbind_version);

@@ -16,7 +16,7 @@ pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Nfs2Result<
     let set = convert::set_attributes(&args.attributes)?;
     let made = match special(&args.attributes)? {
         Some(node) => {
-            make::make(&dir, dir.attributes(), args.place.name, |dir, place| make_special(dir, place, (node, &set)))?
+            make::make(&dir, dir.attributes(), args.place.name, |dir, place| make_special(dir, place, node, &set))?
         }
         None => take_or_make(&dir, args, &set)?,
     };
@@ -39,7 +39,7 @@ fn special(sattr: &Sattr) -> Nfs2Result<Option<NewNode<'static>>> {
 }
 
 /// The size is a device number here, so it is not set.
-fn make_special(dir: &Node<'_>, place: Place<'_>, (node, set): (NewNode<'_>, &SetAttributes)) -> Nfs2Result<Entry> {
+fn make_special(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Nfs2Result<Entry> {
     make::node(dir, place, node, &SetAttributes { size_bytes: None, ..*set })
 }
 

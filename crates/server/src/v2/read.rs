@@ -9,7 +9,7 @@ use super::convert;
 use super::reply::{Nfs2Result, finish};
 use crate::fault::NoResults;
 use crate::node::CallContext;
-use crate::transfer;
+use crate::transfer::{self, ReadPart};
 
 /// Status, attributes, and the length of the data.
 const HEAD_BYTES: usize = 4 + 68 + 4;
@@ -27,7 +27,8 @@ fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Nfs2Resul
     node.require_unreserved(AccessKind::Read)?;
     let open = transfer::open_for_read(&node)?;
     let wanted = (args.count as usize).min(MAX_DATA_BYTES);
-    let read = transfer::read_in_place(&node, &open, (u64::from(args.offset), wanted), HEAD_BYTES, output)?;
+    let part = ReadPart { offset_bytes: args.offset.into(), wanted };
+    let read = transfer::read_in_place(&node, &open, part, HEAD_BYTES, output)?;
     let mut to = Encoder::new(&mut output.bytes);
     Status::Ok.encode(&mut to);
     ReadHead { attributes: convert::fattr(&node, &read.attributes) }.encode(&mut to);

@@ -34,14 +34,15 @@ fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Nfs
     let attributes = dir.attributes()?;
     let part = Part { cookie: long_cookie(&dir, &attributes, args.cookie)?, detail: Detail::Names };
     let max_bytes = (args.count as usize).min(MAX_DATA_BYTES);
-    list(&dir, &attributes, part, (&mut Encoder::new(&mut output.bytes), max_bytes))
+    list(&dir, &attributes, part, &mut Encoder::new(&mut output.bytes), max_bytes)
 }
 
 fn list(
     dir: &Node<'_>,
     attributes: &Attributes,
     part: Part,
-    (to, max_bytes): (&mut Encoder<'_>, usize),
+    to: &mut Encoder<'_>,
+    max_bytes: usize,
 ) -> Result<(), Fault> {
     let start = to.len();
     Status::Ok.encode(to);

@@ -121,7 +121,7 @@ fn write_parts(
 ) -> Result<(Written, Option<Attributes>), Fault> {
     node.require_unreserved(AccessKind::Write)?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
-    let written = transfer::write_parts_at(node, &*file, first.offset, (parts, stability(first.stable)))?;
+    let written = transfer::write_parts_at(node, &*file, first.offset, parts, stability(first.stable))?;
     Ok((written, file.attributes(&node.context).ok()))
 }
 

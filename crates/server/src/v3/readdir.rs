@@ -27,18 +27,18 @@ fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Nfs
     let attributes = dir.attributes()?;
     let max_bytes = args.count.min(transfer::max_reply_bytes(cx)) as usize;
     let to = &mut Encoder::new(&mut output.bytes);
-    list(&dir, &attributes, args, (to, max_bytes))
-        .map_err(|fault| fault.with(|| Some(convert::fattr(&dir, &attributes))))
+    list(&dir, &attributes, args, to, max_bytes).map_err(|fault| fault.with(|| Some(convert::fattr(&dir, &attributes))))
 }
 
 fn list(
     dir: &Node<'_>,
     attributes: &Attributes,
     args: &ReaddirArgs,
-    (to, max_bytes): (&mut Encoder<'_>, usize),
+    to: &mut Encoder<'_>,
+    max_bytes: usize,
 ) -> Result<(), Fault> {
     let part = Part { cookie: args.cookie, detail: Detail::Names };
-    begin(dir, attributes, (args.cookie, args.verifier), to)?;
+    begin(dir, attributes, args.cookie, args.verifier, to)?;
     let start = to.len() - HEAD_BYTES;
     let mut any = false;
     let complete = listing::list(dir, attributes, part, &mut |entry| {
@@ -62,7 +62,8 @@ const HEAD_BYTES: usize = 4 + 84 + 8;
 pub(super) fn begin(
     dir: &Node<'_>,
     attributes: &Attributes,
-    (cookie, verifier): (u64, nfs3::CookieVerifier),
+    cookie: u64,
+    verifier: nfs3::CookieVerifier,
     to: &mut Encoder<'_>,
 ) -> Result<(), Fault> {
     let current = dir.fs().properties().cookie_verifier.to_be_bytes();

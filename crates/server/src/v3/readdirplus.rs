@@ -30,7 +30,7 @@ fn readdirplus(cx: &CallContext<'_>, args: &ReaddirplusArgs, output: &mut Output
 
 fn list(dir: &Node<'_>, attributes: &Attributes, args: &ReaddirplusArgs, to: &mut Encoder<'_>) -> Result<(), Fault> {
     let status_at = to.len();
-    begin(dir, attributes, (args.cookie, args.verifier), to)?;
+    begin(dir, attributes, args.cookie, args.verifier, to)?;
     let start = status_at + 4;
     let part = Part { cookie: args.cookie, detail: Detail::Entries };
     let (mut any, mut names_bytes) = (false, 0);

@@ -33,6 +33,6 @@ fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<(
     }
     node.require_unreserved(AccessKind::Write)?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
-    let written = transfer::write_at(node, &*file, args.offset, (args.data, stability(args.stable)))?;
+    let written = transfer::write_at(node, &*file, args.offset, args.data, stability(args.stable))?;
     Ok((written, file.attributes(&node.context).ok()))
 }

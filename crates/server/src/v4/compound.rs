@@ -129,5 +129,5 @@ impl<'c> Compound<'c> {
 
 /// Fails if `stateid`, which must not be the current stateid, does not permit the access.
 pub(super) fn check_io(scope: StateidScope, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> OpResult<()> {
-    Ok(node.server.state.check_io(node.now, (scope, &inner(stateid)), &node.file_key(), io)?)
+    Ok(node.server.state.check_io(node.now, scope.of(&inner(stateid)), &node.file_key(), io)?)
 }

@@ -38,7 +38,7 @@ pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> OpResult
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
     if !args.requirements.synchronous
         && range.length_bytes >= MIN_BACKGROUND_BYTES
-        && let Some(stateid) = begin(compound, args, &pair, (range, verifier))?
+        && let Some(stateid) = begin(compound, args, &pair, range, verifier)?
     {
         return Ok(begun(stateid, verifier));
     }
@@ -56,14 +56,15 @@ fn begin(
     compound: &Compound<'_>,
     args: &CopyArgs<'_>,
     pair: &CopyPair<'_>,
-    (range, verifier): (CopyRange, Verifier),
+    range: CopyRange,
+    verifier: Verifier,
 ) -> OpResult<Option<Stateid>> {
     if !can_go_on(compound)? {
         return Ok(None);
     }
     let source = copy_file(&pair.source, source_stateid(compound, &args.source_stateid)?);
     let destination = Side { node: pair.destination, stateid: compound.stateid(&args.destination_stateid)? };
-    let new = new_job(compound, CopyOrigin::Here(source), &destination, (range, verifier))?;
+    let new = new_job(compound, CopyOrigin::Here(source), &destination, range, verifier)?;
     Ok(compound.cx.server.copies.add(new).ok())
 }
 
@@ -102,7 +103,8 @@ impl CopyPair<'_> {
         if count == 0 {
             return Ok(0);
         }
-        let data = (&bytes[..count], Stability::Unstable);
-        Ok(transfer::write_at(&self.destination, &*self.to, range.to_bytes, data)?.count as u64)
+        let data = &bytes[..count];
+        let written = transfer::write_at(&self.destination, &*self.to, range.to_bytes, data, Stability::Unstable)?;
+        Ok(written.count as u64)
     }
 }

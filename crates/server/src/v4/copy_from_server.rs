@@ -33,7 +33,7 @@ pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> OpResult
     let to = Side { node: compound.current()?, stateid: compound.stateid(&args.destination_stateid)? };
     to.open_for_write(compound.stateid_scope()?)?;
     let name = RemoteName { address, handle: source_handle(compound)?, stateid: args.source_stateid };
-    let new = new_job(compound, CopyOrigin::There(name), &to, (range(args)?, verifier))?;
+    let new = new_job(compound, CopyOrigin::There(name), &to, range(args)?, verifier)?;
     let stateid = server.copies.add(new).map_err(|_| Status::Delay)?;
     Ok(begun(stateid, verifier))
 }

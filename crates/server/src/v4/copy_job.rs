@@ -19,7 +19,8 @@ pub(super) fn new_job(
     compound: &Compound<'_>,
     source: CopyOrigin,
     destination: &Side<'_>,
-    (range, verifier): (CopyRange, Verifier),
+    range: CopyRange,
+    verifier: Verifier,
 ) -> OpResult<CopyRequest> {
     let request = compound.cx.request;
     let asker = CopyClient { client: compound.client()?, peer: request.peer, identity: compound.cx.identity.lasting() };

@@ -11,7 +11,7 @@ use super::set::{For, NewAttributes};
 use crate::make;
 
 pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> OpResult<CreateOk> {
-    noted(compound, (OpNumber::Create, args), |compound, noted| create_noted(compound, args, noted))
+    noted(compound, OpNumber::Create, args, |compound, noted| create_noted(compound, args, noted))
 }
 
 fn create_noted(compound: &mut Compound<'_>, args: &CreateArgs<'_>, noted: &Noted<'_>) -> OpResult<CreateOk> {

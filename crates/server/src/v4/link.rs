@@ -9,7 +9,7 @@ use super::resent::{Noted, noted};
 use crate::link;
 
 pub(super) fn link(compound: &mut Compound<'_>, args: &LinkArgs<'_>) -> OpResult<ChangeInfo> {
-    noted(compound, (OpNumber::Link, args), |compound, noted| link_noted(compound, args, noted))
+    noted(compound, OpNumber::Link, args, |compound, noted| link_noted(compound, args, noted))
 }
 
 fn link_noted(compound: &mut Compound<'_>, args: &LinkArgs<'_>, noted: &Noted<'_>) -> OpResult<ChangeInfo> {

@@ -12,8 +12,8 @@ pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> OpResult<S
     let file = compound.current()?.file_key();
     let range = ByteRange::nfs4(args.offset, args.length).map_err(StateError::from)?;
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
-    compound.cx.in_steps::<Failure>(|| state.unlock_some(now, (scope, &stateid), &file, range))?;
-    let unlocked = state.unlock(now, (scope, &stateid), &file, range);
+    compound.cx.in_steps::<Failure>(|| state.unlock_some(now, scope.of(&stateid), &file, range))?;
+    let unlocked = state.unlock(now, scope.of(&stateid), &file, range);
     let unlocked = outer(&unlocked.map_err(|error| of_lock(error, compound.progress.minor))?);
     compound.progress.current_stateid = Some(unlocked);
     Ok(unlocked)

@@ -39,7 +39,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
         // The client ID in the owner changes with the client's next session.
         OpenHow::Create(CreateHow::Guarded(_)) => {
             let same = OpenArgs { seqid: 0, owner: StateOwner { client: nfs4::ClientId(0), owner: &[] }, ..*args };
-            noted(compound, (OpNumber::Open, &same), |compound, noted| open(compound, args, noted, output))
+            noted(compound, OpNumber::Open, &same, |compound, noted| open(compound, args, noted, output))
         }
         _ => open(compound, args, &Noted::NOTHING, output),
     }
@@ -51,7 +51,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     let client = if has_sessions(compound) { compound.client()? } else { ClientId(args.owner.client.0) };
     let claim = claim(&args.claim)?;
     compound.cx.server.state.may_open(compound.cx.request.now, client, claim)?;
-    let target = target(compound, args, (noted, access))?;
+    let target = target(compound, args, noted, access)?;
     let node = compound.current()?.sibling(target.handle);
     if !target.is_new {
         require_access(&node, &target.attributes, access, !matches!(claim, Claim::New))?;
@@ -111,16 +111,12 @@ fn claim(claim: &OpenClaim<'_>) -> OpResult<Claim> {
     }
 }
 
-fn target(
-    compound: &Compound<'_>,
-    args: &OpenArgs<'_>,
-    (noted, access): (&Noted<'_>, ShareAccess),
-) -> OpResult<Target> {
+fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, access: ShareAccess) -> OpResult<Target> {
     let current = noted.on(compound.current()?);
     match (&args.claim, &args.how) {
         (OpenClaim::DelegateCur { .. }, OpenHow::Create(_)) => Err(Status::Inval.into()),
         (OpenClaim::Null(name) | OpenClaim::DelegateCur { name, .. }, how) => {
-            by_name(compound, &current, name.0, (how, access))
+            by_name(compound, &current, name.0, how, access)
         }
         (_, OpenHow::Create(_)) => Err(Status::Inval.into()),
         (_, OpenHow::NoCreate) => {
@@ -136,7 +132,8 @@ fn by_name(
     compound: &Compound<'_>,
     dir: &Node<'_>,
     name: &[u8],
-    (how, access): (&OpenHow<'_>, ShareAccess),
+    how: &OpenHow<'_>,
+    access: ShareAccess,
 ) -> OpResult<Target> {
     let dir_attributes = dir.attributes()?;
     super::lookup::require_searchable(dir, &dir_attributes)?;
@@ -149,7 +146,7 @@ fn by_name(
         }
         OpenHow::Create(how) => {
             let change = DirChange::begin(dir)?;
-            let found = create(compound, dir, place, (how, access))?;
+            let found = create(compound, dir, place, how, access)?;
             (found, change.info(dir))
         }
     };
@@ -187,7 +184,8 @@ fn create(
     compound: &Compound<'_>,
     dir: &Node<'_>,
     place: Place<'_>,
-    (how, access): (&CreateHow<'_>, ShareAccess),
+    how: &CreateHow<'_>,
+    access: ShareAccess,
 ) -> OpResult<OpenedName> {
     let regular = For { node: dir, kind: FileKind::Regular };
     match how {

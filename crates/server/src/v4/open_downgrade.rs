@@ -1,7 +1,7 @@
 //! OPEN_DOWNGRADE (RFC 7530 §16.19, RFC 8881 §18.18).
 
 use proto::nfs4::{OpenDowngradeArgs, SHARE_ACCESS_BOTH, Stateid, Status};
-use state::{ShareAccess, ShareDeny};
+use state::{Share, ShareAccess, ShareDeny};
 
 use super::compound::Compound;
 use super::failure::OpResult;
@@ -13,7 +13,7 @@ pub(super) fn open_downgrade(compound: &mut Compound<'_>, args: &OpenDowngradeAr
     let (scope, stateid) = (compound.stateid_scope()?, inner(&compound.stateid(&args.stateid)?));
     let file = compound.current()?.file_key();
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
-    let downgraded = outer(&state.open_downgrade(now, (scope, &stateid, &file), access, deny)?);
+    let downgraded = outer(&state.open_downgrade(now, scope.of(&stateid), &file, Share { access, deny })?);
     compound.progress.current_stateid = Some(downgraded);
     Ok(downgraded)
 }

@@ -10,7 +10,7 @@ use super::copies::{CopyNotice, CopyNotices};
 use super::failure::{Failure, OpResult};
 use crate::node::{CallContext, Node};
 use crate::request::Request;
-use crate::transfer;
+use crate::transfer::{self, ReadPart};
 
 /// eof, and the length of the data.
 const HEAD_BYTES: usize = 4 + 4;
@@ -26,7 +26,8 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Out
 /// Reads a file after the stateid was checked.
 fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> OpResult<()> {
     let open = transfer::open_for_read(node)?;
-    let part = (args.offset, args.count.min(transfer::max_reply_bytes(compound.cx)) as usize);
+    let wanted = args.count.min(transfer::max_reply_bytes(compound.cx)) as usize;
+    let part = ReadPart { offset_bytes: args.offset, wanted };
     if compound.may_send_from_file()
         && let Some(file_part) = transfer::file_part(node, &open, part, output)
     {
@@ -48,8 +49,8 @@ fn read_noticed(compound: &Compound<'_>, args: &ReadArgs, refusal: Failure, outp
     let cx = compound.cx;
     let file = compound.current()?;
     let key = file.file_key();
-    let reader = (cx.request.peer.address.ip(), cx.request.now);
-    let CopyNotice { asker, source, .. } = cx.server.copy_notices.reading(&args.stateid, &key, reader)?;
+    let (reader, now) = (cx.request.peer.address.ip(), cx.request.now);
+    let CopyNotice { asker, source, .. } = cx.server.copy_notices.reading(&args.stateid, &key, reader, now)?;
     let request = Request { peer: asker.peer, ..*cx.request };
     let cx = CallContext { request: &request, identity: asker.identity, waits_for: cx.waits_for.clone(), ..*cx };
     let node = cx.node_of(file.exported, file.handle)?;

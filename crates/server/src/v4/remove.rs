@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::unlink;
 
 pub(super) fn remove(compound: &mut Compound<'_>, args: &RemoveArgs<'_>) -> OpResult<ChangeInfo> {
-    noted(compound, (OpNumber::Remove, args), |compound, noted| remove_noted(compound, args, noted))
+    noted(compound, OpNumber::Remove, args, |compound, noted| remove_noted(compound, args, noted))
 }
 
 fn remove_noted(compound: &mut Compound<'_>, args: &RemoveArgs<'_>, noted: &Noted<'_>) -> OpResult<ChangeInfo> {

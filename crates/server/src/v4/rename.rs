@@ -9,7 +9,7 @@ use super::resent::{Noted, noted};
 use crate::unlink;
 
 pub(super) fn rename(compound: &mut Compound<'_>, args: &RenameArgs<'_>) -> OpResult<RenameOk> {
-    noted(compound, (OpNumber::Rename, args), |compound, noted| rename_noted(compound, args, noted))
+    noted(compound, OpNumber::Rename, args, |compound, noted| rename_noted(compound, args, noted))
 }
 
 fn rename_noted(compound: &mut Compound<'_>, args: &RenameArgs<'_>, noted: &Noted<'_>) -> OpResult<RenameOk> {

@@ -25,7 +25,8 @@ use crate::replay::Begun;
 /// Runs an operation that changes names. [`Noted::on`] passes its log entry along with the directory.
 pub(super) fn noted<A: Encode, T>(
     compound: &mut Compound<'_>,
-    (number, args): (OpNumber, &A),
+    number: OpNumber,
+    args: &A,
     operation: impl FnOnce(&mut Compound<'_>, &Noted<'_>) -> OpResult<T>,
 ) -> OpResult<T> {
     let (replay, now) = (&compound.cx.server.replay, compound.cx.request.now);

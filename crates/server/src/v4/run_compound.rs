@@ -39,7 +39,7 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
             from = Decoder::new(&arguments[read..]);
             output.bytes.put(&results);
             files = (current, saved);
-            Ok(Compound::resume(cx, progress, (&files.0, &files.1), reply.mark))
+            Ok(Compound::resume(cx, progress, &files.0, &files.1, reply.mark))
         }
         None => begin(cx, &head, reply.mark),
     };
@@ -113,7 +113,8 @@ impl<'c> Compound<'c> {
     fn resume(
         cx: &'c CallContext<'c>,
         progress: CompoundState,
-        (current, saved): (&'c Option<PausedFile>, &'c Option<PausedFile>),
+        current: &'c Option<PausedFile>,
+        saved: &'c Option<PausedFile>,
         reply_mark: Mark,
     ) -> Compound<'c> {
         let mut compound = Compound { cx, current: None, saved: None, attributes_after: None, progress, reply_mark };

@@ -46,7 +46,7 @@ fn confirm(world: &World, id: (ClientId, [u8; 8])) -> Result<bool, StateError> {
 }
 
 fn io(world: &World, stateid: &Stateid, file: u64) -> Result<(), StateError> {
-    world.state.check_io(world.now, (StateidScope::V40, stateid), &key(file), IoKind::Read)
+    world.state.check_io(world.now, StateidScope::V40.of(stateid), &key(file), IoKind::Read)
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn lock_owner_with_locks_is_not_released() {
     let how = Locker::New { open: &stateid, owner: b"l" };
     let lock = world.state.lock(world.now, &lock_args(StateidScope::V40, how, write_lock(1, 0, 10))).unwrap();
     assert_eq!(world.state.release_lockowner(world.now, client, b"l"), Err(StateError::LocksHeld));
-    world.state.unlock(world.now, (StateidScope::V40, &lock), &key(1), ByteRange::WHOLE).unwrap();
+    world.state.unlock(world.now, StateidScope::V40.of(&lock), &key(1), ByteRange::WHOLE).unwrap();
     assert_eq!(world.state.release_lockowner(world.now, client, b"l"), Ok(()));
     assert_eq!(world.state.release_lockowner(world.now, client, b"l"), Ok(()));
     assert_eq!(world.state.census().lock_states, 0);

@@ -218,7 +218,7 @@ fn ranges_of_one_lock_owner_leave_ranges_to_others() {
     assert_eq!(1 + until_refused((1..).map(more)), 300);
     let lock = world.lock_new(witness.id, &own, "l", write_lock(2, 0, 1_000)).unwrap();
     let hole = ByteRange::nfs4(10, 1).unwrap();
-    assert!(world.state.unlock(world.now, (StateidScope::V41(witness.id), &lock), &key(2), hole).is_ok());
+    assert!(world.state.unlock(world.now, StateidScope::V41(witness.id).of(&lock), &key(2), hole).is_ok());
 }
 
 #[test]

@@ -168,10 +168,10 @@ fn v40_client_that_uses_what_it_has_reclaimed_has_finished() {
     type Use = fn(&World, ClientId, &Stateid, u64) -> Result<(), StateError>;
     let uses: [(&str, Use); 4] = [
         ("READ", |world, _, open, file| {
-            world.state.check_io(world.now, (StateidScope::V40, open), &key(file), IoKind::Read)
+            world.state.check_io(world.now, StateidScope::V40.of(open), &key(file), IoKind::Read)
         }),
         ("WRITE", |world, _, open, file| {
-            world.state.check_io(world.now, (StateidScope::V40, open), &key(file), IoKind::Write)
+            world.state.check_io(world.now, StateidScope::V40.of(open), &key(file), IoKind::Write)
         }),
         ("CLOSE", |world, _, open, file| world.state.close(world.now, StateidScope::V40, open, &key(file)).map(|_| ())),
         ("RENEW", |world, client, _, _| world.state.renew(world.now, client)),

@@ -101,7 +101,7 @@ impl Pair {
         let (client, _) = self.opens[(lock.owner % 2) as usize];
         let Some(state) = self.states[lock.owner as usize] else { return };
         let range = ByteRange::inclusive(lock.first, lock.last).unwrap();
-        let unlocked = self.world.state.unlock(self.world.now, (StateidScope::V41(client), &state), &key(1), range);
+        let unlocked = self.world.state.unlock(self.world.now, StateidScope::V41(client).of(&state), &key(1), range);
         self.states[lock.owner as usize] = Some(unlocked.unwrap());
         self.naive.clear(lock.owner, lock.first, lock.last);
     }

@@ -29,7 +29,7 @@ fn lock_stateid_counts_its_changes() {
     let second = world.lock_more(a, &first, write_lock(1, 20, 10)).unwrap();
     assert_eq!((first.seqid, second.seqid), (1, 2));
     assert_eq!(world.lock_more(a, &first, write_lock(1, 40, 10)), Err(StateError::OldStateid));
-    let third = world.state.unlock(world.now, (StateidScope::V41(a), &second), &key(1), ByteRange::WHOLE).unwrap();
+    let third = world.state.unlock(world.now, StateidScope::V41(a).of(&second), &key(1), ByteRange::WHOLE).unwrap();
     assert_eq!(third.seqid, 3);
     assert_eq!(world.state.census().locks, 0);
 }
@@ -76,7 +76,7 @@ fn upgrade_waits_for_the_other_reader_and_downgrade_lets_it_in() {
     let lock_a = world.lock_new(a, &open_a, "l", read_lock(1, 0, 10)).unwrap();
     let lock_b = world.lock_new(b, &open_b, "l", read_lock(1, 0, 10)).unwrap();
     assert!(is_denied(world.lock_more(a, &lock_a, write_lock(1, 0, 10))));
-    world.state.unlock(world.now, (StateidScope::V41(b), &lock_b), &key(1), ByteRange::WHOLE).unwrap();
+    world.state.unlock(world.now, StateidScope::V41(b).of(&lock_b), &key(1), ByteRange::WHOLE).unwrap();
     let lock_a = world.lock_more(a, &lock_a, write_lock(1, 0, 10)).unwrap();
     assert!(is_denied(world.lock_new(b, &open_b, "m", read_lock(1, 5, 1))));
     world.lock_more(a, &lock_a, read_lock(1, 0, 10)).unwrap();
@@ -93,7 +93,7 @@ fn first_who_waits_is_told_and_nobody_who_waits_later_gets_before_it() {
     let blocking = Wanted { blocking: true, ..write_lock(1, 0, 10) };
     let lock = world.lock_new(a, &open_a, "l", write_lock(1, 0, 10)).unwrap();
     assert!(is_denied(world.lock_new(b, &open_b, "l", blocking)));
-    world.state.unlock(world.now, (StateidScope::V41(a), &lock), &key(1), ByteRange::WHOLE).unwrap();
+    world.state.unlock(world.now, StateidScope::V41(a).of(&lock), &key(1), ByteRange::WHOLE).unwrap();
     assert_eq!(world.events(), [Event::NotifyLock(LockNotice { client: b, owner: (*b"l").into(), file: key(1) })]);
     assert!(is_denied(world.lock_new(c, &open_c, "l", blocking)), "it is kept for b");
     assert!(world.lock_new(b, &open_b, "l", blocking).is_ok());
@@ -119,7 +119,7 @@ fn who_waits_behind_a_kept_lock_is_told_when_it_is_not_wanted_any_more() {
     let wait = |offset, length| Wanted { blocking: true, ..write_lock(1, offset, length) };
     assert!(is_denied(world.lock_more(b, &lock_b, wait(0, 100))));
     assert!(is_denied(world.lock_new(c, &open_c, "l", wait(90, 10))));
-    world.state.unlock(world.now, (StateidScope::V41(a), &lock_a), &key(1), ByteRange::WHOLE).unwrap();
+    world.state.unlock(world.now, StateidScope::V41(a).of(&lock_a), &key(1), ByteRange::WHOLE).unwrap();
     let notice = |client| Event::NotifyLock(LockNotice { client, owner: (*b"l").into(), file: key(1) });
     assert_eq!(world.events(), [notice(b)], "it is kept for b, who waited longer");
     // What b wants now does not touch what c waits for.
@@ -154,7 +154,7 @@ fn holes_in_a_lock_count_as_locks() {
     let lock = world.lock_new(a, &open, "l", write_lock(1, 0, 100)).unwrap();
     let unlock = |lock: &Stateid, offset, length| {
         let range = ByteRange::nfs4(offset, length).unwrap();
-        world.state.unlock(world.now, (StateidScope::V41(a), lock), &key(1), range)
+        world.state.unlock(world.now, StateidScope::V41(a).of(lock), &key(1), range)
     };
     let lock = unlock(&lock, 10, 1).unwrap();
     assert_eq!(world.lock_more(a, &lock, read_lock(1, 20, 1)), Err(StateError::Resource), "it would be four");
@@ -188,7 +188,7 @@ fn limit_of_lock_stateids_of_a_file_holds_without_locks_too() {
     let ((a, open), _) = two(&world);
     for owner in ["l", "m", "n"] {
         let lock = world.lock_new(a, &open, owner, write_lock(1, 0, 1)).unwrap();
-        world.state.unlock(world.now, (StateidScope::V41(a), &lock), &key(1), ByteRange::WHOLE).unwrap();
+        world.state.unlock(world.now, StateidScope::V41(a).of(&lock), &key(1), ByteRange::WHOLE).unwrap();
     }
     assert_eq!(world.lock_new(a, &open, "o", write_lock(1, 0, 1)), Err(StateError::Resource));
     assert_eq!(

@@ -59,10 +59,18 @@ fn downgrade_gives_up_access_and_denial() {
     world.open(a.id, "o", 1, READ).unwrap();
     let both = world.open(a.id, "o", 1, (ShareAccess::BOTH, ShareDeny::WRITE)).unwrap().stateid;
     assert_eq!(world.open(b.id, "o", 1, WRITE), Err(StateError::ShareDenied));
-    let open = (StateidScope::V41(a.id), &both, &key(1));
-    let refused = world.state.open_downgrade(world.now, open, ShareAccess::WRITE, ShareDeny::NONE);
+    let open = StateidScope::V41(a.id).of(&both);
+    let refused = world.state.open_downgrade(
+        world.now,
+        open,
+        &key(1),
+        Share { access: ShareAccess::WRITE, deny: ShareDeny::NONE },
+    );
     assert_eq!(refused, Err(StateError::Inval), "it was never opened like this");
-    let read = world.state.open_downgrade(world.now, open, ShareAccess::READ, ShareDeny::NONE).unwrap();
+    let read = world
+        .state
+        .open_downgrade(world.now, open, &key(1), Share { access: ShareAccess::READ, deny: ShareDeny::NONE })
+        .unwrap();
     assert_eq!(read.seqid, 3);
     assert_eq!(world.io(a.id, &read, 1, IoKind::Write), Err(StateError::OpenMode));
     assert!(world.open(b.id, "o", 1, WRITE).is_ok());
@@ -152,7 +160,7 @@ fn stateids_are_tested_and_freed() {
     let lock = world.lock_new(client.id, &open, "l", write_lock(1, 0, 10)).unwrap();
     assert_eq!(world.state.test_stateid(world.now, scope, &lock), Ok(StateKind::Lock));
     assert_eq!(world.state.free_stateid(world.now, scope, &lock), Err(StateError::LocksHeld));
-    let unlocked = world.state.unlock(world.now, (scope, &lock), &key(1), ByteRange::WHOLE).unwrap();
+    let unlocked = world.state.unlock(world.now, scope.of(&lock), &key(1), ByteRange::WHOLE).unwrap();
     assert_eq!(world.state.free_stateid(world.now, scope, &lock), Err(StateError::OldStateid));
     assert_eq!(world.state.free_stateid(world.now, scope, &unlocked), Ok(()));
     assert_eq!(world.state.test_stateid(world.now, scope, &unlocked), Err(StateError::BadStateid));

@@ -341,7 +341,7 @@ fn overdue_v40_client_loses_all_when_somebody_wants_a_part() {
     let client = world.client("a");
     assert!(world.open(client.id, "o", 1, BOTH).is_ok());
     assert_eq!(world.state.renew(world.now, old), Err(StateError::Expired));
-    let io = |stateid| world.state.check_io(world.now, (StateidScope::V40, stateid), &key(2), IoKind::Read);
+    let io = |stateid| world.state.check_io(world.now, StateidScope::V40.of(stateid), &key(2), IoKind::Read);
     assert_eq!(io(&other), Err(StateError::Expired));
     world.tick();
     assert_eq!(io(&other), Err(StateError::Expired), "even when nothing is left of it");
@@ -359,6 +359,6 @@ fn stateid_of_an_earlier_boot_is_stale_to_v40_and_bad_to_v41() {
     assert_eq!(world.io(a, &stateid, 1, IoKind::Read), Err(StateError::BadStateid));
     assert_eq!(world.state.test_stateid(world.now, StateidScope::V41(a), &stateid), Err(StateError::BadStateid));
     assert_eq!(world.state.close(world.now, StateidScope::V41(a), &stateid, &key(1)), Err(StateError::BadStateid));
-    let io = world.state.check_io(world.now, (StateidScope::V40, &stateid40), &key(2), IoKind::Read);
+    let io = world.state.check_io(world.now, StateidScope::V40.of(&stateid40), &key(2), IoKind::Read);
     assert_eq!(io, Err(StateError::StaleStateid));
 }

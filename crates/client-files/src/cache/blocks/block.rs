@@ -132,7 +132,7 @@ impl Block {
     }
 
     /// Stores `data` as change number `since`.
-    pub(super) fn write(&mut self, at: u32, data: &[u8], (block_bytes, since): (u32, u64)) {
+    pub(super) fn write(&mut self, at: u32, data: &[u8], block_bytes: u32, since: u64) {
         let range = at..at + data.len() as u32;
         if self.data.is_empty() && range == (0..block_bytes) {
             self.data = Bytes::copy_from_slice(data);
@@ -257,7 +257,7 @@ mod tests {
     fn written(parts: &[(u32, &[u8])]) -> Block {
         let mut block = Block::new(FileId::new(0), 0);
         for (number, (at, data)) in parts.iter().enumerate() {
-            block.write(*at, data, (BYTES, number as u64 + 1));
+            block.write(*at, data, BYTES, number as u64 + 1);
         }
         block
     }
@@ -304,7 +304,7 @@ mod tests {
     fn change_during_a_write_stays_when_the_write_is_refused() {
         let mut block = written(&[(0, b"abcd")]);
         block.begin_write(&(0..4));
-        block.write(1, b"X", (BYTES, 9));
+        block.write(1, b"X", BYTES, 9);
         block.refused(&(0..4));
         assert_eq!((block.known.count(), block.known.contains(&(1..2)), block.unwritten_since()), (1, true, 9));
     }

@@ -233,14 +233,14 @@ impl State {
             reader.began = index;
         }
         let is_long = index - reader.began > most / 2;
-        if let Some(left) = came_from.filter(|_| is_long)
+        if let Some((left, slot)) = came_from.filter(|_| is_long)
             && self.file_ref(file).size >> self.config.shift >= most
         {
-            self.leave_behind(file, left);
+            self.leave_behind(file, left, slot);
         }
     }
 
-    fn leave_behind(&mut self, file: FileId, (index, slot): (u64, BlockId)) {
+    fn leave_behind(&mut self, file: FileId, index: u64, slot: BlockId) {
         self.behind.push_back((file, index, slot));
         if self.behind.len() > self.config.max_behind
             && let Some((file, index, slot)) = self.behind.pop_front()

@@ -156,7 +156,7 @@ impl State {
         self.newest_change += 1;
         let (block_bytes, since) = (self.config.block_bytes(), self.newest_change);
         let end = self.config.start(index) + u64::from(at) + data.len() as u64;
-        self.block(slot).write(at, data, (block_bytes, since));
+        self.block(slot).write(at, data, block_bytes, since);
         self.note_changes(slot);
         let state = self.file(file);
         state.size = state.size.max(end);

@@ -31,7 +31,7 @@ impl Server {
             if bytes.is_empty() {
                 return Ok(CopyTurn::Done);
             }
-            write(job, (&to.node, &*file), rest.to_bytes, &bytes)?;
+            write(job, &to.node, &*file, rest.to_bytes, &bytes)?;
             if job.copied_bytes() >= end {
                 break;
             }
@@ -40,11 +40,11 @@ impl Server {
     }
 }
 
-fn write(job: &CopyJob, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64, bytes: &[u8]) -> OpResult<()> {
+fn write(job: &CopyJob, node: &Node<'_>, file: &dyn OpenFile, to_bytes: u64, bytes: &[u8]) -> OpResult<()> {
     let mut written = 0;
     while written < bytes.len() {
-        let data = (&bytes[written..], Stability::Unstable);
-        let count = transfer::write_at(node, file, to_bytes + written as u64, data)?.count;
+        let (rest, at) = (&bytes[written..], to_bytes + written as u64);
+        let count = transfer::write_at(node, file, at, rest, Stability::Unstable)?.count;
         if count == 0 {
             return Err(Status::Io.into());
         }

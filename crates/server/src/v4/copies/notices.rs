@@ -88,7 +88,8 @@ impl CopyNotices {
         &self,
         stateid: &Stateid,
         file: &FileKey,
-        (reader, now): (IpAddr, Duration),
+        reader: IpAddr,
+        now: Duration,
     ) -> Result<CopyNotice, Status> {
         let mut table = self.lock();
         let (notice, until) = secret(stateid).and_then(|key| table.notices.get_mut(&key)).ok_or(Status::BadStateid)?;

@@ -322,7 +322,7 @@ impl Actor {
             }
             Op::Unlock { file, lock, first, length } => {
                 let range = ByteRange::nfs4(first as u64, length as u64).unwrap();
-                state.unlock(world.now, (self.scope(), &lock), &key(file as u64), range)
+                state.unlock(world.now, self.scope().of(&lock), &key(file as u64), range)
             }
             Op::Return { file, deleg } => {
                 let returned = state.delegreturn(world.now, self.scope(), &deleg, &key(file as u64));
@@ -442,7 +442,7 @@ impl Actor {
                 let checked = match scope {
                     StateidScope::V41(_) => world.state.test_stateid(world.now, scope, stateid).map(|_| ()),
                     StateidScope::V40 => {
-                        world.state.check_io(world.now, (scope, stateid), &key(file as u64), IoKind::Read)
+                        world.state.check_io(world.now, scope.of(stateid), &key(file as u64), IoKind::Read)
                     }
                 };
                 if checked.is_err() && scope != StateidScope::V40 {
