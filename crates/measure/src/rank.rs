@@ -37,8 +37,12 @@ pub fn mann_whitney(one: &[f64], other: &[f64]) -> Option<f64> {
         let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
         return mannwhitneyu(one, other, method, Alternative::TwoSided).ok().map(|(_, chance)| chance);
     }
-    let wins = one.iter().map(|value| other.iter().filter(|than| value > *than).count()).sum();
-    Some(exact_chance(wins, one.len(), other.len()))
+    Some(exact_chance(wins(one, other), one.len(), other.len()))
+}
+
+/// In how many pairs of figures the first series has the greater one.
+fn wins(one: &[f64], other: &[f64]) -> usize {
+    one.iter().map(|value| other.iter().filter(|than| value > *than).count()).sum()
 }
 
 /// The share of all orders of `one` and `other` figures in which the number of wins is at least as far from its middle.
@@ -127,6 +131,11 @@ mod tests {
         let low: Vec<f64> = (0..10).map(f64::from).collect();
         let high: Vec<f64> = (20..30).map(f64::from).collect();
         is(mann_whitney(&low, &high).unwrap(), 1.082508822446903e-05);
+        // x = [i + 0.25 * (i % 3) for i in range(50)]; y = [i + 7.6 for i in range(50)]
+        // scipy.stats.mannwhitneyu(x, y, method="exact").pvalue
+        let wavy: Vec<f64> = (0..50).map(|index| f64::from(index) + 0.25 * f64::from(index % 3)).collect();
+        let moved: Vec<f64> = (0..50).map(|index| f64::from(index) + 7.6).collect();
+        is(mann_whitney(&wavy, &moved).unwrap(), 0.016_450_137_297_189_936);
         // The normal approximation is that of statrs, whose distribution function has ten digits.
         // scipy.stats.mannwhitneyu([1, 2, 2, 3, 5], [2, 4, 6, 7], method="asymptotic").pvalue
         near(mann_whitney(&[1.0, 2.0, 2.0, 3.0, 5.0], &[2.0, 4.0, 6.0, 7.0]).unwrap(), 0.170_608_744_850_831_55, 1e-10);
@@ -154,6 +163,10 @@ mod tests {
         let found = rank_correlation(&[1.0, 2.0, 2.0, 3.0, 5.0], &[2.0, 4.0, 6.0, 7.0, 7.0]).unwrap();
         is(found.value, 0.947_368_421_052_631_7);
         is(found.chance, 0.014_379_533_619_930_497);
+        // scipy.stats.spearmanr([1, 2, 3], [1, 3, 2])
+        let found = rank_correlation(&[1.0, 2.0, 3.0], &[1.0, 3.0, 2.0]).unwrap();
+        is(found.value, 0.5);
+        is(found.chance, 2.0 / 3.0);
         assert_eq!(rank_correlation(&places, &places).unwrap(), Correlation { value: 1.0, chance: 0.0 });
         assert_eq!(rank_correlation(&places, &[1.0; 7]), None);
         assert_eq!(rank_correlation(&places[..2], &ONE[..2]), None);
@@ -169,6 +182,7 @@ mod tests {
         is(found.chance, 0.339_179_105_784_942_37);
         assert_eq!(autocorrelation(&[1.0; 9]), None);
         assert_eq!(autocorrelation(&ONE[..2]), None);
+        is(autocorrelation(&[1.0, 2.0, 4.0]).unwrap().value, -1.0 / 42.0);
         let rising: Vec<f64> = (0..20).map(f64::from).collect();
         assert!(autocorrelation(&rising).unwrap().chance < 1e-3);
     }

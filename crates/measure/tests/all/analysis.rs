@@ -85,6 +85,32 @@ fn row_compares_the_passes_of_its_pair_and_says_what_the_document_says() {
 }
 
 #[test]
+fn resemblance_is_that_of_the_ratios_of_pairs_in_the_order_of_rounds() {
+    let run = run(1, 10);
+    let all = passes(&run, &Server { round_noise: 0.3, ..Server::default() });
+    let found = results(&run, &all);
+    let figure = |round: u32, reply: &str| {
+        let wanted = levels(&[("load", "read"), ("block", "4k"), ("reply", reply)]);
+        let is_it =
+            |pass: &&Measurement| pass.levels == wanted && pass.place.round == round && pass.place.pair == "gather";
+        all.iter().find(is_it).unwrap().figures["throughput"]
+    };
+    let logarithms: Vec<f64> = (1..=10).map(|round| (figure(round, "gather") / figure(round, "copy")).ln()).collect();
+    let expected = measure::autocorrelation(&logarithms).unwrap();
+    let resemblance = row(&found, "read", "4k", "gather").resemblance.unwrap();
+    assert!((resemblance.value - expected.value).abs() < 1e-9, "{resemblance:?} is not {expected:?}");
+}
+
+#[test]
+fn table_of_some_levels_has_their_rows_alone() {
+    let mut run = run(1, 6);
+    run.design.tables[0].only = levels(&[("load", "read")]);
+    let found = results(&run, &passes(&run, &Server::default()));
+    let loads: Vec<&str> = found.tables[0].iter().map(|row| row.levels["load"].as_str()).collect();
+    assert_eq!(loads, ["read"; 4]);
+}
+
+#[test]
 fn agreement_tells_amount_direction_equality_and_ignorance_apart() {
     let exact = |ratios: [f64; 4], noise| of(3, 10, &Server { ratios, noise, ..Server::default() });
     let agreement = |results: &Results, load, reply| row(results, load, "4k", reply).agreement;
