@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use client_calls::mountd::{self, ExportEntry};
 use client_calls::rpcbind::{self, Query};
 use rpc::Rejection;
+use vfs::{Attributes, FileKind};
 
 use super::{Mount, Mounted, OtherPrograms, Sizes, User, Users};
 use crate::cache::Caches;
@@ -167,19 +168,34 @@ impl Dialer<'_> {
             return self.mount_v4(minor, path).await;
         }
         let mountd = self.mountd().await?;
-        let (root, export, below) = self.find_export(&mountd, path).await?;
+        let (mut root, mut export, mut below) = self.find_export(&mountd, path).await?;
         let port = match self.options.known_nfs_port() {
             Some(port) => port,
             None => self.ask_rpcbind(proto::nfs3::PROGRAM, self.options.version.number()).await?,
         };
         let connections = self.connect_all(port).await?;
-        let (info, attributes) = match self.options.version {
-            Version::V2 => (v2::fsinfo(&connections[0], &root).await?, v2::getattr(&connections[0], &root).await?),
-            _ => (v3::fsinfo(&connections[0], &root).await?, v3::getattr(&connections[0], &root).await?),
+        let mut attributes = self.attributes(&connections[0], &root).await?;
+        // MNT is of directories (RFC 1813 §5.2.1), but some servers mount a file as well.
+        if attributes.kind != FileKind::Directory
+            && let Ok(above) = self.try_prefixes(&mountd, path, export.len()).await
+        {
+            (root, export, below) = above;
+            attributes = self.attributes(&connections[0], &root).await?;
+        }
+        let info = match self.options.version {
+            Version::V2 => v2::fsinfo(&connections[0], &root).await?,
+            _ => v3::fsinfo(&connections[0], &root).await?,
         };
         let (options, root) = (self.options.clone(), Entry { handle: root, attributes });
         let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
         Mount::new(self.server, found, None)
+    }
+
+    async fn attributes(&self, connection: &Connection, file: &Handle) -> Result<Attributes> {
+        match self.options.version {
+            Version::V2 => v2::getattr(connection, file).await,
+            _ => v3::getattr(connection, file).await,
+        }
     }
 
     async fn connect_all(&self, port: u16) -> Result<Box<[Connection]>> {
@@ -289,13 +305,18 @@ impl Dialer<'_> {
         {
             return Ok((root, export.clone(), rest.to_vec()));
         }
-        self.try_prefixes(mountd, path).await.map_err(|error| no_export(error, exports, path))
+        self.try_prefixes(mountd, path, usize::MAX).await.map_err(|error| no_export(error, exports, path))
     }
 
-    /// Tries to mount the path, then its parent directories, up to the root.
-    async fn try_prefixes(&self, mountd: &Connection, path: &[u8]) -> Result<(Handle, Vec<u8>, Vec<u8>)> {
+    /// Tries to mount the path, then its parent directories, up to the root; all of them shorter than `length`.
+    async fn try_prefixes(
+        &self,
+        mountd: &Connection,
+        path: &[u8],
+        length: usize,
+    ) -> Result<(Handle, Vec<u8>, Vec<u8>)> {
         let mut first = None;
-        for prefix in prefixes(path).take(MAX_COMPONENTS) {
+        for prefix in prefixes(path).filter(|prefix| prefix.len() < length).take(MAX_COMPONENTS) {
             match mountd::mnt(mountd, self.options.version, prefix).await {
                 Ok(root) => {
                     let rest = below(prefix, path).unwrap_or_default().to_vec();

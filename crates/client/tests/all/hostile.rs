@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use client::copy::{CopyOptions, upload};
 use client::{Detail, Follow, Handle, Lie, Mount, Options, Reason, Status, Url};
+use proto::mount;
 use proto::nfs3::{self, FileType, PostOpAttr, Res};
 
 use crate::fake::{self, Answer, FILE, ROOT, basics, fattr, handle, options, results, serve};
@@ -226,6 +227,27 @@ async fn path_of_the_url_is_split_where_the_export_ends() {
     }
     let error = Mount::connect(&format!("nfs://{address}/exports").parse().unwrap(), &options()).await.unwrap_err();
     assert!(matches!(error.reason(), Reason::NoExport(none) if none.exports == [b"/export"]), "{error}");
+}
+
+#[tokio::test]
+async fn server_that_mounts_files_is_mounted_at_their_directory() {
+    let address = serve(|question| {
+        if question.is::<mount::Export<3>>() {
+            return results(mount::ExportReply { exports: Vec::new() });
+        }
+        if question.is::<mount::Mnt3>() && question.arguments::<mount::Mnt3>().path == b"/export/file" {
+            return results(mount::Mnt3Reply::Ok(mount::Mnt3Ok { handle: handle(FILE), flavors: vec![1] }));
+        }
+        if question.is::<nfs3::Getattr>() && question.arguments::<nfs3::Getattr>().object == handle(FILE) {
+            let attributes = fattr(FileType::Regular, 4096);
+            return results(Res::<_, ()>::Ok(nfs3::GetattrOk { attributes }));
+        }
+        basics(question)
+    });
+    let url: Url = format!("nfs://{}/export/file", address.await).parse().unwrap();
+    let mount = Mount::connect(&url, &options()).await.unwrap();
+    assert_eq!((mount.export(), mount.path_below()), (&b"/export"[..], &b"file"[..]));
+    assert_eq!(mount.root().handle.as_bytes(), ROOT);
 }
 
 /// A server with one file that loses what is unstable once, and writes at most 1000 bytes at a time.
