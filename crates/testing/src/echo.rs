@@ -31,7 +31,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// file, of the length that the u32 after it says; `l` tells the local and the peer's address; `w` tells the worker;
 /// `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a blocking thread; `r`
 /// echoes, together with those `r` that follow it; `b` does so from a blocking thread; `o` echoes and is remembered in
-/// [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::holds`] is false; `u` echoes and upgrades the
+/// [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::let_go`] lets one more go; `u` echoes and upgrades the
 /// channel to what [`Echo::make_layer`] makes; `U` does so from a blocking thread.
 #[derive(Default)]
 pub struct Echo {
@@ -49,10 +49,19 @@ pub struct Echo {
     /// How far from the start of a page the bulk of each large message came.
     pub misalignments: Mutex<Vec<usize>>,
     pub seen: Mutex<Vec<Vec<u8>>>,
-    pub holds: AtomicBool,
+    /// How many messages have held their loops, and how many may go on.
+    pub held: AtomicU64,
+    pub may_go: AtomicU64,
     pub make_layer: Option<fn() -> Box<dyn Layer>>,
     /// Clients that may not use the service.
     pub strangers: Mutex<Vec<IpAddr>>,
+}
+
+impl Echo {
+    /// Lets a loop go that a message holds, or will hold.
+    pub fn let_go(&self) {
+        self.may_go.fetch_add(1, Ordering::Release);
+    }
 }
 
 impl Service for Echo {
@@ -84,7 +93,8 @@ impl Service for Echo {
             Some(b'o' | b'h') => {
                 self.seen.lock().unwrap().push(call.message.to_vec());
                 if call.message[0] == b'h' {
-                    wait_until("the loop is let go", || !self.holds.load(Ordering::Acquire));
+                    let number = self.held.fetch_add(1, Ordering::Relaxed);
+                    wait_until("the loop is let go", || self.may_go.load(Ordering::Acquire) > number);
                 }
                 put(output, call.message, mark);
             }

@@ -4,7 +4,6 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
-use std::sync::atomic::Ordering;
 
 use net::{Limits, Server};
 use rustix::net::{AddressFamily, SocketType};
@@ -51,7 +50,6 @@ fn make_busy(stream: &mut TcpStream) {
 
 /// Sends a message that holds the loop, and waits until it does.
 fn hold(server: &TestServer, stream: &mut TcpStream) {
-    server.echo.holds.store(true, Ordering::Release);
     server.echo.seen.lock().unwrap().clear();
     stream.write_all(&framed(b"h")).unwrap();
     wait_until("the loop is held", || server.echo.seen.lock().unwrap().len() == 1);
@@ -60,7 +58,7 @@ fn hold(server: &TestServer, stream: &mut TcpStream) {
 /// Lets the loop go and says what it served after the message that held it, once that is `count` messages: each run of
 /// equal ones with its length.
 fn let_go(server: &TestServer, count: usize) -> Vec<(String, usize)> {
-    server.echo.holds.store(false, Ordering::Release);
+    server.echo.let_go();
     wait_until("everything is served", || server.echo.seen.lock().unwrap().len() == 1 + count);
     let mut runs: Vec<(String, usize)> = Vec::new();
     for body in &server.echo.seen.lock().unwrap()[1..] {

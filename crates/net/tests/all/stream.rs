@@ -148,17 +148,20 @@ fn silent_connection_is_closed_after_the_idle_timeout_and_a_busy_one_is_not() {
     // Where one side has no processor for that long, the busy connection is silent too: then this is tried again.
     wait_until("a busy connection outlives a silent one", || {
         let server = TestServer::start(Limits { idle_timeout: Some(IDLE), ..Limits::default() }, 1);
-        let mut since = Instant::now();
-        let (mut idle, mut busy) = (server.connect(), server.connect());
-        idle.set_read_timeout(Some(Duration::from_millis(30))).unwrap();
-        while idle.read(&mut [0; 1]).is_err() {
+        let began = Instant::now();
+        let (mut idle, mut busy, mut since) = (server.connect(), server.connect(), began);
+        let closing = std::thread::spawn(move || (idle.read(&mut [0; 1]).unwrap(), began.elapsed()));
+        while !closing.is_finished() || began.elapsed() < 3 * IDLE {
             let asked = Instant::now();
             if busy.write_all(&framed(b"e")).is_err() || busy.read_exact(&mut [0; 5]).is_err() {
                 assert!(since.elapsed() >= IDLE, "a connection is closed that was not silent");
                 return false;
             }
             since = asked;
+            std::thread::sleep(Duration::from_millis(30));
         }
+        let (read, lived) = closing.join().unwrap();
+        assert!(read == 0 && lived >= IDLE, "a silent connection is closed after {lived:?}");
         wait_until("the close is counted", || server.counters().closed_idle >= 1);
         true
     });
