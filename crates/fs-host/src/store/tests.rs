@@ -11,6 +11,9 @@ use super::*;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
+#[global_allocator]
+static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+
 const EXPORT: &[u8] = b"/srv";
 
 struct TestFolder(PathBuf);
@@ -176,11 +179,7 @@ fn log_of_an_earlier_version_is_taken_over_but_for_what_is_damaged() {
 #[ignore = "it takes minutes and 2 GB of disk"]
 fn ten_million_files_are_known_in_little_memory_and_opened_at_once() {
     const FILES: u64 = 10_000_000;
-    let memory = || {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
-    };
+    let memory = || MEMORY.current_usage() >> 20;
     let timed = |what: &str, count: u64, run: &mut dyn FnMut()| {
         let began = std::time::Instant::now();
         run();
