@@ -23,7 +23,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::Scratch;
 
 /// How long anything may take before the test fails.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until something is so that has to be so before long.
 pub fn wait_until(mut is_so: impl FnMut() -> bool) {
