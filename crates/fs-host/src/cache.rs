@@ -1,8 +1,9 @@
 //! The nodes at hand: one shelf per worker, each behind its own lock, so that a hit waits for nobody.
 //!
-//! A shelf is bounded, and so are all of them together. What makes room is the node that was not used since the hand
-//! last came by (second chance): of the same shelf, or of another one when only that has any. A node holds a
-//! descriptor, and a descriptor keeps a removed file's space: a file that is gone leaves every shelf.
+//! All shelves together are bounded. What makes room is a node that was not used since the hand last came by (second
+//! chance). Other shelves in turn make room before the one that needs it, so that an idle worker does not keep its nodes
+//! at the cost of a busy one. A node holds a descriptor, and a descriptor keeps a removed file's space: a file that is
+//! gone leaves every shelf.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,17 +15,22 @@ use crate::node::HostNode;
 /// All workers' shelves.
 pub(crate) struct NodeCache {
     shelves: Box<[AlignedShelf]>,
-    limits: NodeLimits,
-    /// How many nodes all shelves have.
+    /// The most nodes that all shelves may have, and how many they have.
+    max_nodes: usize,
     count: AtomicUsize,
+    /// The shelf that makes room next.
+    turn: AtomicUsize,
 }
 
-/// How many nodes are kept at the most.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NodeLimits {
-    pub(crate) per_worker: usize,
-    pub(crate) total: usize,
-}
+/// How many shelves are asked in turn to make room. Most workers have no nodes, so one shelf is too few; a bound keeps
+/// the cost of a new node the same with many workers.
+const SHELVES_ASKED: usize = 8;
+
+/// How many nodes the hand passes at most, with a shelf locked.
+const MAX_PASSED: usize = 64;
+
+/// How many nodes are copied with a shelf locked, when all of them are looked at.
+const NODES_AT_ONCE: usize = 1024;
 
 /// Keeps two workers' locks off one cache line.
 #[repr(align(128))]
@@ -44,11 +50,10 @@ struct CachedNode {
 }
 
 impl NodeCache {
-    /// Makes a cache of `workers` shelves; each may have one node at the least.
-    pub(crate) fn new(workers: usize, limits: NodeLimits) -> NodeCache {
+    /// Makes a cache of `workers` shelves, with so many nodes or one.
+    pub(crate) fn new(workers: usize, max_nodes: usize) -> NodeCache {
         let shelves = (0..workers.max(1)).map(|_| AlignedShelf(Mutex::default())).collect();
-        let limits = NodeLimits { per_worker: limits.per_worker.max(1), total: limits.total.max(1) };
-        NodeCache { shelves, limits, count: AtomicUsize::new(0) }
+        NodeCache { shelves, max_nodes: max_nodes.max(1), count: AtomicUsize::new(0), turn: AtomicUsize::new(0) }
     }
 
     /// The node that `worker` has at hand for `handle`.
@@ -56,10 +61,10 @@ impl NodeCache {
         self.shelf(worker).get(handle)
     }
 
-    /// Puts a node on `worker`'s shelf, in place of another one when the shelf is full.
+    /// Puts a node on `worker`'s shelf, in place of another one when all are full.
     pub(crate) fn put(&self, worker: usize, handle: Handle, node: Arc<HostNode>) {
-        let replaced = self.shelf(worker).put(CachedNode { handle, node, used: false }, self.limits.per_worker);
-        if replaced.is_none() && self.count.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
+        let replaced = self.shelf(worker).put(CachedNode { handle, node, used: false });
+        if replaced.is_none() && self.count.fetch_add(1, Ordering::Relaxed) >= self.max_nodes {
             self.make_room(worker);
         }
         // The descriptor is closed when the lock is free again.
@@ -97,19 +102,28 @@ impl NodeCache {
     /// Takes every node off every shelf for which `is_unwanted` says so.
     pub(crate) fn drop_where(&self, is_unwanted: impl Fn(&HostNode) -> bool) {
         for worker in 0..self.shelves.len() {
-            let nodes: Vec<_> = self.shelf(worker).slots.iter().map(|s| (s.handle, Arc::clone(&s.node))).collect();
-            for (handle, _) in nodes.iter().filter(|(_, node)| is_unwanted(node)) {
-                let taken = self.shelf(worker).remove(handle);
-                self.count.fetch_sub(usize::from(taken.is_some()), Ordering::Relaxed);
+            let mut end = usize::MAX;
+            while end > 0 {
+                // From the last place to the first: a removal moves a node from behind to where it was.
+                let (nodes, first) = self.shelf(worker).part_before(end);
+                for (handle, _) in nodes.iter().filter(|(_, node)| is_unwanted(node)) {
+                    let taken = self.shelf(worker).remove(handle);
+                    self.count.fetch_sub(usize::from(taken.is_some()), Ordering::Relaxed);
+                }
+                end = first;
             }
         }
     }
 
-    /// Takes a node off the shelf of `worker`, which has a new one, or else off the next one that has any.
+    /// Takes a node off one of the shelves whose turn it is, or else off that of `worker`, which has a new one, or else
+    /// off any.
     fn make_room(&self, worker: usize) {
-        for next in worker..worker + self.shelves.len() {
+        let (shelves, turn) = (self.shelves.len(), self.turn.fetch_add(1, Ordering::Relaxed));
+        let asked = (0..SHELVES_ASKED.min(shelves)).map(|next| turn.wrapping_add(next) % shelves);
+        for next in asked.chain([worker % shelves]).chain(0..shelves) {
             let mut shelf = self.shelf(next);
-            let taken = if next > worker || shelf.slots.len() > 1 { shelf.take_unused() } else { None };
+            let has_others = next != worker % shelves || shelf.slots.len() > 1;
+            let taken = if has_others { shelf.take_unused() } else { None };
             drop(shelf);
             if taken.is_some() {
                 self.count.fetch_sub(1, Ordering::Relaxed);
@@ -131,22 +145,27 @@ impl Shelf {
         Some(Arc::clone(&slot.node))
     }
 
-    fn put(&mut self, slot: CachedNode, max_nodes: usize) -> Option<CachedNode> {
-        let replaced = match self.remove(&slot.handle) {
-            None if self.slots.len() >= max_nodes => self.take_unused(),
-            earlier => earlier,
-        };
+    /// Puts a node in place of an earlier one of its file.
+    fn put(&mut self, slot: CachedNode) -> Option<CachedNode> {
+        let replaced = self.remove(&slot.handle);
         self.places.insert(slot.handle, self.slots.len());
         self.slots.push(slot);
         replaced
     }
 
-    /// Every slot that the hand passes loses its mark, so the second round finds one at the latest.
+    /// The last nodes before a place, and the place of the first of them.
+    fn part_before(&self, end: usize) -> (Vec<(Handle, Arc<HostNode>)>, usize) {
+        let end = end.min(self.slots.len());
+        let first = end.saturating_sub(NODES_AT_ONCE);
+        (self.slots[first..end].iter().map(|slot| (slot.handle, Arc::clone(&slot.node))).collect(), first)
+    }
+
+    /// Takes a node that was not used since the hand passed it last; after many that were used, the next one.
     fn take_unused(&mut self) -> Option<CachedNode> {
-        for _ in 0..2 * self.slots.len() {
-            self.hand = (self.hand + 1) % self.slots.len();
-            let slot = &mut self.slots[self.hand];
-            if !std::mem::take(&mut slot.used) {
+        for passed in 0.. {
+            self.hand = self.hand.checked_add(1).filter(|next| *next < self.slots.len()).unwrap_or(0);
+            let slot = self.slots.get_mut(self.hand)?;
+            if !std::mem::take(&mut slot.used) || passed == MAX_PASSED {
                 let handle = slot.handle;
                 return self.remove(&handle);
             }

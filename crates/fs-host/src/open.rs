@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustix::process::{Resource, Rlimit};
 use vfs::Origin;
 
-use crate::cache::{NodeCache, NodeLimits};
+use crate::cache::NodeCache;
 use crate::flush::{Disk, FlushGroup};
 use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
@@ -188,9 +188,9 @@ impl HostFs {
         let volume = open_volume(dir)?;
         require_apart(dir, &options)?;
         let handles = choose_handles(dir, &volume, &options)?;
-        let limits = node_limits(&options);
-        let nodes = NodeCache::new(options.workers, limits);
-        let made = MadeFiles::new(limits.per_worker.min(limits.total));
+        let max_nodes = options.max_nodes.unwrap_or_else(share_of_descriptors);
+        let nodes = NodeCache::new(options.workers, max_nodes);
+        let made = MadeFiles::new(max_nodes);
         let streams = StreamTable::new(options.read_ahead.clone());
         let flushes = Arc::new(flush_group(dir, &volume, &options)?);
         let lookup_pace = LookupPace::new(volume.cache_kind());
@@ -296,8 +296,7 @@ fn prepare_process() {
     }
 }
 
-fn node_limits(options: &HostOptions) -> NodeLimits {
+fn share_of_descriptors() -> usize {
     let limit = rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let share = usize::try_from(limit / LIMIT_SHARE).unwrap_or(usize::MAX);
-    NodeLimits { per_worker: options.max_nodes_per_worker, total: options.max_nodes.unwrap_or(share) }
+    usize::try_from(limit / LIMIT_SHARE).unwrap_or(usize::MAX)
 }

@@ -35,9 +35,8 @@ pub struct HostOptions {
     pub state_dir: Option<PathBuf>,
     /// How many threads will call: [`Context::worker`](vfs::Context::worker) is below this.
     pub workers: usize,
-    /// The most files that each worker keeps at hand, each with a descriptor (a directory with two).
-    pub max_nodes_per_worker: usize,
-    /// The most files that all workers keep at hand. Default: an eighth of the files that the process may open.
+    /// The most files that all workers keep at hand, each with a descriptor (a directory with two). Default: an eighth
+    /// of the files that the process may open.
     pub max_nodes: Option<usize>,
     /// Whether a reply to a create, remove, rename, link or change of attributes waits until the change is on stable
     /// storage, as RFC 1813 §4.8 demands. Without it a crash of the machine may undo what a client was told is done.
@@ -62,7 +61,6 @@ impl Default for HostOptions {
             handle_form: HandleForm::Auto,
             state_dir: None,
             workers: 1,
-            max_nodes_per_worker: 4096,
             max_nodes: None,
             sync_metadata: true,
             group_commit: true,
@@ -80,7 +78,6 @@ impl fmt::Debug for HostOptions {
             .field("handle_form", &self.handle_form)
             .field("state_dir", &self.state_dir)
             .field("workers", &self.workers)
-            .field("max_nodes_per_worker", &self.max_nodes_per_worker)
             .field("max_nodes", &self.max_nodes)
             .field("sync_metadata", &self.sync_metadata)
             .field("group_commit", &self.group_commit)

@@ -36,17 +36,26 @@ fn nothing_stays_open_when_the_export_is_closed() {
 }
 
 #[test]
-fn shelf_holds_no_more_than_it_may() {
+fn busy_worker_gets_the_room_of_one_that_is_idle() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let export = Export::on_disk();
-    let options = HostOptions { max_nodes_per_worker: 10, ..export.options(HandleForm::Auto) };
+    let export = Export::in_memory();
+    let options = HostOptions { max_nodes: Some(500), workers: 20, ..export.options(HandleForm::Auto) };
     let fs = HostFs::open(&export.path(), options).unwrap();
-    let before = open_descriptors();
-    let files: Vec<_> = (0..100).map(|n| touch(&fs, &n.to_string()).handle).collect();
-    for file in files.iter().chain(&files) {
-        fs.attributes(&CX, file).unwrap();
-    }
-    assert!(open_descriptors() <= before + 11, "{} more", open_descriptors() - before);
+    let files: Vec<_> = (0..600).map(|n| touch(&fs, &format!("f{n:03}")).handle).collect();
+    let ask = |worker, files: &[vfs::Handle]| {
+        for file in files {
+            fs.attributes(&Context { worker, ..CX }, file).unwrap();
+        }
+    };
+    let at_hand = |is_counted: fn(&str) -> bool| {
+        let links = std::fs::read_dir("/proc/self/fd").unwrap();
+        let names = links.filter_map(|link| std::fs::read_link(link.unwrap().path()).ok());
+        names.filter(|name| is_counted(name.file_name().and_then(|name| name.to_str()).unwrap_or(""))).count()
+    };
+    (0..2).for_each(|_| ask(1, &files[..500]));
+    assert!(at_hand(|name| ("f000".."f500").contains(&name)) > 450, "one worker may have nearly all");
+    (0..20).for_each(|_| ask(2, &files[500..]));
+    assert!(at_hand(|name| ("f500".."f600").contains(&name)) > 90, "and gives them up");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use super::memory;
 /// The maximum for the server's own files; connections get the rest.
 const MAX_FOR_FILES: u64 = 7168;
 
-/// The share of memory for cached open files, and the maximum memory of the kernel for each: inode, name and open file.
+/// The share of memory for cached open files, and for files at hand, and the maximum memory of the kernel for each of
+/// them: inode, name and open file.
 const MEMORY_SHARE: usize = 32;
 const OPEN_FILE_BYTES: usize = 2048;
 
@@ -24,7 +25,7 @@ pub struct Budget {
     connections: usize,
     /// Cached open files for READ and WRITE: a quarter, or fewer if memory is small.
     open_files: usize,
-    /// Files kept at hand: an eighth, because a directory takes two descriptors.
+    /// Files kept at hand: an eighth, because a directory takes two descriptors, or fewer if memory is small.
     files_at_hand: usize,
     /// Leases under which files are delegated: a sixteenth.
     leases: usize,
@@ -68,7 +69,7 @@ impl Budget {
             limit,
             connections: part(limit - (limit / 4 * 3).min(MAX_FOR_FILES)),
             open_files: part(limit / 4).min(in_memory),
-            files_at_hand: part(limit / 8),
+            files_at_hand: part(limit / 8).min(in_memory),
             leases: part(limit / 16),
             blocking_threads: part(limit / 4 / PER_REQUEST),
         }
@@ -138,8 +139,8 @@ mod tests {
     }
 
     #[test]
-    fn little_memory_allows_fewer_open_files() {
+    fn little_memory_allows_fewer_open_files_and_files_at_hand() {
         let budget = Budget::of(1 << 20, Some(64 << 20));
-        assert_eq!((budget.open_files, budget.files_at_hand(1)), (1024, 131_072));
+        assert_eq!((budget.open_files, budget.files_at_hand(1)), (1024, 1024));
     }
 }

@@ -98,8 +98,7 @@ fn host_options(form: &str, settings: &Settings, state: &Path) -> HostOptions {
         handle_form,
         state_dir: Some(state.to_owned()),
         workers: settings.workers,
-        max_nodes_per_worker: CACHED_FILES,
-        max_nodes: Some(CACHED_FILES * settings.workers),
+        max_nodes: Some(CACHED_FILES),
         ..HostOptions::default()
     }
 }
