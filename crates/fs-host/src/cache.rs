@@ -1,9 +1,9 @@
 //! The nodes at hand: one shelf per worker, each behind its own lock, so that a hit waits for nobody.
 //!
 //! All shelves together are bounded. What makes room is a node that was not used since the hand last came by (second
-//! chance). Other shelves in turn make room before the one that needs it, so that an idle worker does not keep its nodes
-//! at the cost of a busy one. A node holds a descriptor, and a descriptor keeps a removed file's space: a file that is
-//! gone leaves every shelf.
+//! chance). Other shelves in turn make room before the one that needs it, so that an idle worker does not keep its
+//! nodes at the cost of a busy one. A node holds a descriptor, and a descriptor keeps a removed file's space: a file
+//! that is gone leaves every shelf.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -127,10 +127,10 @@ fn drop_pages(file: &File) -> io::Result<Residency> {
 
 /// Has the kernel free the buffers of data that sockets have sent and their peers have received.
 ///
-/// A buffer of sendfile(2) holds pages of the file, which stay in memory meanwhile. A receiver on another processor does
-/// not free a buffer itself: it leaves it to the processor that made it, which frees it when it next handles received
-/// packets (Linux 5.19, `skb_attempt_defer_free`). A processor that has nothing more to receive would keep the pages for
-/// ever. So each one gets a packet.
+/// A buffer of sendfile(2) holds pages of the file, which stay in memory meanwhile. A receiver on another processor
+/// does not free a buffer itself: it leaves it to the processor that made it, which frees it when it next handles
+/// received packets (Linux 5.19, `skb_attempt_defer_free`). A processor that has nothing more to receive would keep the
+/// pages for ever. So each one gets a packet.
 fn free_sent_buffers() {
     // Without a loopback there is no packet to send, and what is left of the file is counted all the same.
     if let Ok(socket) = socket_to_itself() {

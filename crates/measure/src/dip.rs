@@ -15,9 +15,9 @@ const SEED: u64 = 1985;
 /// The dip of figures (Hartigan and Hartigan 1985): the minimum distance of their distribution from one with a single
 /// peak, from 1 / 2n to 1/4.
 ///
-/// The nearest distribution with a single peak is convex up to an interval, linear in it, and concave from there on. Each
-/// turn makes that interval smaller, as long as the two lines at its ends are farther apart than all that was found
-/// outside of it.
+/// The nearest distribution with a single peak is convex up to an interval, linear in it, and concave from there on.
+/// Each turn makes that interval smaller, as long as the two lines at its ends are farther apart than all that was
+/// found outside of it.
 pub fn dip(samples: &Samples) -> f64 {
     let all = steps(samples.sorted());
     let (mut steps, mut distance) = (&all[..], 0.0_f64);

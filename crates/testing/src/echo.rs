@@ -31,8 +31,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// file, of the length that the u32 after it says; `l` tells the local and the peer's address; `w` tells the worker;
 /// `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a blocking thread; `r`
 /// echoes, together with those `r` that follow it; `b` does so from a blocking thread; `o` echoes and is remembered in
-/// [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::let_go`] lets one more go; `u` echoes and upgrades the
-/// channel to what [`Echo::make_layer`] makes; `U` does so from a blocking thread.
+/// [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::let_go`] lets one more go; `u` echoes and upgrades
+/// the channel to what [`Echo::make_layer`] makes; `U` does so from a blocking thread.
 #[derive(Default)]
 pub struct Echo {
     pub gate: AtomicBool,

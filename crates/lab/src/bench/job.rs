@@ -62,8 +62,8 @@ pub enum Files {
     One,
     /// One for each connection.
     OnePerConnection,
-    /// So many for all connections, 1 to [`Job::MAX_FILES`]. Each operation uses one of them; of locks, each outstanding
-    /// operation of a connection keeps to its own. Only operations that change no file can be spread.
+    /// So many for all connections, 1 to [`Job::MAX_FILES`]. Each operation uses one of them; of locks, each
+    /// outstanding operation of a connection keeps to its own. Only operations that change no file can be spread.
     Spread(u32),
 }
 

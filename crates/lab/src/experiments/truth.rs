@@ -28,8 +28,8 @@ const FOUR_TIMES: &str = "40 ms";
 const TWO_PEAKS: &str = "10 or 40 ms (two peaks)";
 const DRIFTING: &str = "10 ms, then 2 ms more each round (drift)";
 
-/// The servers with what they do in every READ, in the first round. One with two peaks waits longer in three of ten; its
-/// seed has this share in each pass, even of 24 READs.
+/// The servers with what they do in every READ, in the first round. One with two peaks waits longer in three of ten;
+/// its seed has this share in each pass, even of 24 READs.
 const SERVERS: [(&str, &str); 7] = [
     (REFERENCE, "read:delay=10ms"),
     (AGAIN, "read:delay=10ms"),

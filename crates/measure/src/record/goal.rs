@@ -32,8 +32,8 @@ impl From<&str> for Baseline {
     }
 }
 
-/// The side of a number that is wanted, or what a run has to warn of: an experiment whose truth is known makes sure that
-/// it is found.
+/// The side of a number that is wanted, or what a run has to warn of: an experiment whose truth is known makes sure
+/// that it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {

@@ -216,8 +216,8 @@ impl Server {
         wait_until(|| calls() >= before + more);
     }
 
-    /// Waits until it has nothing to do: all its threads sleep at so many looks in a row. One that is woken now and then
-    /// sleeps at most looks, and one that spins at none.
+    /// Waits until it has nothing to do: all its threads sleep at so many looks in a row. One that is woken now and
+    /// then sleeps at most looks, and one that spins at none.
     pub fn wait_for_rest(&self) {
         let mut looks = 0;
         wait_until(|| {

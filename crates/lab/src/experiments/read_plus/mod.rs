@@ -119,7 +119,7 @@ fn file_bytes(scale: Scale) -> u64 {
     }
 }
 
-/// The file systems, as far as this machine has them: two that differ in how they keep holes are enough for a quick look.
+/// The file systems, as far as this machine has them: a quick look needs two that keep holes in different ways.
 fn volumes(scale: Scale) -> &'static [VolumeKind] {
     match scale {
         Scale::Quick => &[VolumeKind::Ext4, VolumeKind::Btrfs],
