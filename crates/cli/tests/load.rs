@@ -20,8 +20,7 @@ const ROUNDS: u32 = 5;
 const COUNT: u32 = 4096;
 /// What the server keeps for files besides the connections (`serve/descriptors.rs`), and a little more.
 const OTHER_DESCRIPTORS: u64 = 7500;
-/// How much memory for data the server may have (`ulimit -d`), whether it is resident or not, in MiB. One that
-/// needs more ends.
+/// How much memory for data the server may have (`ulimit -d`), resident or not, in MiB. One that needs more ends.
 const MAX_DATA_MIB: u64 = 64;
 
 /// Raises the soft limit of this process; the server does that for itself.

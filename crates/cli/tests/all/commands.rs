@@ -165,7 +165,7 @@ fn copy_that_the_server_makes_is_cancelled_when_it_is_interrupted() {
     };
     let said = interrupt(&["cp", &url, &copy], || copied().is_some_and(|bytes| bytes > 0));
     assert!(said.contains("interrupted"), "{said}");
-    // The write that was in progress may still be made. A copy that goes on comes to its end.
+    // A write that is in flight may still be made. A copy that goes on comes to its end.
     let mut left = copied().unwrap();
     wait_until(|| {
         std::thread::sleep(Duration::from_secs(1));
