@@ -101,6 +101,7 @@ fn reject(server: &Server, request: &Request<'_>, xid: Xid, why: Rejection, outp
     Answer::Reply
 }
 
+#[inline]
 fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: &mut Output) -> Answer {
     let program = match program(call.procedure.program, call.procedure.version, request.peer.transport) {
         Ok(program) => program,

@@ -24,6 +24,7 @@ pub(super) fn finish_in_place<F: Encode>(
 }
 
 /// Appends the result of a procedure.
+#[inline]
 pub(super) fn finish<T: Encode, F: Encode>(outcome: Nfs3Result<T, F>, output: &mut Output) -> Result<(), NoResults> {
     let reply = match outcome {
         Ok(ok) => Res::Ok(ok),

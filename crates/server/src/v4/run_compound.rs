@@ -96,6 +96,7 @@ impl ReplyHead {
     }
 }
 
+#[inline]
 fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_mark: Mark) -> Result<Compound<'c>, Status> {
     let minor = MinorVersion::from_number(head.minor_version).ok_or(Status::MinorVersMismatch)?;
     if std::str::from_utf8(head.tag).is_err() {
