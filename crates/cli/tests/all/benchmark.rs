@@ -288,9 +288,9 @@ fn comparison_of_servers_has_the_ceiling_and_goals_that_it_did_not_measure() {
     let ran = lab(&scratch, &arguments).output().unwrap();
     let (shown, said) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{said}");
-    // On a busy machine a pass may find nothing in its time.
-    let goals = ["1 undecided, 53 not measured", "0 undecided, 54 not measured"];
-    assert!(goals.iter().any(|goals| shown.contains(&format!("0 met, 0 missed, {goals}"))), "{shown}");
+    // One goal is beside the ceiling, one beside version 3. On a busy machine a pass may find nothing in its time.
+    let has_undecided = |count| shown.contains(&format!("0 met, 0 missed, {count} undecided, {} not", 79 - count));
+    assert!((0..=2).any(has_undecided), "{shown}");
     let samples = std::fs::read_to_string(out.join("peers/samples.jsonl")).unwrap();
     let passes: Vec<Value> = samples.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of_ceiling = |pass: &&Value| pass["levels"]["server"] == "ceiling: copy";
