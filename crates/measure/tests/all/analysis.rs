@@ -436,6 +436,27 @@ fn goal_may_be_relative_to_other_levels_of_any_factors() {
 }
 
 #[test]
+fn drift_of_one_contender_is_not_that_of_the_whole_run() {
+    for seed in 0..30 {
+        let mut run = run(seed, 10);
+        run.design.tables.truncate(1);
+        let mut all = passes(&run, &Server { round_noise: 0.0, ..Server::default() });
+        all.retain(|pass| pass.levels["load"] == "read" && pass.levels["block"] == "4k");
+        for pass in all.iter_mut().filter(|pass| pass.levels["reply"] == "gather") {
+            *pass.figures.get_mut("throughput").unwrap() *= 1.0 + f64::from(pass.place.round);
+        }
+        let warnings = results(&run, &all).warnings;
+        let of_whole = |warning: &&Warning| matches!(warning, Warning::Drift { levels: None, .. });
+        let of_part = |warning: &Warning| match warning {
+            Warning::Drift { levels, .. } => levels.as_ref().is_some_and(|levels| levels["reply"] == "gather"),
+            _ => false,
+        };
+        assert_eq!(warnings.iter().find(of_whole), None, "{seed}");
+        assert!(warnings.iter().any(of_part), "{seed}: {warnings:?}");
+    }
+}
+
+#[test]
 fn wanted_warning_of_drift_is_met_by_the_contender_that_drifts_alone() {
     let run = run(1, 10);
     let mut all = passes(&run, &Server { round_noise: 0.0, ..Server::default() });
