@@ -130,20 +130,23 @@ fn counts(results: &Results) -> Vec<Warning> {
 }
 
 fn drifts(results: &Results, cells: &[&Cell], figures: &[&str]) -> Vec<Warning> {
+    let parts: Vec<(&Cell, Option<Correlation>)> =
+        cells.iter().map(|cell| (*cell, trend(&course(cell).collect::<Vec<_>>()))).collect();
+    let strength = |part: &(&Cell, Option<Correlation>)| part.1.map_or(0.0, |correlation| correlation.value.abs());
     let whole = figures.iter().filter_map(|figure| {
-        let mut parts: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.figure == *figure).collect();
-        parts.sort_by(|one, other| strength(one).total_cmp(&strength(other)));
+        let mut of_figure: Vec<_> = parts.iter().filter(|(cell, _)| cell.figure == *figure).copied().collect();
+        of_figure.sort_by(|one, other| strength(one).total_cmp(&strength(other)));
         // One part that drifts by itself is no drift of the whole run.
-        if parts.len() > 1 {
-            parts.pop();
+        if of_figure.len() > 1 {
+            of_figure.pop();
         }
-        let points: Vec<(f64, f64)> = parts.into_iter().flat_map(course).collect();
+        let points: Vec<(f64, f64)> = of_figure.into_iter().flat_map(|(cell, _)| course(cell)).collect();
         Some(((*figure).to_owned(), None, trend(&points)?))
     });
-    let parts = cells.iter().filter_map(|cell| {
-        Some((cell.figure.clone(), Some(cell.levels.clone()), trend(&course(cell).collect::<Vec<_>>())?))
-    });
-    let found: Vec<(String, Option<Levels>, Correlation)> = whole.chain(parts).collect();
+    let alone = parts
+        .iter()
+        .filter_map(|(cell, correlation)| Some((cell.figure.clone(), Some(cell.levels.clone()), (*correlation)?)));
+    let found: Vec<(String, Option<Levels>, Correlation)> = whole.chain(alone).collect();
     let is_sure = significant(results, found.iter().map(|(_, _, correlation)| correlation.chance).collect());
     let sure: Vec<_> = found.into_iter().zip(is_sure).filter(|(_, is_sure)| *is_sure).map(|(found, _)| found).collect();
     // A drift of the whole run is one warning, not one for each part.
@@ -161,11 +164,6 @@ fn course(cell: &Cell) -> impl Iterator<Item = (f64, f64)> {
         let figures = samples.measured().iter().map(move |figure| (figure - mean) / deviation);
         cell.positions.iter().map(|position| f64::from(*position)).zip(figures)
     })
-}
-
-/// How far a cell's figures rise or fall in the course of the run, from 0 to 1.
-fn strength(cell: &Cell) -> f64 {
-    trend(&course(cell).collect::<Vec<_>>()).map_or(0.0, |correlation| correlation.value.abs())
 }
 
 fn trend(points: &[(f64, f64)]) -> Option<Correlation> {
