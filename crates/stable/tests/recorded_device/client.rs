@@ -87,9 +87,10 @@ impl Client {
             let mut after = models[0].clone();
             after.note_doubtful(change, done.handle);
             if let (Change::Resize(file, size), true) = (change, self.may_fail) {
-                // Without a log, ext4 may have written zeros into the block of the new end, and not the new size.
+                // Without a log, ext4 may have written zeros into the block of the new end, and not the new size; XFS
+                // may have written the size of the last page that it wrote.
                 let mut between = models[0].clone();
-                between.files.get_mut(file).unwrap().clear_from(*size);
+                between.files.get_mut(file).unwrap().resize_partly(*size);
                 models.push(between);
             }
             models.push(after);

@@ -137,9 +137,13 @@ impl File {
         self.sure_bytes = size;
     }
 
-    /// The bytes behind a new size, which is not set yet, may be zeros already.
-    #[allow(dead_code, reason = "only disks that are real do that")]
-    pub fn clear_from(&mut self, size: usize) {
+    /// A new size is not set yet: a smaller file may have zeros behind it already, and a larger one may have grown to
+    /// any size up to it.
+    pub fn resize_partly(&mut self, size: usize) {
+        if size > self.data.len() {
+            self.data.resize(size, (0, true));
+            return;
+        }
         let length = self.data.len().saturating_sub(size);
         self.older.push((size, vec![0; length]));
         self.data.iter_mut().skip(size).for_each(|(_, is_sure)| *is_sure = false);
