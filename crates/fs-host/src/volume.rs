@@ -11,7 +11,7 @@ use vfs::{Error, FileKind, Origin, Properties, Result, Space};
 use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
-use crate::flush::whole_flushes_report_failures;
+use crate::flush::{WholeFlush, whole_flushes_report_failures};
 use crate::new_names::NewNames;
 use crate::posix_acl;
 use crate::store::fnv;
@@ -49,9 +49,7 @@ pub(crate) enum CacheKind {
 #[derive(Debug)]
 pub(crate) struct HostVolume {
     root: OwnedFd,
-    /// The directory opened once more: the kernel tells errors of earlier writes once to each, and this one is for
-    /// [`HostVolume::sync`] alone.
-    for_sync: OwnedFd,
+    whole: WholeFlush,
     /// Whether [`HostVolume::sync`] gets to know all failures.
     pub(crate) reports_failures: bool,
     /// What brings new files and their names to storage.
@@ -92,7 +90,7 @@ impl HostVolume {
         Ok(HostVolume {
             new_names: NewNames::of(&file_system, (stat.stx_dev_major, stat.stx_dev_minor)),
             shares_flushes: matches!(file_system.as_str(), "ext4" | "xfs" | "btrfs"),
-            for_sync: rustix::fs::openat(&root, c".", flags, Mode::empty())?,
+            whole: WholeFlush::new(reopened(&root)?, magic == XFS_MAGIC),
             reports_failures: whole_flushes_report_failures(),
             memory: if is_memory { None } else { page_cache(device) },
             device,
@@ -116,12 +114,13 @@ impl HostVolume {
     /// Brings all changes of the file system, by whomever, to storage. An error of an earlier write is reported once.
     ///
     /// # Errors
-    /// [`Error::NotSupported`] on a kernel that hides failures: changes would be taken for stored that are not.
+    /// [`Error::NotSupported`] on a kernel that hides failures, and on XFS where no file can be opened to flush the
+    /// disk's write cache: changes would be taken for stored that are not.
     pub(crate) fn sync(&self) -> Result<()> {
         if !self.reports_failures {
             return Err(Error::NotSupported);
         }
-        rustix::fs::syncfs(&self.for_sync).map_err(failed)
+        self.whole.flush().map_err(failed)
     }
 
     /// Where the bytes of open files are.
@@ -145,9 +144,9 @@ impl HostVolume {
         self.memory
     }
 
-    /// The exported directory, opened once more.
-    pub(crate) fn reopened(&self) -> rustix::io::Result<OwnedFd> {
-        rustix::fs::openat(&self.root, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    /// Another flush of the whole file system: it reports also errors that [`HostVolume::sync`] has reported.
+    pub(crate) fn whole_flush(&self) -> rustix::io::Result<WholeFlush> {
+        Ok(WholeFlush::new(reopened(&self.root)?, self.magic == XFS_MAGIC))
     }
 
     /// Where the export begins.
@@ -227,6 +226,11 @@ fn mounted_type(mount_id: u64) -> Option<String> {
 fn page_cache(device: u64) -> Option<u64> {
     let boot_id = std::fs::read(BOOT_ID).ok()?;
     Some(mix(fnv(&boot_id), device))
+}
+
+/// Opens a directory once more.
+fn reopened(dir: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(dir, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// What tells a directory from a later one with the same number: the generation in the kernel's handle and the time

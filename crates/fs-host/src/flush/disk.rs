@@ -1,12 +1,13 @@
 //! The system calls that bring a file system to storage.
 
 use std::fs::File;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 
 use rustix::io::Result;
 
 use super::file::Depth;
+use super::whole::WholeFlush;
 use crate::sys;
 
 /// What the kernel knows of memory that is to be written out.
@@ -43,16 +44,14 @@ pub(crate) trait Storage: Send + Sync {
 
 /// A file system of this machine.
 pub(crate) struct Disk {
-    /// A directory on it, opened for this alone: the kernel tells errors to each descriptor once.
-    root: OwnedFd,
+    whole: WholeFlush,
     /// What says how much is unwritten, where all files may be flushed at once.
     memory: Option<File>,
 }
 
 impl Disk {
-    /// Takes a descriptor of the file system that nobody else uses.
-    pub(crate) fn new(root: OwnedFd) -> Disk {
-        Disk { root, memory: File::open(MEMORY).ok().filter(|_| whole_flushes_report_failures()) }
+    pub(crate) fn new(whole: WholeFlush) -> Disk {
+        Disk { whole, memory: File::open(MEMORY).ok().filter(|_| whole_flushes_report_failures()) }
     }
 }
 
@@ -65,7 +64,7 @@ impl Storage for Disk {
     }
 
     fn flush_all(&self) -> Result<()> {
-        rustix::fs::syncfs(&self.root)
+        self.whole.flush()
     }
 
     fn pending_error(&self, file: BorrowedFd<'_>) -> Result<()> {

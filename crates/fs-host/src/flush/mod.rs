@@ -27,6 +27,7 @@ mod file;
 mod flusher;
 mod load;
 mod request;
+mod whole;
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,6 +46,7 @@ pub(crate) use file::{Depth, Flush};
 use flusher::Flusher;
 use load::{FlushCall, FlushLoad, Manner};
 use request::{FlushRequest, RequestState};
+pub(crate) use whole::WholeFlush;
 
 /// For how long a call waits for flushes of others before it makes its own: long enough for the flush that runs and the
 /// next one on a busy disk.

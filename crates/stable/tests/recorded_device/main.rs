@@ -24,11 +24,13 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 
 use block::Workshop;
+use fs_host::{HostFs, HostOptions};
 use image::Image;
 use machine::Machine;
 use recording::Event;
 use run::Seen;
 use system::{Breaks, Setup};
+use vfs::{Context, FileSystem};
 
 const EXT4: Setup = Setup {
     kind: "ext4",
@@ -107,11 +109,36 @@ fn flush_of_a_file_system_is_in_the_recording_behind_what_it_flushes() {
     let mut file = options.open(mounted.dir.join("file")).unwrap();
     machine.begin();
     file.write_all(&[0x5a; 4096]).unwrap();
-    let events = machine.recording().events;
-    let is_data = |event: &Event| matches!(event, Event::Write { data, .. } if data[..] == [0x5a; 4096]);
-    let written = events.iter().position(is_data).unwrap();
-    let flushed = events.iter().rposition(|event| matches!(event, Event::Flush { .. })).unwrap();
-    assert!(written < flushed);
+    assert!(is_flushed(&machine.recording().events, 0x5a));
+}
+
+#[test]
+fn flush_of_xfs_reaches_data_that_were_written_after_its_journal() {
+    let Some(workshop) = Workshop::new() else { return };
+    let machine = Machine::new(vec![(XFS.disk_bytes, Image::default())], 0..0);
+    if !workshop.format(&machine, 0, (XFS.kind, XFS.mkfs)) {
+        return;
+    }
+    let mounted = workshop.mount(&machine, 0, (XFS.kind, XFS.mount));
+    let fs = HostFs::open(&mounted.dir, HostOptions { sync_metadata: false, ..HostOptions::default() }).unwrap();
+    let file = mounted.dir.join("file");
+    std::fs::write(&file, [1; 4096]).unwrap();
+    let flush = || fs.sync_all(&Context::ROOT).unwrap();
+    flush();
+    machine.begin();
+    std::fs::File::options().write(true).open(&file).unwrap().write_all(&[0x5a; 4096]).unwrap();
+    // That writes the journal, with the file's new time and without its data.
+    std::fs::write(mounted.dir.join("another"), "").unwrap();
+    std::fs::File::open(&mounted.dir).unwrap().sync_all().unwrap();
+    flush();
+    assert!(is_flushed(&machine.recording().events, 0x5a));
+}
+
+/// Whether a page of this byte was written, and a flush followed.
+fn is_flushed(events: &[Event], byte: u8) -> bool {
+    let is_page = |event: &Event| matches!(event, Event::Write { data, .. } if data[..] == [byte; 4096]);
+    let written = events.iter().position(is_page).unwrap();
+    events[written..].iter().any(|event| matches!(event, Event::Flush { .. }))
 }
 
 #[test]

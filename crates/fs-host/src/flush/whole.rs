@@ -1,0 +1,116 @@
+//! Flushes of a whole file system.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+
+use rustix::fs::{FileType, Mode, OFlags, RawDir, ResolveFlags};
+use rustix::io::{Errno, Result};
+
+/// How many entries of directories are looked at for a regular file, and how many levels down.
+const MAX_ENTRIES: usize = 1000;
+const MAX_LEVELS: usize = 16;
+
+const BUFFER_BYTES: usize = 4096;
+
+/// A file system that is flushed as a whole.
+#[derive(Debug)]
+pub(crate) struct WholeFlush {
+    /// A directory, opened for this alone: the kernel reports an error to each descriptor once.
+    root: OwnedFd,
+    /// Whether `syncfs(2)` may leave data in the disk's write cache.
+    ///
+    /// That of XFS writes data and then the journal, and only a write of the journal flushes the cache. When another
+    /// thread has written the journal just before, nothing of it is left to write. `fdatasync(2)` of any regular file
+    /// flushes the cache in every case.
+    may_leave_cached: bool,
+    /// A file without a name, for that `fdatasync(2)`.
+    unnamed: OnceLock<OwnedFd>,
+}
+
+impl WholeFlush {
+    /// Takes a directory that nobody else uses.
+    pub(crate) fn new(root: OwnedFd, is_xfs: bool) -> WholeFlush {
+        WholeFlush { root, may_leave_cached: is_xfs, unnamed: OnceLock::new() }
+    }
+
+    /// Brings all changes of the file system to stable storage.
+    ///
+    /// # Errors
+    /// What the kernel reports; `OPNOTSUPP` if the disk's write cache may hold data and cannot be flushed.
+    pub(crate) fn flush(&self) -> Result<()> {
+        rustix::fs::syncfs(&self.root)?;
+        if self.may_leave_cached { self.flush_cache() } else { Ok(()) }
+    }
+
+    fn flush_cache(&self) -> Result<()> {
+        if self.unnamed.get().is_none()
+            && let Ok(file) = unnamed_file(&self.root)
+        {
+            // Another thread may have been first.
+            let _ = self.unnamed.set(file);
+        }
+        match self.unnamed.get() {
+            Some(file) => rustix::fs::fdatasync(file),
+            // The directory cannot be written, or there is no room.
+            None => {
+                let mut entries_left = MAX_ENTRIES;
+                let file = some_file(self.root.as_fd(), MAX_LEVELS, &mut entries_left).ok_or(Errno::OPNOTSUPP)?;
+                rustix::fs::fdatasync(file)
+            }
+        }
+    }
+}
+
+fn unnamed_file(dir: &OwnedFd) -> Result<OwnedFd> {
+    rustix::fs::openat(dir, c".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
+}
+
+/// Opens any regular file of the same file system at most so many levels below a directory.
+fn some_file(dir: BorrowedFd<'_>, levels: usize, entries_left: &mut usize) -> Option<OwnedFd> {
+    let levels = levels.checked_sub(1)?;
+    // A descriptor of its own: it has a position.
+    let dir = open_inside(dir, c".", OFlags::DIRECTORY)?;
+    let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
+    let mut entries = RawDir::new(&dir, &mut buffer);
+    while let Some(Ok(entry)) = entries.next() {
+        *entries_left = entries_left.checked_sub(1)?;
+        let found = match entry.file_type() {
+            FileType::RegularFile => open_inside(dir.as_fd(), entry.file_name(), OFlags::NONBLOCK),
+            FileType::Directory if !matches!(entry.file_name().to_bytes(), b"." | b"..") => {
+                let inside = open_inside(dir.as_fd(), entry.file_name(), OFlags::DIRECTORY);
+                inside.and_then(|inside| some_file(inside.as_fd(), levels, entries_left))
+            }
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+fn open_inside(dir: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Option<OwnedFd> {
+    let flags = flags | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat2(dir, name, flags, Mode::empty(), ResolveFlags::NO_XDEV).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use testing::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn regular_file_is_found_where_no_file_can_be_made() {
+        let scratch = Scratch::new();
+        let (top, bottom) = (scratch.dir("top"), scratch.dir("top/a/b"));
+        let open = || rustix::fs::open(&top, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let find = |levels: usize, mut entries: usize| some_file(open().as_fd(), levels, &mut entries).is_some();
+        assert!(!find(3, 100));
+        std::fs::write(bottom.join("file"), "text").unwrap();
+        assert!(find(3, 100));
+        assert!(!find(2, 100) && !find(3, 2), "the look is bounded");
+    }
+}
