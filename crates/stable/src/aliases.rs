@@ -6,7 +6,7 @@
 //! The file system may give the handle of a lost file to a later one, as XFS reuses numbers and generations that it has
 //! forgotten. Such a file is offered under another handle, so that no handle of a client ever reaches another file. For
 //! the same reason, the handles of files that were created, removed and then forgotten by the file system are kept as
-//! handles of no file.
+//! handles of no file, and so are those of recreated files that were removed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,12 +82,13 @@ impl Aliases {
         self.lock().inner_of.iter().map(|(outer, inner)| (*outer, *inner)).collect()
     }
 
-    /// Drops the aliases of files that no longer exist.
-    pub(crate) fn retain(&self, mut exists: impl FnMut(&Handle) -> bool) {
+    /// Makes the handles of recreated files that no longer exist handles of no file. The file system may give them to
+    /// later files, also of another export.
+    pub(crate) fn bury(&self, mut exists: impl FnMut(&Handle) -> bool) {
         for (outer, inner) in self.all() {
             if !is_none(&inner) && !exists(&inner) {
                 let mut table = self.lock();
-                table.inner_of.remove(&outer);
+                table.inner_of.insert(outer, none());
                 table.outer_of.remove(&inner);
             }
         }
@@ -191,6 +192,17 @@ mod tests {
         aliases.insert(Handle::from_u64(1), Handle::new(&[]).unwrap());
         assert!(matches!(aliases.inner_of(&Handle::from_u64(1)), Err(Error::Stale)));
         assert!(matches!(aliases.outer_of(&Handle::from_u64(1)), Outer::Free(_)));
+    }
+
+    #[test]
+    fn handle_of_a_recreated_file_that_was_removed_reaches_no_later_file() {
+        let aliases = Aliases::default();
+        let (old, new) = (Handle::from_u64(1), Handle::from_u64(2));
+        aliases.insert(old, new);
+        aliases.bury(|_| false);
+        assert!(matches!(aliases.inner_of(&old), Err(Error::Stale)), "a file of another export may have it");
+        assert!(matches!(aliases.outer_of(&old), Outer::Free(_)));
+        assert_eq!((known(&aliases, 2), aliases.inner_of(&new).unwrap()), (Some(2), new));
     }
 
     #[test]

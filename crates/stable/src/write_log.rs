@@ -274,7 +274,7 @@ impl WriteLog {
         for export in &*hold(&self.exports) {
             // Another error says nothing about the file.
             let is_gone = |found: Result<_>| matches!(found, Err(Error::Stale | Error::BadHandle | Error::NoEntry));
-            export.aliases.retain(|inner| !is_gone(export.inner.attributes(&Context::ROOT, inner)));
+            export.aliases.bury(|inner| !is_gone(export.inner.attributes(&Context::ROOT, inner)));
         }
         Ok(())
     }
