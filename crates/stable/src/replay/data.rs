@@ -52,9 +52,19 @@ fn write_some(file: &dyn OpenFile, cx: &Context<'_>, offset_bytes: u64, data: &[
 }
 
 fn resize(site: &mut Site<'_>, change: &Resize) -> Result<(), WriteLogError> {
-    let set = SetAttributes { size_bytes: Some(change.size_bytes), ..SetAttributes::default() };
     let Some(inner) = site.found(&change.file.0) else { return Ok(()) };
-    site.fs().set_attributes(&CX, &inner, &set).map(drop).map_err(|source| site.error("set the size of a file", source))
+    let set_size = |size_bytes: u64| {
+        let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
+        site.fs().set_attributes(&CX, &inner, &set).map_err(|source| site.error("set the size of a file", source))
+    };
+    let size_bytes = change.size_bytes;
+    let now = site.fs().attributes(&CX, &inner).map_err(|source| site.error("look at a file", source))?;
+    if now.size_bytes == size_bytes && size_bytes > 0 {
+        // btrfs may have stored this size without the zeros behind it in the last block, where a larger size would
+        // show the bytes of before. A change of the size clears them.
+        set_size(size_bytes + 1)?;
+    }
+    set_size(size_bytes).map(drop)
 }
 
 fn set_xattr(site: &Site<'_>, change: &Xattr<'_>, value: &[u8]) -> Result<(), WriteLogError> {
