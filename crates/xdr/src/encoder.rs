@@ -1,6 +1,6 @@
 use buffer::Buffer;
 
-use crate::padding;
+use crate::{padded, padding};
 
 /// Appends XDR items to a [`Buffer`].
 #[derive(Debug)]
@@ -15,11 +15,13 @@ pub struct Reserved(usize);
 
 impl<'b> Encoder<'b> {
     /// Appends to the contents of `buffer`.
+    #[inline]
     pub fn new(buffer: &'b mut Buffer) -> Encoder<'b> {
         Encoder { buffer }
     }
 
     /// The number of bytes in the buffer.
+    #[inline]
     pub fn len(&self) -> usize {
         self.buffer.len()
     }
@@ -50,8 +52,14 @@ impl<'b> Encoder<'b> {
     /// Appends a fixed-length opaque (§4.9).
     #[inline]
     pub fn fixed(&mut self, bytes: &[u8]) {
-        self.buffer.put(bytes);
-        self.pad(bytes.len());
+        let padded = padded(bytes.len());
+        let space = self.buffer.space(padded);
+        // The whole last word is cleared first: a constant size needs no call.
+        if let Some(last) = space.last_chunk_mut() {
+            *last = [0; 4];
+        }
+        space[..bytes.len()].copy_from_slice(bytes);
+        self.buffer.advance(padded);
     }
 
     /// Appends a variable-length opaque or a string (§4.10, §4.11).
@@ -76,10 +84,12 @@ impl<'b> Encoder<'b> {
     /// Appends the padding that follows an opaque of `length` bytes.
     #[inline]
     pub fn pad(&mut self, length: usize) {
-        self.buffer.put(&[0; 3][..padding(length)]);
+        self.buffer.space(4).copy_from_slice(&[0; 4]);
+        self.buffer.advance(padding(length));
     }
 
     /// Reserves a word.
+    #[inline]
     pub fn reserve_u32(&mut self) -> Reserved {
         let reserved = Reserved(self.buffer.len());
         self.u32(0);
@@ -87,6 +97,7 @@ impl<'b> Encoder<'b> {
     }
 
     /// Fills in a reserved word.
+    #[inline]
     pub fn fill(&mut self, reserved: Reserved, value: u32) {
         self.buffer.as_mut_slice()[reserved.0..reserved.0 + 4].copy_from_slice(&value.to_be_bytes());
     }
