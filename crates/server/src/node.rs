@@ -175,11 +175,6 @@ impl<'c> Node<'c> {
         Arc::ptr_eq(self.exported, other.exported)
     }
 
-    /// This file, accessed by an NFSv4 client.
-    pub(crate) fn for_requester(self, requester: Requester) -> Node<'c> {
-        Node { requester, ..self }
-    }
-
     /// How the file may be delegated.
     pub(crate) fn delegability(&self) -> Delegability {
         match self.options.delegations {

@@ -48,10 +48,16 @@ impl State {
         Ok(())
     }
 
+    /// Whether a client may hold a write delegation of a file. It takes at most one shard's read lock.
+    #[inline]
+    pub fn may_be_delegated_for_writing(&self, file: &FileKey) -> bool {
+        self.shared.guards.get(file).delegated == Some(DelegationKind::Write)
+    }
+
     /// The write delegation of a file that another client than `who` holds, if any. Without delegations of the file, it
     /// takes only one shard's read lock.
     pub fn write_delegation(&self, file: &FileKey, who: Requester) -> Option<WriteDelegation> {
-        if self.shared.guards.get(file).delegated != Some(DelegationKind::Write) {
+        if !self.may_be_delegated_for_writing(file) {
             return None;
         }
         let core = self.core();

@@ -36,6 +36,7 @@ impl GuardTable {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, file: &FileKey) -> Guard {
         if self.guarded.load(Ordering::Acquire) == 0 {
             return Guard::default();

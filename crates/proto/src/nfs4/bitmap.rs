@@ -88,11 +88,16 @@ impl Bitmap {
     }
 
     /// The numbers in the set, smallest first.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = u32> {
         let mut left = self;
         std::iter::from_fn(move || {
             let number = left.first()?;
-            left.remove(number);
+            match left.bits {
+                0 => left.beyond = false,
+                // Without the lowest bit.
+                bits => left.bits = bits & (bits - 1),
+            }
             Some(number)
         })
     }
@@ -115,6 +120,7 @@ impl fmt::Debug for Bitmap {
 }
 
 impl Encode for Bitmap {
+    #[inline]
     fn encode(&self, to: &mut Encoder<'_>) {
         let words = self.words();
         to.count(words);
@@ -126,6 +132,7 @@ impl Encode for Bitmap {
 }
 
 impl Decode<'_> for Bitmap {
+    #[inline]
     fn decode(from: &mut Decoder<'_>) -> xdr::Result<Self> {
         let mut set = Bitmap::EMPTY;
         for index in 0..from.count(MAX_BITMAP_WORDS)? {

@@ -8,6 +8,7 @@ use crate::node::CallContext;
 
 pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Nfs2Result<Fattr> {
     let node = cx.node(&args.file.0)?;
-    let attributes = node.true_attributes(&node.attributes()?)?;
+    let stored = node.attributes()?;
+    let attributes = node.attributes_of_holder(&stored)?.unwrap_or(stored);
     Ok(convert::fattr(&node, &attributes))
 }

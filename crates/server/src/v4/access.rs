@@ -13,7 +13,7 @@ use crate::node::Node;
 
 pub(super) fn access(compound: &mut Compound<'_>, args: &AccessArgs) -> OpResult<AccessOk> {
     let node = compound.current()?;
-    let attributes = compound.current_attributes()?;
+    let attributes = *compound.current_attributes()?;
     let with_xattrs = has_xattrs(compound, &node, attributes.kind);
     let all = |bits| if with_xattrs { bits | of_xattrs(bits) } else { bits };
     let supported = args.access & all(access::applicable(attributes.kind));

@@ -1,17 +1,17 @@
 //! Encodes the attributes of a file (RFC 7530 §5, RFC 8881 §5).
 
 use proto::nfs4::{
-    ACL_SUPPORT_ALLOW, ACL_SUPPORT_DENY, Attribute, AttributeValue, Bitmap, FH_PERSISTENT, FattrWriter, FileType, Fsid,
-    MinorVersion, Principal, SpecData, Status, Time,
+    ACL_SUPPORT_ALLOW, ACL_SUPPORT_DENY, Attribute, Bitmap, FH_PERSISTENT, Fattr, FileType, MinorVersion, SpecData,
+    Status, Time,
 };
 use vfs::{Attributes, FileKind, Properties, Space, Timestamp};
-use xdr::Encoder;
+use xdr::{Encode, Encoder};
 
 use super::acl::Nfs4Acl;
 use super::compound::Compound;
 use super::failure::OpResult;
 use super::getfh::file_handle;
-use super::owner::{self, OwnerName};
+use super::owner;
 use crate::node::Node;
 use crate::transfer;
 
@@ -102,24 +102,22 @@ const OF_SPACE: Bitmap = {
     Attribute::set(&[A::FilesAvail, A::FilesFree, A::FilesTotal, A::SpaceAvail, A::SpaceFree, A::SpaceTotal])
 };
 
-/// The attributes that require the ACLs.
-const OF_ACLS: Bitmap = Attribute::set(&[Attribute::Acl, Attribute::Dacl]);
-
 /// A file whose attributes are encoded.
 pub(super) struct Subject<'n> {
-    pub(super) node: Node<'n>,
-    pub(super) attributes: Attributes,
+    node: &'n Node<'n>,
+    attributes: &'n Attributes,
     /// The number of the pseudo file system's directory that an export's root covers; its own for any other file.
     mounted_on_fileid: u64,
 }
 
 impl<'n> Subject<'n> {
     /// A file whose attributes were already fetched.
-    pub(super) fn new(compound: &Compound<'_>, node: &Node<'n>, attributes: Attributes) -> Subject<'n> {
+    #[inline]
+    pub(super) fn new(compound: &Compound<'_>, node: &'n Node<'n>, attributes: &'n Attributes) -> Subject<'n> {
         let is_root = attributes.kind == FileKind::Directory && node.handle == node.fs().root();
         let covered = if is_root { compound.cx.exports.place_of(node.exported) } else { None };
         let mounted_on_fileid = covered.and_then(|(_, place)| place.to_u64()).unwrap_or(attributes.fileid);
-        Subject { node: *node, attributes, mounted_on_fileid }
+        Subject { node, attributes, mounted_on_fileid }
     }
 }
 
@@ -131,83 +129,15 @@ pub(super) fn write(
     to: &mut Encoder<'_>,
 ) -> OpResult<()> {
     let minor = compound.progress.minor;
-    let node = &subject.node;
+    let node = subject.node;
     let properties = node.fs().properties();
     let mask = wanted.intersection(supported(minor, &properties)).difference(NEVER_READ);
     let space = match mask.intersection(OF_SPACE).is_empty() {
         true => Space::default(),
         false => node.fs().space(&node.context, &node.handle)?,
     };
-    let source = AttributeSource {
-        subject,
-        properties,
-        space,
-        max_bytes: u64::from(transfer::max_bytes(compound.cx)),
-        lease_s: compound.cx.server.settings.lease.as_secs() as u32,
-        minor,
-    };
-    let names = NamedOwners::look(compound, subject, mask)?;
-    let mut writer = FattrWriter::begin(to, mask);
-    while let Some(attribute) = writer.wanted() {
-        let is_put = source.put_of_file(attribute, &mut writer)
-            || names.put(attribute, &mut writer)
-            || source.put_of_server(attribute, &mut writer);
-        if !is_put {
-            return Err(Status::ServerFault.into());
-        }
-    }
-    writer.finish();
-    Ok(())
-}
-
-/// The attribute values that contain names of users and groups.
-struct NamedOwners {
-    owner: Option<OwnerName>,
-    group: Option<OwnerName>,
-    acl: Option<Nfs4Acl>,
-}
-
-impl NamedOwners {
-    /// Resolves the values in `mask`.
-    fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> OpResult<NamedOwners> {
-        let Subject { node, attributes, .. } = subject;
-        let mut names = NamedOwners { owner: None, group: None, acl: None };
-        if mask.contains(Attribute::Owner.number()) {
-            names.owner = Some(owner::user_name(compound, attributes.uid)?);
-        }
-        if mask.contains(Attribute::OwnerGroup.number()) {
-            names.group = Some(owner::group_name(compound, attributes.gid)?);
-        }
-        if !mask.intersection(OF_ACLS).is_empty() {
-            let acls = node.fs().acls(&node.context, &node.handle)?;
-            names.acl = Some(Nfs4Acl::new(compound, &acls, attributes.kind == FileKind::Directory)?);
-        }
-        Ok(names)
-    }
-
-    /// Appends an attribute if it is one with names; returns whether it is.
-    fn put(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
-        match attribute {
-            Attribute::Owner => writer.put(&AttributeValue::Owner(principal(self.owner.as_ref()))),
-            Attribute::OwnerGroup => writer.put(&AttributeValue::OwnerGroup(principal(self.group.as_ref()))),
-            Attribute::Acl | Attribute::Dacl => return self.put_acl(attribute, writer),
-            _ => return false,
-        }
-        true
-    }
-
-    fn put_acl(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
-        let Some(acl) = &self.acl else { return false };
-        match attribute {
-            Attribute::Acl => writer.put(&AttributeValue::Acl(acl.acl())),
-            _ => writer.put(&AttributeValue::Dacl(acl.dacl())),
-        }
-        true
-    }
-}
-
-fn principal(name: Option<&OwnerName>) -> Principal<'_> {
-    Principal(name.map_or(&[], OwnerName::as_bytes))
+    let source = AttributeSource { compound, subject, properties, space };
+    Fattr::write(mask, to, |attribute, to| source.put(attribute, to))
 }
 
 /// Fails if the request contains write-only attributes (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
@@ -228,83 +158,94 @@ const NEVER_READ: Bitmap = Attribute::set(&[
 
 /// The sources of all values.
 struct AttributeSource<'t> {
+    compound: &'t Compound<'t>,
     subject: &'t Subject<'t>,
     properties: Properties,
     space: Space,
-    max_bytes: u64,
-    lease_s: u32,
-    minor: MinorVersion,
 }
 
 impl AttributeSource<'_> {
-    /// Appends an attribute if it is one of the server or the file system; returns whether it is.
-    fn put_of_server(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
-        use AttributeValue as V;
-        let (properties, space) = (&self.properties, &self.space);
-        match attribute {
-            Attribute::SupportedAttrs => writer.put(&V::SupportedAttrs(supported(self.minor, properties))),
-            Attribute::AclSupport => writer.put(&V::AclSupport(ACL_SUPPORT_ALLOW | ACL_SUPPORT_DENY)),
-            Attribute::FhExpireType => writer.put(&V::FhExpireType(FH_PERSISTENT)),
-            Attribute::LinkSupport => writer.put(&V::LinkSupport(properties.hard_links)),
-            Attribute::SymlinkSupport => writer.put(&V::SymlinkSupport(properties.symlinks)),
-            Attribute::NamedAttr => writer.put(&V::NamedAttr(false)),
-            Attribute::UniqueHandles => writer.put(&V::UniqueHandles(true)),
-            Attribute::LeaseTime => writer.put(&V::LeaseTime(self.lease_s)),
-            Attribute::RdattrError => writer.put(&V::RdattrError(Status::Ok)),
-            Attribute::CanSetTime => writer.put(&V::CanSetTime(properties.times_can_be_set)),
-            Attribute::CaseInsensitive => writer.put(&V::CaseInsensitive(properties.case_insensitive)),
-            Attribute::CasePreserving => writer.put(&V::CasePreserving(properties.case_preserving)),
-            Attribute::ChownRestricted => writer.put(&V::ChownRestricted(true)),
-            Attribute::FilesAvail => writer.put(&V::FilesAvail(space.available_files)),
-            Attribute::FilesFree => writer.put(&V::FilesFree(space.free_files)),
-            Attribute::FilesTotal => writer.put(&V::FilesTotal(space.total_files)),
-            Attribute::Homogeneous => writer.put(&V::Homogeneous(properties.homogeneous)),
-            Attribute::MaxFileSize => writer.put(&V::MaxFileSize(properties.max_file_bytes)),
-            Attribute::MaxLink => writer.put(&V::MaxLink(properties.max_links)),
-            Attribute::MaxName => writer.put(&V::MaxName(properties.max_name_bytes)),
-            Attribute::MaxRead => writer.put(&V::MaxRead(self.max_bytes)),
-            Attribute::MaxWrite => writer.put(&V::MaxWrite(self.max_bytes)),
-            Attribute::NoTrunc => writer.put(&V::NoTrunc(true)),
-            Attribute::SpaceAvail => writer.put(&V::SpaceAvail(space.available_bytes)),
-            Attribute::SpaceFree => writer.put(&V::SpaceFree(space.free_bytes)),
-            Attribute::SpaceTotal => writer.put(&V::SpaceTotal(space.total_bytes)),
-            Attribute::TimeDelta => {
-                writer.put(&V::TimeDelta(Time { seconds: 0, nanoseconds: properties.time_step_ns }))
-            }
-            Attribute::XattrSupport => writer.put(&V::XattrSupport(properties.xattrs)),
-            Attribute::SuppAttrExclCreat => writer.put(&V::SuppAttrExclCreat(settable_on_exclusive_create(self.minor))),
-            _ => return false,
-        }
-        true
-    }
-
-    /// Appends an attribute if it is one of this file alone; returns whether it is.
-    fn put_of_file(&self, attribute: Attribute, writer: &mut FattrWriter<'_, '_>) -> bool {
+    /// Appends the value of an attribute.
+    #[inline(always)]
+    fn put(&self, attribute: Attribute, to: &mut Encoder<'_>) -> OpResult<()> {
         let Subject { node, attributes, mounted_on_fileid } = self.subject;
         match attribute {
-            Attribute::Type => writer.put_value(attribute, &file_type(attributes.kind)),
-            Attribute::Change => writer.put_value(attribute, &attributes.change),
-            Attribute::Size => writer.put_value(attribute, &attributes.size_bytes),
-            Attribute::Fsid => writer.put_value(attribute, &Fsid { major: node.exported.fsid, minor: 0 }),
-            Attribute::FileHandle => writer.put_value(attribute, &file_handle(node)),
-            Attribute::FileId => writer.put_value(attribute, &attributes.fileid),
-            Attribute::Mode => writer.put_value(attribute, &attributes.mode),
-            Attribute::NumLinks => writer.put_value(attribute, &attributes.links),
-            Attribute::RawDev => writer
-                .put_value(attribute, &SpecData { major: attributes.device.major, minor: attributes.device.minor }),
-            Attribute::SpaceUsed => writer.put_value(attribute, &attributes.used_bytes),
-            Attribute::TimeAccess => writer.put_value(attribute, &time(attributes.accessed)),
-            Attribute::TimeMetadata => writer.put_value(attribute, &time(attributes.changed)),
-            Attribute::TimeModify => writer.put_value(attribute, &time(attributes.modified)),
-            Attribute::MountedOnFileId => writer.put_value(attribute, mounted_on_fileid),
-            _ => return false,
+            Attribute::Type => to.u32(file_type(attributes.kind) as u32),
+            Attribute::Change => to.u64(attributes.change),
+            Attribute::Size => to.u64(attributes.size_bytes),
+            Attribute::Fsid => {
+                to.u64(node.exported.fsid);
+                to.u64(0);
+            }
+            Attribute::FileId => to.u64(attributes.fileid),
+            Attribute::Mode => to.u32(attributes.mode),
+            Attribute::NumLinks => to.u32(attributes.links),
+            Attribute::Owner => to.opaque(owner::user_name(self.compound, attributes.uid)?.as_bytes()),
+            Attribute::OwnerGroup => to.opaque(owner::group_name(self.compound, attributes.gid)?.as_bytes()),
+            Attribute::RawDev => {
+                SpecData { major: attributes.device.major, minor: attributes.device.minor }.encode(to);
+            }
+            Attribute::SpaceUsed => to.u64(attributes.used_bytes),
+            Attribute::TimeAccess => put_time(attributes.accessed, to),
+            Attribute::TimeMetadata => put_time(attributes.changed, to),
+            Attribute::TimeModify => put_time(attributes.modified, to),
+            Attribute::MountedOnFileId => to.u64(*mounted_on_fileid),
+            other => return self.put_rare(other, to),
         }
-        true
+        Ok(())
+    }
+
+    /// Appends the value of an attribute that clients seldom request: most are of the server or the file system.
+    #[inline(never)]
+    fn put_rare(&self, attribute: Attribute, to: &mut Encoder<'_>) -> OpResult<()> {
+        let (properties, space, settings) = (&self.properties, &self.space, &self.compound.cx.server.settings);
+        let minor = self.compound.progress.minor;
+        match attribute {
+            Attribute::SupportedAttrs => supported(minor, properties).encode(to),
+            Attribute::Acl => self.acl()?.acl().encode(to),
+            Attribute::Dacl => self.acl()?.dacl().encode(to),
+            Attribute::AclSupport => to.u32(ACL_SUPPORT_ALLOW | ACL_SUPPORT_DENY),
+            Attribute::FhExpireType => to.u32(FH_PERSISTENT),
+            Attribute::LinkSupport => to.bool(properties.hard_links),
+            Attribute::SymlinkSupport => to.bool(properties.symlinks),
+            Attribute::NamedAttr => to.bool(false),
+            Attribute::UniqueHandles => to.bool(true),
+            Attribute::LeaseTime => to.u32(settings.lease.as_secs() as u32),
+            Attribute::RdattrError => Status::Ok.encode(to),
+            Attribute::CanSetTime => to.bool(properties.times_can_be_set),
+            Attribute::CaseInsensitive => to.bool(properties.case_insensitive),
+            Attribute::CasePreserving => to.bool(properties.case_preserving),
+            Attribute::ChownRestricted => to.bool(true),
+            Attribute::FileHandle => file_handle(self.subject.node).encode(to),
+            Attribute::FilesAvail => to.u64(space.available_files),
+            Attribute::FilesFree => to.u64(space.free_files),
+            Attribute::FilesTotal => to.u64(space.total_files),
+            Attribute::Homogeneous => to.bool(properties.homogeneous),
+            Attribute::MaxFileSize => to.u64(properties.max_file_bytes),
+            Attribute::MaxLink => to.u32(properties.max_links),
+            Attribute::MaxName => to.u32(properties.max_name_bytes),
+            Attribute::MaxRead | Attribute::MaxWrite => to.u64(transfer::max_bytes(self.compound.cx).into()),
+            Attribute::NoTrunc => to.bool(true),
+            Attribute::SpaceAvail => to.u64(space.available_bytes),
+            Attribute::SpaceFree => to.u64(space.free_bytes),
+            Attribute::SpaceTotal => to.u64(space.total_bytes),
+            Attribute::TimeDelta => Time { seconds: 0, nanoseconds: properties.time_step_ns }.encode(to),
+            Attribute::XattrSupport => to.bool(properties.xattrs),
+            Attribute::SuppAttrExclCreat => settable_on_exclusive_create(minor).encode(to),
+            _ => return Err(Status::ServerFault.into()),
+        }
+        Ok(())
+    }
+
+    fn acl(&self) -> OpResult<Nfs4Acl> {
+        let Subject { node, attributes, .. } = self.subject;
+        let acls = node.fs().acls(&node.context, &node.handle)?;
+        Nfs4Acl::new(self.compound, &acls, attributes.kind == FileKind::Directory)
     }
 }
 
-fn time(timestamp: Timestamp) -> Time {
-    Time { seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds }
+fn put_time(timestamp: Timestamp, to: &mut Encoder<'_>) {
+    Time { seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds }.encode(to);
 }
 
 /// The kind of file in wire form.

@@ -19,7 +19,7 @@ use crate::node::{CallContext, Node};
 pub(super) struct CompoundFile<'c> {
     pub(super) node: Node<'c>,
     /// Its attributes, fetched by this COMPOUND, until an operation may have changed them.
-    attributes: Option<Attributes>,
+    pub(super) attributes: Option<Attributes>,
 }
 
 /// A COMPOUND in progress.
@@ -66,21 +66,20 @@ impl<'c> Compound<'c> {
     }
 
     fn node(&self, file: Option<&CompoundFile<'c>>) -> OpResult<Node<'c>> {
-        let file = file.ok_or_else(|| self.progress.foreign.map_or(Status::NoFileHandle, |foreign| foreign.status))?;
+        let file = file.ok_or_else(|| no_file(&self.progress))?;
         self.cx.waits_for.set(file.node.exported.id());
         Ok(file.node)
     }
 
     /// The attributes of the current file: those that an earlier operation fetched, unless one may have changed them
     /// since.
-    pub(super) fn current_attributes(&mut self) -> OpResult<Attributes> {
-        let node = self.current()?;
-        if let Some(CompoundFile { attributes: Some(attributes), .. }) = &self.current {
-            return Ok(*attributes);
+    pub(super) fn current_attributes(&mut self) -> OpResult<&Attributes> {
+        let CompoundFile { node, attributes } = self.current.as_mut().ok_or_else(|| no_file(&self.progress))?;
+        self.cx.waits_for.set(node.exported.id());
+        match attributes {
+            Some(fetched) => Ok(fetched),
+            none => Ok(none.insert(node.attributes()?)),
         }
-        let attributes = node.attributes()?;
-        self.set_attributes(attributes);
-        Ok(attributes)
     }
 
     /// Keeps attributes of the current file that were just fetched.
@@ -109,6 +108,7 @@ impl<'c> Compound<'c> {
     }
 
     /// Makes a file the current one, if it is exported to the caller.
+    #[inline]
     pub(super) fn set_current(&mut self, exported: &'c Arc<Exported>, handle: Handle) -> OpResult<()> {
         let file = self.file(exported, handle).map_err(|fault| match fault {
             // RFC 8881 §2.6.3.1: another flavour or address might succeed.
@@ -121,10 +121,17 @@ impl<'c> Compound<'c> {
     }
 
     /// A file as the caller sees it, if it is exported to the caller.
+    #[inline]
     pub(super) fn file(&self, exported: &'c Arc<Exported>, handle: Handle) -> Result<CompoundFile<'c>, Fault> {
-        let node = self.cx.node_of(exported, handle)?.for_requester(self.requester());
+        let mut node = self.cx.node_of(exported, handle)?;
+        node.requester = self.requester();
         Ok(CompoundFile { node, attributes: None })
     }
+}
+
+/// The failure of an operation that needs a file where there is none.
+fn no_file(progress: &CompoundState) -> Status {
+    progress.foreign.map_or(Status::NoFileHandle, |foreign| foreign.status)
 }
 
 /// Fails if `stateid`, which must not be the current stateid, does not permit the access.

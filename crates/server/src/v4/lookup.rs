@@ -13,7 +13,7 @@ use crate::node::{CallContext, Node};
 
 pub(super) fn lookup(compound: &mut Compound<'_>, args: &LookupArgs<'_>) -> OpResult<()> {
     let dir = compound.current()?;
-    require_searchable(&dir, &compound.current_attributes()?)?;
+    require_searchable(&dir, compound.current_attributes()?)?;
     let name = vfs::Name::new(args.name.0)?;
     let found = find(compound.cx, &dir, name)?;
     compound.set_current(found.exported, found.handle)?;

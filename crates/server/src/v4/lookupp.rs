@@ -12,7 +12,7 @@ use crate::node::{CallContext, Node};
 
 pub(super) fn lookupp(compound: &mut Compound<'_>, (): &()) -> OpResult<()> {
     let dir = compound.current()?;
-    super::lookup::require_searchable(&dir, &compound.current_attributes()?)?;
+    super::lookup::require_searchable(&dir, compound.current_attributes()?)?;
     let (exported, handle) = parent(compound.cx, &dir)?;
     compound.set_current(exported, handle)
 }

@@ -1,12 +1,13 @@
 //! READDIR (RFC 7530 §16.24, RFC 8881 §18.23): entries never include `.` and `..`, and the cookies 0, 1 and 2 are
 //! reserved.
 
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use buffer::Output;
-use proto::nfs4::{Attribute, AttributeValue, Bitmap, FattrWriter, ReaddirArgs, Status};
-use vfs::{Access, Attributes, Detail, DirEntry, FileKind, Listing, ReadDir};
+use proto::nfs4::{Attribute, Bitmap, Fattr, ReaddirArgs, Status};
+use vfs::{Access, Attributes, Detail, DirEntry, Entry, FileKind, Listing, ReadDir};
 use xdr::Encoder;
 
 use super::attributes::{self, Subject};
@@ -63,6 +64,12 @@ fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> OpResult<u64> {
 /// The attributes in a listing that need no access to the files.
 const OF_LISTING: Bitmap = Attribute::set(&[Attribute::Type, Attribute::RdattrError, Attribute::MountedOnFileId]);
 
+/// The file of an entry.
+struct ListedFile<'n> {
+    node: Node<'n>,
+    attributes: Attributes,
+}
+
 /// The part of a listing in one reply.
 struct ListingPage<'p> {
     compound: &'p Compound<'p>,
@@ -115,15 +122,15 @@ impl ListingPage<'_> {
     /// Appends an entry with only the attributes of the listing. Its file number is that of the directory that another
     /// file system may be mounted on, and so MOUNTED_ON_FILEID (RFC 8881 §5.8.2.23).
     fn bare_entry(&self, entry: &DirEntry<'_>, kind: FileKind, to: &mut Encoder<'_>) {
-        let mut writer = FattrWriter::begin(to, self.args.request);
-        while let Some(attribute) = writer.wanted() {
-            writer.put(&match attribute {
-                Attribute::Type => AttributeValue::Type(attributes::file_type(kind)),
-                Attribute::RdattrError => AttributeValue::RdattrError(Status::Ok),
-                _ => AttributeValue::MountedOnFileId(entry.fileid),
-            });
-        }
-        writer.finish();
+        let written: Result<(), Infallible> = Fattr::write(self.args.request, to, |attribute, to| {
+            match attribute {
+                Attribute::Type => xdr::Encode::encode(&attributes::file_type(kind), to),
+                Attribute::RdattrError => xdr::Encode::encode(&Status::Ok, to),
+                _ => to.u64(entry.fileid),
+            }
+            Ok(())
+        });
+        let Ok(()) = written;
     }
 
     /// Appends an entry. Returns false for one that is hidden from this client or already removed; a part of it may
@@ -134,16 +141,21 @@ impl ListingPage<'_> {
             self.bare_entry(entry, kind, to);
             return Ok(true);
         }
-        let subject = match self.subject(entry) {
-            Ok(Some(subject)) => Ok(subject),
+        let file = match self.file(entry) {
+            Ok(Some(file)) => Ok(file),
             Ok(None) => return Ok(false),
             Err(failure) => Err(failure),
         };
         self.begin_entry(entry, to);
-        match subject.and_then(|subject| attributes::write(self.compound, &subject, self.args.request, to)) {
+        match file.and_then(|file| self.attributes(&file, to)) {
             Err(Failure::Status(status)) => self.failed_entry(status, to),
             result => result.map(|()| true),
         }
+    }
+
+    fn attributes(&self, file: &ListedFile<'_>, to: &mut Encoder<'_>) -> OpResult<()> {
+        let subject = Subject::new(self.compound, &file.node, &file.attributes);
+        attributes::write(self.compound, &subject, self.args.request, to)
     }
 
     fn begin_entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) {
@@ -154,12 +166,12 @@ impl ListingPage<'_> {
 
     /// The file of an entry, unless it is hidden from this client. A directory at which an export is mounted becomes
     /// the export's root.
-    fn subject(&self, entry: &DirEntry<'_>) -> OpResult<Option<Subject<'_>>> {
+    fn file(&self, entry: &DirEntry<'_>) -> OpResult<Option<ListedFile<'_>>> {
         let Some(file) = entry.entry else { return self.unseen(entry) };
         let cx = self.compound.cx;
         match cx.exports.crossed(self.dir.exported, file.handle, cx.client()) {
             Some((exported, handle)) if Arc::ptr_eq(exported, self.dir.exported) => {
-                Ok(Some(self.subject_of(&self.dir.sibling(handle), file.attributes)))
+                Ok(Some(self.sibling(Entry { handle, ..file })))
             }
             Some((exported, handle)) => self.root(cx.node_of(exported, handle)?),
             None => Ok(None),
@@ -168,23 +180,23 @@ impl ListingPage<'_> {
 
     /// The file of an entry for which the listing has only a name: it is another export's root, its attributes are
     /// unavailable, or it was removed.
-    fn unseen(&self, entry: &DirEntry<'_>) -> OpResult<Option<Subject<'_>>> {
+    fn unseen(&self, entry: &DirEntry<'_>) -> OpResult<Option<ListedFile<'_>>> {
         let Ok(name) = vfs::Name::new(entry.name) else { return Ok(None) };
         match self.dir.fs().lookup(&self.dir.context, vfs::Place { dir: self.dir.handle, name }) {
-            Ok(file) => Ok(Some(self.subject_of(&self.dir.sibling(file.handle), file.attributes))),
+            Ok(file) => Ok(Some(self.sibling(file))),
             Err(vfs::Error::Elsewhere(origin)) => self.root(self.compound.cx.root_at(&origin)?),
             Err(vfs::Error::NoEntry) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn root<'n>(&self, root: Node<'n>) -> OpResult<Option<Subject<'n>>> {
-        let attributes = root.attributes()?;
-        Ok(Some(self.subject_of(&root, attributes)))
+    fn root<'n>(&self, node: Node<'n>) -> OpResult<Option<ListedFile<'n>>> {
+        let attributes = node.attributes()?;
+        Ok(Some(ListedFile { node, attributes }))
     }
 
-    fn subject_of<'s>(&self, node: &Node<'s>, attributes: Attributes) -> Subject<'s> {
-        Subject::new(self.compound, node, attributes)
+    fn sibling(&self, entry: Entry) -> ListedFile<'_> {
+        ListedFile { node: self.dir.sibling(entry.handle), attributes: entry.attributes }
     }
 
     /// Reports the error of an entry whose attributes cannot be read, if the client requested that (RFC 8881 §18.23.3).

@@ -10,7 +10,7 @@ use super::{lookup, lookupp};
 
 pub(super) fn by_name(compound: &mut Compound<'_>, args: &SecinfoArgs<'_>, output: &mut Output) -> OpResult<()> {
     let dir = compound.current()?;
-    lookup::require_searchable(&dir, &compound.current_attributes()?)?;
+    lookup::require_searchable(&dir, compound.current_attributes()?)?;
     let name = vfs::Name::new(args.name.0)?;
     lookup::find(compound.cx, &dir, name)?;
     finish(compound, output)

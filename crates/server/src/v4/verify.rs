@@ -33,8 +33,8 @@ fn is_same(compound: &mut Compound<'_>, wanted: &Fattr<'_>) -> OpResult<bool> {
     if wanted.values().any(|value| value.is_err()) {
         return Err(Status::BadXdr.into());
     }
-    let attributes = compound.current_attributes()?;
-    let subject = Subject::new(compound, &node, attributes);
+    let attributes = *compound.current_attributes()?;
+    let subject = Subject::new(compound, &node, &attributes);
     let mut buffer = Buffer::new();
     attributes::write(compound, &subject, wanted.mask, &mut Encoder::new(&mut buffer))?;
     let mut theirs = Buffer::new();

@@ -13,7 +13,7 @@ pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> OpResu
     compound.check_io(&node, &args.stateid, IoKind::Write)?;
     transfer::defer_if_blocking(&node, stability(args.stable))?;
     let verifier = compound.cx.server.write_verifier();
-    let file = transfer::open_for_write(&node, &compound.current_attributes()?)?;
+    let file = transfer::open_for_write(&node, compound.current_attributes()?)?;
     let written = transfer::write_at(&node, &*file, args.offset, args.data, stability(args.stable))?;
     Ok(WriteOk { count: written.count as u32, committed: stable_how(written.stability), verifier })
 }

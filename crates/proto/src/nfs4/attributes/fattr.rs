@@ -1,7 +1,7 @@
 //! Attributes of a file on the wire: a mask, then the values in the order of their numbers (`fattr4`).
 
 use buffer::Buffer;
-use xdr::{Decode, Decoder, Encode, Encoder, Reserved};
+use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::super::{Bitmap, MAX_ATTRIBUTES_BYTES};
 use super::{Attribute, AttributeValue};
@@ -59,6 +59,52 @@ impl<'a> Fattr<'a> {
         Fattr { mask, values: buffer.as_slice() }
     }
 
+    /// Appends the attributes of a mask one by one, without a copy: `put` appends the value of each. When it fails,
+    /// nothing is appended.
+    ///
+    /// ```
+    /// use proto::nfs4::{Attribute, Fattr};
+    ///
+    /// let mut buffer = buffer::Buffer::new();
+    /// let mut to = xdr::Encoder::new(&mut buffer);
+    /// let mask = Attribute::set(&[Attribute::Change, Attribute::Size]);
+    /// let written: Result<(), ()> = Fattr::write(mask, &mut to, |attribute, to| {
+    ///     to.u64(if attribute == Attribute::Change { 7 } else { 4096 });
+    ///     Ok(())
+    /// });
+    /// assert_eq!((written, buffer.len()), (Ok(()), 4 + 4 + 4 + 16));
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `put`.
+    ///
+    /// # Panics
+    /// When a number in the mask is not an attribute, and in debug builds when `put` appends something else than one
+    /// value of the attribute.
+    #[inline]
+    pub fn write<E>(
+        mask: Bitmap,
+        to: &mut Encoder<'_>,
+        mut put: impl FnMut(Attribute, &mut Encoder<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let begin = to.len();
+        mask.encode(to);
+        let length = to.reserve_u32();
+        let start = to.len();
+        for number in mask.iter() {
+            let attribute = Attribute::from_number(number).expect("the mask holds attributes");
+            let value_start = to.len();
+            if let Err(error) = put(attribute, to) {
+                to.truncate(begin);
+                return Err(error);
+            }
+            debug_assert!(is_value_of(attribute, &to.buffer().as_slice()[value_start..]), "{attribute:?}");
+        }
+        let bytes = u32::try_from(to.len() - start).expect("attributes are far shorter than 4 GiB");
+        to.fill(length, bytes);
+        Ok(())
+    }
+
     /// The values in the order of their numbers, up to the first error.
     pub fn values(&self) -> FattrValues<'a> {
         FattrValues { left: self.mask, from: Decoder::new(self.values) }
@@ -98,88 +144,6 @@ impl<'a> Iterator for FattrValues<'a> {
             *self = FattrValues { left: Bitmap::EMPTY, from: Decoder::new(&[]) };
         }
         Some(value)
-    }
-}
-
-/// Encodes attributes one by one after a known mask, without a copy.
-///
-/// ```
-/// use proto::nfs4::{Attribute, AttributeValue, FattrWriter};
-///
-/// let mut buffer = buffer::Buffer::new();
-/// let mut to = xdr::Encoder::new(&mut buffer);
-/// let mask = Attribute::set(&[Attribute::Change, Attribute::Size]);
-/// let mut attributes = FattrWriter::begin(&mut to, mask);
-/// while let Some(attribute) = attributes.wanted() {
-///     attributes.put(&match attribute {
-///         Attribute::Change => AttributeValue::Change(7),
-///         _ => AttributeValue::Size(4096),
-///     });
-/// }
-/// attributes.finish();
-/// assert_eq!(buffer.len(), 4 + 4 + 4 + 16);
-/// ```
-#[derive(Debug)]
-pub struct FattrWriter<'e, 'b> {
-    to: &'e mut Encoder<'b>,
-    left: Bitmap,
-    length: Reserved,
-    start: usize,
-}
-
-impl<'e, 'b> FattrWriter<'e, 'b> {
-    /// Appends the mask.
-    pub fn begin(to: &'e mut Encoder<'b>, mask: Bitmap) -> FattrWriter<'e, 'b> {
-        mask.encode(to);
-        let length = to.reserve_u32();
-        let start = to.len();
-        FattrWriter { to, left: mask, length, start }
-    }
-
-    /// The next attribute to append, or `None` when all are done.
-    ///
-    /// # Panics
-    /// When a number in the mask is not an attribute.
-    pub fn wanted(&self) -> Option<Attribute> {
-        let number = self.left.first()?;
-        Some(Attribute::from_number(number).expect("the mask of a writer holds attributes"))
-    }
-
-    /// Appends the value of the next attribute.
-    ///
-    /// # Panics
-    /// When the value belongs to another attribute.
-    // Inlined, a value that the caller has just made is appended without a copy of the large enumeration.
-    #[inline(always)]
-    pub fn put(&mut self, value: &AttributeValue<'_>) {
-        let number = value.attribute().number();
-        assert_eq!(self.left.first(), Some(number), "attributes are written in the order of their numbers");
-        value.encode(self.to);
-        self.left.remove(number);
-    }
-
-    /// Appends the value of the next attribute, which has the type of that attribute in [`AttributeValue`]. It costs
-    /// less than [`FattrWriter::put`].
-    ///
-    /// # Panics
-    /// When the next attribute is another one, and in debug builds when the value has another type.
-    #[inline(always)]
-    pub fn put_value(&mut self, attribute: Attribute, value: &impl Encode) {
-        let (number, start) = (attribute.number(), self.to.len());
-        assert_eq!(self.left.first(), Some(number), "attributes are written in the order of their numbers");
-        value.encode(self.to);
-        debug_assert!(is_value_of(attribute, &self.to.buffer().as_slice()[start..]), "{attribute:?}");
-        self.left.remove(number);
-    }
-
-    /// Fills in the length of the values.
-    ///
-    /// # Panics
-    /// When a value is missing.
-    pub fn finish(self) {
-        assert!(self.left.is_empty(), "attributes without a value: {:?}", self.left);
-        let length = self.to.len() - self.start;
-        self.to.fill(self.length, u32::try_from(length).expect("attributes are far shorter than 4 GiB"));
     }
 }
 

@@ -209,6 +209,7 @@ pub struct AttributeInfo {
 
 impl Attribute {
     /// The attribute of this number, or `None`.
+    #[inline]
     pub fn from_number(number: u32) -> Option<Attribute> {
         Some(ATTRIBUTES.get(number as usize)?.attribute)
     }

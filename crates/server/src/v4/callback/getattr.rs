@@ -25,19 +25,24 @@ enum CurrentAttributes {
 }
 
 impl Node<'_> {
-    /// Corrects `attributes` of this file, which come from the file system: another client may hold a write delegation
-    /// and have changed the file (RFC 8881 §10.4.3).
-    pub(crate) fn true_attributes(&self, attributes: &Attributes) -> Result<Attributes, Fault> {
-        if attributes.kind != FileKind::Regular {
-            return Ok(*attributes);
+    /// What takes the place of `stored`, the attributes of this file in the file system: another client may hold a write
+    /// delegation and have changed the file (RFC 8881 §10.4.3).
+    #[inline]
+    pub(crate) fn attributes_of_holder(&self, stored: &Attributes) -> Result<Option<Attributes>, Fault> {
+        if stored.kind != FileKind::Regular || !self.server.state.may_be_delegated_for_writing(&self.file_key()) {
+            return Ok(None);
         }
+        self.ask_for_attributes(stored)
+    }
+
+    fn ask_for_attributes(&self, stored: &Attributes) -> Result<Option<Attributes>, Fault> {
         let mut has_waited = false;
         self.until_returned(|| {
-            match self.server.true_attributes(&self.file_key(), attributes, self.requester, self.now) {
+            match self.server.true_attributes(&self.file_key(), stored, self.requester, self.now) {
                 // A holder that returned its delegation meanwhile has written its data back first.
-                CurrentAttributes::AsStored if has_waited => Ok(self.attributes()?),
-                CurrentAttributes::AsStored => Ok(*attributes),
-                CurrentAttributes::FromHolder(attributes) => Ok(attributes),
+                CurrentAttributes::AsStored if has_waited => Ok(Some(self.attributes()?)),
+                CurrentAttributes::AsStored => Ok(None),
+                CurrentAttributes::FromHolder(attributes) => Ok(Some(attributes)),
                 CurrentAttributes::Later => {
                     has_waited = true;
                     Err(Fault::Recalling)
@@ -48,8 +53,7 @@ impl Node<'_> {
 }
 
 impl Server {
-    /// Corrects `attributes` of a file for `who`, given that another client may hold a write delegation. Without write
-    /// delegations it only reads a shared counter.
+    /// Corrects `attributes` of a file for `who`, given that another client may hold a write delegation.
     fn true_attributes(
         &self,
         file: &FileKey,

@@ -2,11 +2,10 @@
 
 use buffer::Buffer;
 use proto::nfs4::{
-    Attribute, AttributeAccess, AttributeValue, Bitmap, Component, CreateHow, Fattr, FattrWriter, FileType, Getattr,
-    GetattrArgs, Lookup, Nverify, NverifyArgs, OpNumber, Open, OpenArgs, OpenClaim, OpenHow, SHARE_ACCESS_BOTH,
-    SHARE_DENY_NONE, StableHow, StateOwner, Stateid, Status, Verify, VerifyArgs, Write, WriteArgs,
+    Attribute, AttributeAccess, AttributeValue, Bitmap, Component, CreateHow, Fattr, FileType, Getattr, GetattrArgs,
+    Lookup, Nverify, NverifyArgs, OpNumber, Open, OpenArgs, OpenClaim, OpenHow, SHARE_ACCESS_BOTH, SHARE_DENY_NONE,
+    StableHow, StateOwner, Stateid, Status, Verify, VerifyArgs, Write, WriteArgs,
 };
-use xdr::{Decode, Decoder, Encoder};
 
 use testing::caller::{Caller, memory_server};
 use testing::compound::{Compound, Results, failure, success};
@@ -123,12 +122,7 @@ fn write(offset: u64) -> WriteArgs<'static> {
 }
 
 fn truncating(name: &str) -> OpenArgs<'_> {
-    let mut bytes = Buffer::new();
-    let mut to = Encoder::new(&mut bytes);
-    let mut writer = FattrWriter::begin(&mut to, Attribute::set(&[Attribute::Size]));
-    writer.put(&AttributeValue::Size(0));
-    writer.finish();
-    let empty = Fattr::decode(&mut Decoder::new(bytes.as_slice().to_vec().leak())).unwrap();
+    let empty = Fattr::collect(&[AttributeValue::Size(0)], Box::leak(Box::default()));
     OpenArgs {
         seqid: 0,
         share_access: SHARE_ACCESS_BOTH,

@@ -205,32 +205,29 @@ fn values_come_in_the_order_of_their_numbers() {
     assert_eq!(Fattr::EMPTY.values().next(), None);
 }
 
+/// Appends the attributes of the vector, but fails at `failing`.
+fn write(failing: Option<Attribute>, buffer: &mut Buffer) -> Result<(), Attribute> {
+    Fattr::write(mask(), &mut Encoder::new(buffer), |attribute, to| match attribute {
+        _ if Some(attribute) == failing => Err(attribute),
+        Attribute::Size => Ok(to.u64(4096)),
+        Attribute::Mode => Ok(to.u32(0o644)),
+        other => panic!("{other:?} is not in the mask"),
+    })
+}
+
 #[test]
-fn writer_gives_the_bytes_of_the_vector() {
+fn values_that_are_appended_one_by_one_are_the_bytes_of_the_vector() {
     let mut buffer = Buffer::new();
-    let mut to = Encoder::new(&mut buffer);
-    let mut attributes = FattrWriter::begin(&mut to, mask());
-    assert_eq!(attributes.wanted(), Some(Attribute::Size));
-    attributes.put(&V::Size(4096));
-    assert_eq!(attributes.wanted(), Some(Attribute::Mode));
-    attributes.put(&V::Mode(0o644));
-    assert_eq!(attributes.wanted(), None);
-    attributes.finish();
+    assert_eq!(write(None, &mut buffer), Ok(()));
     assert_eq!(buffer.as_slice(), wire(&[FATTR]));
 }
 
 #[test]
-#[should_panic(expected = "order of their numbers")]
-fn writer_refuses_values_out_of_order() {
+fn nothing_is_appended_when_a_value_fails() {
     let mut buffer = Buffer::new();
-    FattrWriter::begin(&mut Encoder::new(&mut buffer), mask()).put(&V::Mode(0));
-}
-
-#[test]
-#[should_panic(expected = "without a value")]
-fn writer_refuses_to_finish_without_a_value() {
-    let mut buffer = Buffer::new();
-    FattrWriter::begin(&mut Encoder::new(&mut buffer), mask()).finish();
+    buffer.put(b"kept");
+    assert_eq!(write(Some(Attribute::Mode), &mut buffer), Err(Attribute::Mode));
+    assert_eq!(buffer.as_slice(), b"kept");
 }
 
 #[test]
