@@ -23,51 +23,6 @@ pub(super) fn carry_out(
     from: &mut Decoder<'_>,
     output: &mut Output,
 ) -> OpResult<()> {
-    on_state(compound, number, from, output).unwrap_or_else(|| on_files(compound, number, from, output))
-}
-
-/// The operations on clients, sessions, opens and locks; `None` for all others.
-fn on_state(
-    compound: &mut Compound<'_>,
-    number: OpNumber,
-    from: &mut Decoder<'_>,
-    output: &mut Output,
-) -> Option<OpResult<()>> {
-    use OpNumber as N;
-    Some(match number {
-        N::BackchannelCtl => answer(compound, from, output, backchannel_ctl::backchannel_ctl),
-        N::BindConnToSession => answer(compound, from, output, bind_conn_to_session::bind),
-        N::Close => in_order(compound, from, output, encoded(close::close)),
-        N::CreateSession => answer(compound, from, output, create_session::create_session),
-        N::Delegreturn => answer(compound, from, output, delegreturn::delegreturn),
-        N::DestroyClientid => answer(compound, from, output, destroy_clientid::destroy_clientid),
-        N::DestroySession => answer(compound, from, output, destroy_session::destroy_session),
-        N::ExchangeId => arguments(from).and_then(|args| exchange_id::run(compound, &args, output)),
-        N::FreeStateid => answer(compound, from, output, stateids::free),
-        N::Lock => in_order(compound, from, output, encoded(lock::lock)),
-        N::Lockt => answer(compound, from, output, lockt::lockt),
-        N::Locku => in_order(compound, from, output, encoded(locku::locku)),
-        N::Open => in_order(compound, from, output, open::run),
-        N::OpenConfirm => in_order(compound, from, output, encoded(open_confirm::open_confirm)),
-        N::OpenDowngrade => in_order(compound, from, output, encoded(open_downgrade::open_downgrade)),
-        N::ReclaimComplete => answer(compound, from, output, reclaim_complete::reclaim_complete),
-        N::ReleaseLockowner => answer(compound, from, output, release_lockowner::release_lockowner),
-        N::Renew => answer(compound, from, output, renew::renew),
-        N::Sequence => sequence::run(compound, from, output),
-        N::Setclientid => answer(compound, from, output, setclientid::setclientid),
-        N::SetclientidConfirm => answer(compound, from, output, setclientid::confirm),
-        N::TestStateid => answer(compound, from, output, stateids::test),
-        _ => return None,
-    })
-}
-
-/// The operations on files and handles.
-fn on_files(
-    compound: &mut Compound<'_>,
-    number: OpNumber,
-    from: &mut Decoder<'_>,
-    output: &mut Output,
-) -> OpResult<()> {
     use OpNumber as N;
     match number {
         N::Access => answer(compound, from, output, access::access),
@@ -107,6 +62,42 @@ fn on_files(
         N::Setxattr => answer(compound, from, output, setxattr::setxattr),
         N::Verify => answer(compound, from, output, verify::verify),
         N::Write => answer(compound, from, output, write::write),
+        // Begins nearly every COMPOUND.
+        N::Sequence => sequence::run(compound, from, output),
+        other => on_state(compound, other, from, output),
+    }
+}
+
+/// The operations on clients, sessions, opens and locks.
+fn on_state(
+    compound: &mut Compound<'_>,
+    number: OpNumber,
+    from: &mut Decoder<'_>,
+    output: &mut Output,
+) -> OpResult<()> {
+    use OpNumber as N;
+    match number {
+        N::BackchannelCtl => answer(compound, from, output, backchannel_ctl::backchannel_ctl),
+        N::BindConnToSession => answer(compound, from, output, bind_conn_to_session::bind),
+        N::Close => in_order(compound, from, output, encoded(close::close)),
+        N::CreateSession => answer(compound, from, output, create_session::create_session),
+        N::Delegreturn => answer(compound, from, output, delegreturn::delegreturn),
+        N::DestroyClientid => answer(compound, from, output, destroy_clientid::destroy_clientid),
+        N::DestroySession => answer(compound, from, output, destroy_session::destroy_session),
+        N::ExchangeId => arguments(from).and_then(|args| exchange_id::run(compound, &args, output)),
+        N::FreeStateid => answer(compound, from, output, stateids::free),
+        N::Lock => in_order(compound, from, output, encoded(lock::lock)),
+        N::Lockt => answer(compound, from, output, lockt::lockt),
+        N::Locku => in_order(compound, from, output, encoded(locku::locku)),
+        N::Open => in_order(compound, from, output, open::run),
+        N::OpenConfirm => in_order(compound, from, output, encoded(open_confirm::open_confirm)),
+        N::OpenDowngrade => in_order(compound, from, output, encoded(open_downgrade::open_downgrade)),
+        N::ReclaimComplete => answer(compound, from, output, reclaim_complete::reclaim_complete),
+        N::ReleaseLockowner => answer(compound, from, output, release_lockowner::release_lockowner),
+        N::Renew => answer(compound, from, output, renew::renew),
+        N::Setclientid => answer(compound, from, output, setclientid::setclientid),
+        N::SetclientidConfirm => answer(compound, from, output, setclientid::confirm),
+        N::TestStateid => answer(compound, from, output, stateids::test),
         _ => Err(Status::NotSupp.into()),
     }
 }

@@ -36,6 +36,7 @@ pub(super) struct CompoundState {
 }
 
 impl CompoundState {
+    #[inline]
     pub(super) fn new(minor: MinorVersion, count: u32) -> CompoundState {
         CompoundState {
             minor,

@@ -34,21 +34,20 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     let reply = ReplyHead::begin(head.tag, output);
     let paused = if cx.request.may_block { cx.server.paused.take(cx.client(), call.xid.0) } else { None };
     let files;
-    let begun = match paused {
+    let mut compound = match paused {
         Some(Paused { progress, current, saved, read, results }) => {
             from = Decoder::new(&arguments[read..]);
             output.bytes.put(&results);
             files = (current, saved);
-            Ok(Compound::resume(cx, progress, &files.0, &files.1, reply.mark))
+            Compound::resume(cx, progress, &files.0, &files.1, reply.mark)
         }
-        None => begin(cx, &head, reply.mark),
-    };
-    let mut compound = match begun {
-        Ok(compound) => compound,
-        Err(status) => {
-            reply.end(status, 0, output);
-            return Ok(());
-        }
+        None => match minor_version(&head) {
+            Ok(minor) => Compound::new(cx, CompoundState::new(minor, head.operations), reply.mark),
+            Err(status) => {
+                reply.end(status, 0, output);
+                return Ok(());
+            }
+        },
     };
     match compound.carry_out(&mut from, output) {
         Ok(status) => {
@@ -64,7 +63,7 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         Err(_) => {
             let read = arguments.len() - from.rest().len();
             let results = &output.bytes.as_slice()[reply.results_start..];
-            let Some(compound) = compound.pause(call, read, results) else { return Err(NoResults::Defer) };
+            let Some(mut compound) = compound.pause(call, read, results) else { return Err(NoResults::Defer) };
             // Too many COMPOUNDs are paused. The client retries the rest later (RFC 7530 §13.1.1.3, RFC 8881
             // §15.1.1.3).
             append_failure(from.u32()?, Status::Delay, output);
@@ -96,8 +95,8 @@ impl ReplyHead {
     }
 }
 
-#[inline]
-fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_mark: Mark) -> Result<Compound<'c>, Status> {
+/// The minor version of a COMPOUND, if its header is valid.
+fn minor_version(head: &CompoundHead<'_>) -> Result<MinorVersion, Status> {
     let minor = MinorVersion::from_number(head.minor_version).ok_or(Status::MinorVersMismatch)?;
     if std::str::from_utf8(head.tag).is_err() {
         return Err(Status::Inval);
@@ -105,12 +104,17 @@ fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_mark: Mark)
     if head.operations > MAX_OPERATIONS {
         return Err(in_minor(Status::TooManyOps, minor));
     }
-    let progress = CompoundState::new(minor, head.operations);
-    Ok(Compound { cx, current: None, saved: None, attributes_after: None, progress, reply_mark })
+    Ok(minor)
 }
 
 impl<'c> Compound<'c> {
+    #[inline]
+    fn new(cx: &'c CallContext<'c>, progress: CompoundState, reply_mark: Mark) -> Compound<'c> {
+        Compound { cx, current: None, saved: None, attributes_after: None, progress, reply_mark }
+    }
+
     /// Continues a COMPOUND with its current and its saved file.
+    #[cold]
     fn resume(
         cx: &'c CallContext<'c>,
         progress: CompoundState,
@@ -118,7 +122,7 @@ impl<'c> Compound<'c> {
         saved: &'c Option<PausedFile>,
         reply_mark: Mark,
     ) -> Compound<'c> {
-        let mut compound = Compound { cx, current: None, saved: None, attributes_after: None, progress, reply_mark };
+        let mut compound = Compound::new(cx, progress, reply_mark);
         // A file that is no longer exported to the caller is gone.
         let file = |file: &'c PausedFile| compound.file(&file.exported, file.handle).ok();
         (compound.current, compound.saved) = (current.as_ref().and_then(file), saved.as_ref().and_then(file));
@@ -244,8 +248,8 @@ impl<'c> Compound<'c> {
     }
 
     /// Passes the reply to the session, for retransmissions, and to the log, for those after the end of this process.
-    fn keep_reply(self, reply: &ReplyHead, output: &Output) {
-        let Some(turn) = self.progress.turn else { return };
+    fn keep_reply(&mut self, reply: &ReplyHead, output: &Output) {
+        let Some(turn) = self.progress.turn.take() else { return };
         let bytes = &output.bytes.as_slice()[reply.start..];
         // Data sent from a file cannot be replayed, since the file may change.
         let kept = Some(bytes).filter(|bytes| output.len_since(&reply.mark) == bytes.len());
@@ -258,6 +262,7 @@ impl<'c> Compound<'c> {
 
     /// Pauses a COMPOUND that changed something, to continue where it is. Any other one runs again from its start, and
     /// its slot is released for that. Returns the COMPOUND when no more can be paused.
+    #[cold]
     fn pause(self, call: &Call<'_>, read: usize, results: &[u8]) -> Option<Compound<'c>> {
         if !self.progress.has_changed {
             return None;
@@ -288,9 +293,10 @@ fn append_failed_body(number: u32, output: &mut Output) {
     }
 }
 
+#[inline]
 fn append_status(number: u32, status: Status, output: &mut Output) -> Status {
     let mut to = Encoder::new(&mut output.bytes);
     to.u32(number);
-    status.encode(&mut to);
+    to.u32(status as u32);
     status
 }
