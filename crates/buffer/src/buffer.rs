@@ -76,7 +76,11 @@ impl Buffer {
     /// Appends `bytes`.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
-        self.space(bytes.len()).copy_from_slice(bytes);
+        match self.memory.split_at_mut_checked(self.written) {
+            // With a constant size, this is one comparison and a store.
+            Some((_, free)) if free.len() >= bytes.len() => free[..bytes.len()].copy_from_slice(bytes),
+            _ => self.space(bytes.len()).copy_from_slice(bytes),
+        }
         self.written += bytes.len();
     }
 
@@ -87,11 +91,10 @@ impl Buffer {
     /// The code that handles messages catches the panic and closes the sender's connection.
     #[inline]
     pub fn space(&mut self, count: usize) -> &mut [u8] {
-        let end = self.written + count;
-        if end > self.memory.len() {
-            self.grow(end);
+        if count > self.memory.len() - self.written {
+            self.grow(self.written + count);
         }
-        &mut self.memory[self.written..end]
+        &mut self.memory[self.written..][..count]
     }
 
     /// Counts `count` bytes of the last [`Buffer::space`] as written.

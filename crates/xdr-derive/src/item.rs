@@ -24,6 +24,7 @@ pub fn encode(input: &DeriveInput) -> syn::Result<TokenStream> {
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     Ok(quote! {
         impl #impl_generics ::xdr::Encode for #name #type_generics #where_clause {
+            #[inline]
             fn encode(&self, to: &mut ::xdr::Encoder<'_>) { #body }
         }
     })

@@ -180,8 +180,8 @@ impl AttributeSource<'_> {
             Attribute::FileId => to.u64(attributes.fileid),
             Attribute::Mode => to.u32(attributes.mode),
             Attribute::NumLinks => to.u32(attributes.links),
-            Attribute::Owner => to.opaque(owner::user_name(self.compound, attributes.uid)?.as_bytes()),
-            Attribute::OwnerGroup => to.opaque(owner::group_name(self.compound, attributes.gid)?.as_bytes()),
+            Attribute::Owner => owner::put_user(self.compound, attributes.uid, to)?,
+            Attribute::OwnerGroup => owner::put_group(self.compound, attributes.gid, to)?,
             Attribute::RawDev => {
                 SpecData { major: attributes.device.major, minor: attributes.device.minor }.encode(to);
             }
@@ -244,8 +244,10 @@ impl AttributeSource<'_> {
     }
 }
 
+#[inline]
 fn put_time(timestamp: Timestamp, to: &mut Encoder<'_>) {
-    Time { seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds }.encode(to);
+    to.u64(timestamp.seconds.cast_unsigned());
+    to.u32(timestamp.nanoseconds);
 }
 
 /// The kind of file in wire form.

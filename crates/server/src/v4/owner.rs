@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use names::IdKind;
 use proto::nfs4::{self, Status};
+use xdr::Encoder;
 
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
@@ -58,6 +59,21 @@ pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> OpResult<OwnerName
     name(compound, IdKind::User, uid)
 }
 
+/// Appends the name of a user.
+pub(super) fn put_user(compound: &Compound<'_>, uid: u32, to: &mut Encoder<'_>) -> OpResult<()> {
+    put(compound, IdKind::User, uid, to)
+}
+
+/// Appends the name of a group.
+pub(super) fn put_group(compound: &Compound<'_>, gid: u32, to: &mut Encoder<'_>) -> OpResult<()> {
+    put(compound, IdKind::Group, gid, to)
+}
+
+fn put(compound: &Compound<'_>, kind: IdKind, id: u32, to: &mut Encoder<'_>) -> OpResult<()> {
+    to.opaque(name(compound, kind, id)?.as_bytes());
+    Ok(())
+}
+
 /// The name of a group.
 pub(super) fn group_name(compound: &Compound<'_>, gid: u32) -> OpResult<OwnerName> {
     name(compound, IdKind::Group, gid)
@@ -77,6 +93,7 @@ fn asking(compound: &Compound<'_>) -> Asking {
     Asking { now: compound.cx.request.now, may_block: compound.cx.request.may_block }
 }
 
+#[inline]
 fn name(compound: &Compound<'_>, kind: IdKind, id: u32) -> OpResult<OwnerName> {
     let known = match &compound.cx.server.id_map {
         Some(owners) => match owners.name(kind, id, asking(compound)) {
