@@ -5,9 +5,10 @@
 //! the two. So each change is announced in a table by file, and a reply omits the attributes before if changes of the
 //! file overlapped. No lock is taken and nothing waits.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use foldhash::fast::RandomState;
 use vfs::Handle;
 
 /// The size of the table. Two files that share an entry occasionally cost a client its cached attributes.
@@ -32,7 +33,7 @@ pub(crate) struct ChangeInProgress<'c> {
 
 impl ChangesInProgress {
     pub(crate) fn new() -> ChangesInProgress {
-        ChangesInProgress { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::new() }
+        ChangesInProgress { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::default() }
     }
 
     /// Announces a change of `node`. Take the attributes before after this call.

@@ -52,7 +52,7 @@ pub(crate) struct Core {
     pub origins: Origins,
     pub last_session: u64,
     pub states: BTreeMap<StateKey, StateidEntry>,
-    pub files: HashMap<Arc<FileKey>, File>,
+    pub files: foldhash::HashMap<Arc<FileKey>, File>,
     pub owners: Owners,
     /// Removed clients whose states still exist.
     pub removing: VecDeque<u32>,

@@ -1,6 +1,6 @@
 //! Open owners, lock owners and the owners of the lock protocol, in one table.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub(crate) struct Owner {
 
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
-    by_id: HashMap<OwnerId, Owner>,
+    by_id: foldhash::HashMap<OwnerId, Owner>,
     by_name: BTreeMap<Arc<OwnerName>, OwnerId>,
     last: u64,
     /// The position of the sweep for idle owners.

@@ -1,8 +1,10 @@
 //! Recalls delegations, and revokes those that are not returned (RFC 8881 §10.4.5, §10.4.6).
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+use std::collections::BTreeSet;
+use std::hash::BuildHasher;
 use std::time::Duration;
+
+use foldhash::fast::RandomState;
 
 use crate::core::Core;
 use crate::file::StateidEntry;
@@ -20,7 +22,7 @@ const RECENT_MAX: usize = 65_536;
 #[derive(Debug, Default)]
 pub(crate) struct Recalls {
     deadlines: BTreeSet<(Duration, StateKey)>,
-    of: HashMap<StateKey, Duration>,
+    of: foldhash::HashMap<StateKey, Duration>,
     recent: Recent,
 }
 
@@ -29,8 +31,8 @@ pub(crate) struct Recalls {
 #[derive(Debug, Default)]
 struct Recent {
     hasher: RandomState,
-    current: HashSet<u64>,
-    previous: HashSet<u64>,
+    current: foldhash::HashSet<u64>,
+    previous: foldhash::HashSet<u64>,
     since: Duration,
 }
 

@@ -109,7 +109,7 @@ impl State {
             last_session: RandomState::new().hash_one(boot) >> 1,
             origins: Origins::default(),
             states: BTreeMap::new(),
-            files: HashMap::new(),
+            files: Default::default(),
             owners: Owners::default(),
             removing: VecDeque::new(),
             removing_hosts: VecDeque::new(),
