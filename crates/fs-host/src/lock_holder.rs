@@ -75,6 +75,9 @@ impl<D: SetLock> LockHolder<D> {
     /// Gives up ranges, in order.
     pub(crate) fn release(&mut self, ranges: impl Iterator<Item = (u64, u64)> + Clone) -> io::Result<()> {
         ranges.clone().for_each(|(first, last)| self.wanted.clear(first, last));
+        if self.wanted.len() == 0 {
+            return self.release_all();
+        }
         let mut free_up_to = None;
         for (first, last) in ranges.filter(|(first, last)| first <= last) {
             if free_up_to.is_none_or(|free| last > free) {
@@ -84,6 +87,15 @@ impl<D: SetLock> LockHolder<D> {
             }
         }
         if self.is_coarse && self.wanted.len() <= self.max_ranges / 2 { self.refine() } else { Ok(()) }
+    }
+
+    /// Gives up everything at once: most files have one lock.
+    fn release_all(&mut self) -> io::Result<()> {
+        if self.held.len() > 0 {
+            self.unset(0, LAST_OFFSET)?;
+        }
+        self.is_coarse = false;
+        Ok(())
     }
 
     /// The widest range around one that nobody wants in which nobody wants anything.

@@ -1,6 +1,10 @@
 //! Mirrors the locks of clients on the files of the host, so that they exclude local processes too.
+//!
+//! Opening a file and closing it takes longer than locking it, and programs lock the same file again and again. So the
+//! files that were unlocked last stay open until the next tick of the timers, about a second: a removed file keeps its
+//! space, and a local process gets no lease of the file, at most that long.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -9,18 +13,37 @@ use vfs::{Context, FileLock, LockFile, LockOutcome};
 
 use crate::exports::ExportTable;
 
+/// How many files stay open without a lock.
+const MAX_UNLOCKED: usize = 16;
+
 /// Access to the host's files through the file systems of the exports. A file stays open here while a client holds a
-/// lock in it.
+/// lock in it, and for a while after that.
 ///
 /// If the host fails, clients still get their locks, which then exclude only other clients.
 pub(crate) struct ExportedLocks {
     exports: Arc<ArcSwap<ExportTable>>,
-    held: HashMap<FileKey, Box<dyn LockFile>>,
+    held: foldhash::HashMap<FileKey, Box<dyn LockFile>>,
+    /// The files that were unlocked last, the latest one last.
+    unlocked: VecDeque<UnlockedFile>,
+}
+
+/// An open file without a lock.
+struct UnlockedFile {
+    key: FileKey,
+    open: Box<dyn LockFile>,
 }
 
 impl ExportedLocks {
     pub(crate) fn new(exports: Arc<ArcSwap<ExportTable>>) -> ExportedLocks {
-        ExportedLocks { exports, held: HashMap::new() }
+        ExportedLocks { exports, held: Default::default(), unlocked: VecDeque::new() }
+    }
+
+    /// Opens a file for locking, or takes it from those that are still open.
+    fn reopen(&mut self, file: &FileKey) -> Option<Box<dyn LockFile>> {
+        match self.unlocked.iter().position(|unlocked| unlocked.key == *file) {
+            Some(place) => self.unlocked.remove(place).map(|unlocked| unlocked.open),
+            None => self.open(file),
+        }
     }
 
     /// Opens a file for locking, if local processes may lock it too.
@@ -51,7 +74,7 @@ impl HostLocks for ExportedLocks {
         if let Some(open) = self.held.get_mut(file) {
             return answer(file, open.take(lock(&wanted)));
         }
-        let Some(mut opened) = self.open(file) else { return Ok(()) };
+        let Some(mut opened) = self.reopen(file) else { return Ok(()) };
         answer(file, opened.take(lock(&wanted)))?;
         // Clients already hold these. A local process that locked such a range first keeps its lock.
         for range in held() {
@@ -70,7 +93,23 @@ impl HostLocks for ExportedLocks {
     }
 
     fn release_all(&mut self, file: &FileKey) {
-        self.held.remove(file);
+        let Some(mut open) = self.held.remove(file) else { return };
+        // Closing it gives up the locks as well.
+        if open.release(&[0..=u64::MAX]).is_err() {
+            return;
+        }
+        if self.unlocked.len() == MAX_UNLOCKED {
+            self.unlocked.pop_front();
+        }
+        self.unlocked.push_back(UnlockedFile { key: *file, open });
+    }
+
+    fn close_unlocked(&mut self, file: &FileKey) {
+        self.unlocked.retain(|unlocked| unlocked.key != *file);
+    }
+
+    fn close_all_unlocked(&mut self) {
+        self.unlocked.clear();
     }
 
     fn test(&mut self, file: &FileKey, wanted: HostRange) -> Result<(), HostRefusal> {
@@ -163,6 +202,58 @@ mod tests {
         let lock = FileLock { first_bytes: 5, last_bytes: 5, exclusive: false };
         let before = FileLock { first_bytes: 0, last_bytes: 9, exclusive: true };
         assert_eq!(local.test(lock).unwrap(), LockOutcome::Taken(before));
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn file_stays_open_for_the_next_lock_until_it_is_closed_and_is_free_meanwhile() {
+        let dir = std::env::temp_dir().join(format!("wharf-host-locks-again-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("export")).unwrap();
+        let options = HostOptions { state_dir: Some(dir.join("state")), ..HostOptions::default() };
+        let host = Arc::new(HostFs::open(&dir.join("export"), options).unwrap());
+        let (mut locks, file) = locks_of(host.clone(), "file");
+        let mut local = host.open_for_locks(&Context::ROOT, &file.node).unwrap();
+        let whole = FileLock { first_bytes: 0, last_bytes: u64::MAX, exclusive: true };
+        for _ in 0..3 {
+            locks.take(&file, range(0, 9), &Vec::new).unwrap();
+            assert!(locks.unlocked.is_empty(), "the open file is used again");
+            assert!(matches!(local.test(whole).unwrap(), LockOutcome::Taken(_)));
+            locks.release_all(&file);
+            assert_eq!((local.test(whole).unwrap(), locks.unlocked.len()), (LockOutcome::Free, 1));
+        }
+        assert_eq!(local.take(whole).unwrap(), LockOutcome::Free);
+        assert!(locks.take(&file, range(0, 9), &Vec::new).is_err());
+        local.release(&[0..=u64::MAX]).unwrap();
+        locks.take(&file, range(0, 9), &Vec::new).unwrap();
+        locks.release_all(&file);
+        locks.close_unlocked(&FileKey { export: file.export + 1, ..file });
+        assert_eq!(locks.unlocked.len(), 1, "that was another file");
+        locks.close_unlocked(&file);
+        assert!(locks.unlocked.is_empty());
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn only_the_files_unlocked_last_stay_open() {
+        let dir = std::env::temp_dir().join(format!("wharf-host-locks-many-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("export")).unwrap();
+        let options = HostOptions { state_dir: Some(dir.join("state")), ..HostOptions::default() };
+        let host = Arc::new(HostFs::open(&dir.join("export"), options).unwrap());
+        let (mut locks, first) = locks_of(host.clone(), "file");
+        let keys = (0..MAX_UNLOCKED).map(|number| {
+            let name = format!("file{number}");
+            let place = Place { dir: host.root(), name: Name::new(name.as_bytes()).unwrap() };
+            let made = host.create(&Context::ROOT, place, CreateMode::Guarded, &SetAttributes::default()).unwrap();
+            FileKey { node: made.handle, ..first }
+        });
+        for key in std::iter::once(first).chain(keys) {
+            locks.take(&key, range(0, 9), &Vec::new).unwrap();
+            locks.release_all(&key);
+        }
+        assert_eq!(locks.unlocked.len(), MAX_UNLOCKED);
+        assert!(locks.unlocked.iter().all(|unlocked| unlocked.key != first), "it was unlocked first");
+        locks.close_all_unlocked();
+        assert!(locks.unlocked.is_empty());
         std::fs::remove_dir_all(dir).unwrap();
     }
 

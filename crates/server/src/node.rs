@@ -315,6 +315,7 @@ impl<'c> Node<'c> {
     /// Closes what the server itself has open for writing for no call, since that keeps the file from being leased.
     pub(crate) fn evict_open_for_writing(&self) {
         self.server.files.purge_mode(&self.file_key(), OpenMode::Write, self.now);
+        self.server.state.close_unlocked(&self.file_key());
     }
 
     /// Evicts the cached open files of `entry` if its last name was possibly removed.

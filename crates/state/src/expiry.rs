@@ -28,6 +28,7 @@ impl State {
         core.sweep_nlm_records(now);
         core.sweep_nlm_hosts(now);
         core.catch_up_store();
+        core.host.close_all_unlocked();
         core.remove_ended(now)
     }
 

@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::ids::{OwnerId, StateKey};
 use crate::lock_set::{HeldLock, HostRange};
 use crate::range_tree::OwnerRange;
-use crate::{ByteRange, Conflict, FileKey, StateError};
+use crate::{ByteRange, Conflict, FileKey, State, StateError};
 
 /// A local process holds a conflicting lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +38,14 @@ pub trait HostLocks: Send {
     /// Releases `ranges`, which are in order and do not overlap.
     fn release(&mut self, file: &FileKey, ranges: &[ByteRange]);
 
-    /// Releases everything on `file`.
+    /// Releases everything on `file`. The host may keep the file open for the next lock, until it is told to close it.
     fn release_all(&mut self, file: &FileKey);
+
+    /// Closes `file` if it is open without a lock.
+    fn close_unlocked(&mut self, _file: &FileKey) {}
+
+    /// Closes all files that are open without a lock.
+    fn close_all_unlocked(&mut self) {}
 
     /// Tests whether a local process's lock conflicts, without taking the lock.
     ///
@@ -74,6 +80,13 @@ impl From<HostRefusal> for StateError {
     fn from(refusal: HostRefusal) -> StateError {
         let HostRefusal { range, exclusive } = refusal;
         StateError::Denied(Box::new(Conflict { range, exclusive, client: None, owner: Box::default() }))
+    }
+}
+
+impl State {
+    /// Closes a file that is open on the host for no lock: an open file is not leased for writing.
+    pub fn close_unlocked(&self, file: &FileKey) {
+        self.core().host.close_unlocked(file);
     }
 }
 
