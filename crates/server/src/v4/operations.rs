@@ -42,7 +42,7 @@ pub(super) fn carry_out(
         N::Lookup => answer(compound, from, output, lookup::lookup),
         N::Lookupp => answer(compound, from, output, lookupp::lookupp),
         N::Nverify => answer(compound, from, output, verify::nverify),
-        N::Putfh => arguments(from).and_then(|args| putfh::putfh(compound, &args, from)),
+        N::Putfh => putfh::run(compound, from),
         N::Putrootfh | N::Putpubfh => answer(compound, from, output, putrootfh::putrootfh),
         N::Read => read::run(compound, &arguments(from)?, output),
         N::ReadPlus => read_plus::run(compound, &arguments(from)?, output),

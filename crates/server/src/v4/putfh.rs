@@ -1,6 +1,6 @@
 //! PUTFH (RFC 7530 §16.20, RFC 8881 §18.19).
 
-use proto::nfs4::{MinorVersion, OpNumber, PutfhArgs, Status};
+use proto::nfs4::{FileHandle, MinorVersion, OpNumber, Status};
 use xdr::Decoder;
 
 use super::compound::Compound;
@@ -8,17 +8,18 @@ use super::failure::{Failure, OpResult};
 use super::progress::Foreign;
 use crate::fault::Fault;
 
-/// Makes a file the current one; `rest` are the operations after this one.
-pub(super) fn putfh(compound: &mut Compound<'_>, args: &PutfhArgs, rest: &Decoder<'_>) -> OpResult<()> {
+/// Makes a file the current one. The handle, the only argument, is read where it lies: a copy has 128 bytes.
+pub(super) fn run(compound: &mut Compound<'_>, from: &mut Decoder<'_>) -> OpResult<()> {
+    let object = from.opaque(FileHandle::MAX_BYTES).map_err(|_| Status::BadXdr)?;
     let cx = compound.cx;
-    match cx.exports.resolve(args.object.as_bytes()) {
+    match cx.exports.resolve(object) {
         Ok((exported, handle)) => compound.set_current(exported, handle),
-        Err(error) => match Failure::from(Fault::from(error)) {
-            Failure::Status(status) if may_be_foreign(compound, rest) => {
-                set_foreign(compound, args, status);
+        Err(error) => match (Failure::from(Fault::from(error)), FileHandle::new(object)) {
+            (Failure::Status(status), Some(handle)) if may_be_foreign(compound, from) => {
+                set_foreign(compound, Foreign { handle, status, is_saved: false });
                 Ok(())
             }
-            failure => Err(failure),
+            (failure, _) => Err(failure),
         },
     }
 }
@@ -30,9 +31,8 @@ fn may_be_foreign(compound: &Compound<'_>, rest: &Decoder<'_>) -> bool {
         && rest.clone().u32() == Ok(OpNumber::Savefh.number())
 }
 
-fn set_foreign(compound: &mut Compound<'_>, args: &PutfhArgs, status: Status) {
+fn set_foreign(compound: &mut Compound<'_>, foreign: Foreign) {
     compound.current = None;
-    let progress = &mut compound.progress;
-    progress.current_stateid = None;
-    progress.foreign = Some(Foreign { handle: args.object, status, is_saved: false });
+    compound.progress.current_stateid = None;
+    compound.progress.foreign = Some(foreign);
 }
