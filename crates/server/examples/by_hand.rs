@@ -18,9 +18,9 @@ use proto::nfs3::{
 };
 use proto::nfs4::{
     ACCESS_READ, Access, AccessArgs, Attribute, Bitmap, Close, CloseArgs, Component, Getattr as Getattr4,
-    GetattrArgs as Getattr4Args, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, PutfhArgs, Read as Read4,
-    ReadArgs as Read4Args, SHARE_ACCESS_BOTH, SHARE_DENY_NONE, Sequence, SequenceArgs, StateOwner, Stateid,
-    WANT_NO_DELEG, Write as Write4, WriteArgs as Write4Args,
+    GetattrArgs as Getattr4Args, Getfh, Lock, LockArgs, LockType, Locker, Locku, LockuArgs, Open, OpenArgs, OpenClaim,
+    OpenHow, Putfh, PutfhArgs, Read as Read4, ReadArgs as Read4Args, Res, SHARE_ACCESS_BOTH, SHARE_DENY_NONE, Sequence,
+    SequenceArgs, StateOwner, Stateid, WANT_NO_DELEG, Write as Write4, WriteArgs as Write4Args,
 };
 use server::{Answer, Request, RunAnswer, Server};
 use stable::{MemoryDevice, Options as LogOptions, WriteLog};
@@ -118,7 +118,8 @@ fn prepare(operation: &str, caller: Caller<'_>, most: usize) -> Vec<Vec<u8>> {
     let [file, listed] = [FILE_NAME, LISTED_DIR].map(|name| caller.handle_of(&root, name));
     let offset = |number: usize| (number * READ_BYTES as usize % FILE_BYTES) as u64;
     let session = operation.ends_with("41").then(|| Session::new(caller, 1));
-    let compound = |begin: fn(Compound, u64) -> Compound, object: &FileHandle, number: usize| {
+    let lock = (operation == "lock41").then(|| first_lock(session.as_ref().unwrap()));
+    let compound = |begin: &dyn Fn(Compound, u64) -> Compound, object: &FileHandle, number: usize| {
         let session = session.as_ref().unwrap();
         session.caller.message_of(COMPOUND, &begin(in_session(session, object), offset(number)))
     };
@@ -126,10 +127,11 @@ fn prepare(operation: &str, caller: Caller<'_>, most: usize) -> Vec<Vec<u8>> {
         "getattr" => caller.message::<Getattr>(&GetattrArgs { object: file }),
         "lookup" => caller.message::<Lookup>(&LookupArgs { what: at(&root, FILE_NAME) }),
         "read" => caller.message::<Read>(&ReadArgs { file, offset: offset(number), count: READ_BYTES }),
-        "read41" => compound(read, &file, number),
-        "getattr41" => compound(|begun, _| begun.op::<Getattr4>(&Getattr4Args { request: ATTRIBUTES }), &file, number),
-        "open41" => compound(|begun, _| open_and_close(begun), &root, number),
-        "write41" => compound(write_and_look, &file, number),
+        "read41" => compound(&read, &file, number),
+        "getattr41" => compound(&|begun, _| begun.op::<Getattr4>(&Getattr4Args { request: ATTRIBUTES }), &file, number),
+        "open41" => compound(&|begun, _| open_and_close(begun), &root, number),
+        "write41" => compound(&write_and_look, &file, number),
+        "lock41" => compound(&|begun, _| lock_and_unlock(begun, lock.unwrap()), &file, number),
         "writerun" => write_run(caller, &file),
         "createremove" => change_names(caller, &root, number),
         "readdirplus" => list(caller, &listed),
@@ -169,18 +171,54 @@ fn read(begun: Compound, offset: u64) -> Compound {
     begun.op::<Read4>(&Read4Args { stateid: Stateid::ANONYMOUS, offset, count: READ_BYTES })
 }
 
+/// The owner of opens and locks.
+const OWNER: StateOwner<'static> = StateOwner { client: proto::nfs4::ClientId(0), owner: b"owner" };
+const OPEN: OpenArgs<'static> = OpenArgs {
+    seqid: 0,
+    share_access: SHARE_ACCESS_BOTH | WANT_NO_DELEG,
+    share_deny: SHARE_DENY_NONE,
+    owner: OWNER,
+    how: OpenHow::NoCreate,
+    claim: OpenClaim::Null(Component(FILE_NAME.as_bytes())),
+};
+
+/// The stateid of a lock owner of the file, without a lock.
+fn first_lock(session: &Session<'_>) -> Stateid {
+    let locker = Locker::New { open_seqid: 0, open_stateid: Stateid::CURRENT, lock_seqid: 0, owner: OWNER };
+    let locking = session.begin().root().op::<Open>(&OPEN).op::<Lock>(&LockArgs { locker, ..FIRST_BYTE });
+    let mut results = session.call(&locking.op::<Locku>(&unlock(Stateid::CURRENT)));
+    let results = results.skip_root();
+    results.take::<Open>();
+    results.take::<Lock>();
+    let Res::Ok(stateid) = results.take::<Locku>() else { panic!("the lock was not released") };
+    stateid
+}
+
+/// A lock of the first byte, whose owner is still to be filled in.
+const FIRST_BYTE: LockArgs<'static> = LockArgs {
+    lock_type: LockType::Write,
+    reclaim: false,
+    offset: 0,
+    length: 1,
+    locker: Locker::Existing { lock_stateid: Stateid::CURRENT, lock_seqid: 0 },
+};
+
+fn unlock(stateid: Stateid) -> LockuArgs {
+    LockuArgs { lock_type: LockType::Write, seqid: 0, stateid, offset: 0, length: 1 }
+}
+
+/// LOCK of the only lock of a file, and its LOCKU.
+fn lock_and_unlock(begun: Compound, lock: Stateid) -> Compound {
+    // The newest one (RFC 8881 §8.2.2).
+    let newest = Stateid { seqid: 0, ..lock };
+    let locker = Locker::Existing { lock_stateid: newest, lock_seqid: 0 };
+    begun.op::<Lock>(&LockArgs { locker, ..FIRST_BYTE }).op::<Locku>(&unlock(newest))
+}
+
 /// What Linux sends to open a file, and a CLOSE.
 fn open_and_close(begun: Compound) -> Compound {
-    let open = OpenArgs {
-        seqid: 0,
-        share_access: SHARE_ACCESS_BOTH | WANT_NO_DELEG,
-        share_deny: SHARE_DENY_NONE,
-        owner: StateOwner { client: proto::nfs4::ClientId(0), owner: b"owner" },
-        how: OpenHow::NoCreate,
-        claim: OpenClaim::Null(Component(FILE_NAME.as_bytes())),
-    };
     begun
-        .op::<Open>(&open)
+        .op::<Open>(&OPEN)
         .op::<Getfh>(&())
         .op::<Access>(&AccessArgs { access: ACCESS_READ })
         .op::<Getattr4>(&Getattr4Args { request: ATTRIBUTES })

@@ -9,13 +9,14 @@ use crate::callgrind::{self, Cost, Folder, Total};
 use crate::{Outcome, command};
 
 /// What is counted of the server, as the driver knows it and as people do.
-const OPERATIONS: [(&str, &str); 10] = [
+const OPERATIONS: [(&str, &str); 11] = [
     ("getattr", "GETATTR"),
     ("lookup", "LOOKUP"),
     ("read", "READ of 4 KiB"),
     ("read41", "SEQUENCE+PUTFH+READ of 4 KiB"),
     ("getattr41", "SEQUENCE+PUTFH+GETATTR"),
     ("open41", "SEQUENCE+PUTFH+OPEN+GETFH+ACCESS+GETATTR+CLOSE"),
+    ("lock41", "SEQUENCE+PUTFH+LOCK+LOCKU in a file of its own"),
     ("write41", "SEQUENCE+PUTFH+WRITE+GETATTR of 4 KiB"),
     ("writerun", "run of 8 WRITEs of 4 KiB"),
     ("createremove", "CREATE and REMOVE by turns"),
