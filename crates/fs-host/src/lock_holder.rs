@@ -75,7 +75,7 @@ impl<D: SetLock> LockHolder<D> {
     /// Gives up ranges, in order.
     pub(crate) fn release(&mut self, ranges: impl Iterator<Item = (u64, u64)> + Clone) -> io::Result<()> {
         ranges.clone().for_each(|(first, last)| self.wanted.clear(first, last));
-        if self.wanted.len() == 0 {
+        if self.wanted.is_empty() {
             return self.release_all();
         }
         let mut free_up_to = None;
@@ -91,11 +91,13 @@ impl<D: SetLock> LockHolder<D> {
 
     /// Gives up everything at once: most files have one lock.
     fn release_all(&mut self) -> io::Result<()> {
-        if self.held.len() > 0 {
-            self.unset(0, LAST_OFFSET)?;
+        if self.held.is_empty() {
+            return Ok(());
         }
-        self.is_coarse = false;
-        Ok(())
+        let is_unset = self.description.set_lock(LockKind::None, 0, LAST_OFFSET);
+        // Whatever could not be given up is given up with the next refinement.
+        self.is_coarse = is_unset.is_err();
+        is_unset.map(|_| self.held = LockRanges::default())
     }
 
     /// The widest range around one that nobody wants in which nobody wants anything.

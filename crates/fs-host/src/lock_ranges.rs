@@ -16,6 +16,10 @@ impl LockRanges {
         self.ranges.len()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
     /// Those that share a byte with `first` to `last`, in order.
     pub(crate) fn overlapping(&self, first: u64, last: u64) -> impl Iterator<Item = FileLock> {
         let before = self.before(first).filter(|lock| lock.last_bytes >= first);
@@ -71,6 +75,9 @@ impl LockRanges {
     }
 
     pub(crate) fn clear(&mut self, first: u64, last: u64) {
+        if self.is_empty() {
+            return;
+        }
         let hit: Vec<FileLock> = self.overlapping(first, last).collect();
         for lock in hit {
             self.ranges.remove(&lock.first_bytes);
