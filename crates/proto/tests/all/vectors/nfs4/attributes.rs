@@ -207,11 +207,14 @@ fn values_come_in_the_order_of_their_numbers() {
 
 /// Appends the attributes of the vector, but fails at `failing`.
 fn write(failing: Option<Attribute>, buffer: &mut Buffer) -> Result<(), Attribute> {
-    Fattr::write(mask(), &mut Encoder::new(buffer), |attribute, to| match attribute {
-        _ if Some(attribute) == failing => Err(attribute),
-        Attribute::Size => Ok(to.u64(4096)),
-        Attribute::Mode => Ok(to.u32(0o644)),
-        other => panic!("{other:?} is not in the mask"),
+    Fattr::write(mask(), &mut Encoder::new(buffer), |attribute, to| {
+        match attribute {
+            _ if Some(attribute) == failing => return Err(attribute),
+            Attribute::Size => to.u64(4096),
+            Attribute::Mode => to.u32(0o644),
+            other => panic!("{other:?} is not in the mask"),
+        }
+        Ok(())
     })
 }
 
