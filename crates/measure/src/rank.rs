@@ -1,5 +1,7 @@
 //! Rank statistics, which assume no distribution.
 
+use std::sync::OnceLock;
+
 use statrs::statistics::{Data, OrderStatistics, RankTieBreaker};
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
@@ -11,6 +13,10 @@ const MAX_EXACT: usize = 100;
 
 /// The minimum number of pairs for a correlation.
 const MIN_CORRELATED: usize = 3;
+
+/// The maximum number of pairs whose correlation is compared with those of all orders. Student's distribution, which is
+/// used beyond, promises too much far from 0: to it, a perfect order is impossible by chance, of six pairs too.
+const MAX_ORDERED: usize = 10;
 
 /// The correlation of two series.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,17 +33,21 @@ pub fn mann_whitney(one: &[f64], other: &[f64]) -> Option<f64> {
     if one.is_empty() || other.is_empty() || one.iter().chain(other).any(|value| value.is_nan()) {
         return None;
     }
-    let mut sorted: Vec<f64> = one.iter().chain(other).copied().collect();
-    sorted.sort_by(f64::total_cmp);
-    let has_ties = sorted.windows(2).any(|pair| pair[0] == pair[1]);
-    if sorted[0] == sorted[sorted.len() - 1] {
+    let both = [one, other].concat();
+    if both.iter().all(|value| *value == both[0]) {
         return Some(1.0);
     }
-    if has_ties || sorted.len() > MAX_EXACT {
+    if has_ties(&both) || both.len() > MAX_EXACT {
         let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
         return mannwhitneyu(one, other, method, Alternative::TwoSided).ok().map(|(_, chance)| chance);
     }
     Some(exact_chance(wins(one, other), one.len(), other.len()))
+}
+
+fn has_ties(values: &[f64]) -> bool {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// In how many pairs of figures the first series has the greater one.
@@ -65,17 +75,51 @@ fn exact_chance(wins: usize, one: usize, other: usize) -> f64 {
     (2.0 * shares[one][..=extreme].iter().sum::<f64>()).min(1.0)
 }
 
-/// The rank correlation of two series (Spearman). None below three pairs, or if one series is constant.
+/// The rank correlation of two series (Spearman). Its probability is exact up to ten pairs without ties, and that of
+/// Student's distribution otherwise. None below three pairs, or if one series is constant.
 pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<Correlation> {
     if one.len() != other.len() || one.len() < MIN_CORRELATED || one.iter().chain(other).any(|value| value.is_nan()) {
         return None;
     }
     let ranks = |of: &[f64]| Data::new(of.to_vec()).ranks(RankTieBreaker::Average);
     let value = correlation(&ranks(one), &ranks(other))?;
-    let degrees = one.len() - 2;
-    let t = value.abs() * (degrees as f64 / ((1.0 - value) * (1.0 + value)).max(0.0)).sqrt();
-    let chance = if t.is_finite() { 2.0 * upper_tail(t, degrees) } else { 0.0 };
+    let is_exact = one.len() <= MAX_ORDERED && !has_ties(one) && !has_ties(other);
+    let chance = if is_exact { chance_among_orders(value, one.len()) } else { students_chance(value, one.len()) };
     Some(Correlation { value, chance })
+}
+
+/// The share of all orders of `count` ranks whose correlation is at least as far from 0.
+fn chance_among_orders(value: f64, count: usize) -> f64 {
+    static ORDERS: [OnceLock<Vec<u64>>; MAX_ORDERED + 1] = [const { OnceLock::new() }; MAX_ORDERED + 1];
+    let orders = ORDERS[count].get_or_init(|| orders_by_products(count));
+    // Four times the distance of the sum of products from its mean, which is count * (count + 1)² / 4.
+    let distance = (value.abs() * (count.pow(3) - count) as f64 / 3.0).round() as usize;
+    let is_far = |products: usize| (4 * products).abs_diff(count * (count + 1).pow(2)) >= distance;
+    let far: u64 = orders.iter().enumerate().filter(|(products, _)| is_far(*products)).map(|(_, orders)| orders).sum();
+    far as f64 / orders.iter().sum::<u64>() as f64
+}
+
+/// The number of orders of the ranks from 1 to `count`, by the sum of the products of each rank and its place.
+fn orders_by_products(count: usize) -> Vec<u64> {
+    let most = (1..=count).map(|rank| rank * rank).sum::<usize>();
+    // orders[p][s]: the orders of the first ranks, in the places that are the bits of p, with the sum s.
+    let mut orders = vec![vec![0; most + 1]; 1 << count];
+    orders[0][0] = 1;
+    for places in 1_usize..1 << count {
+        let (before, with) = orders.split_at_mut(places);
+        for place in (0..count).filter(|place| places & 1 << place != 0) {
+            let product = places.count_ones() as usize * (place + 1);
+            let sums = with[0][product..].iter_mut().zip(&before[places ^ 1 << place]);
+            sums.for_each(|(with, before)| *with += before);
+        }
+    }
+    orders.pop().unwrap_or_default()
+}
+
+fn students_chance(value: f64, count: usize) -> f64 {
+    let degrees = count - 2;
+    let t = value.abs() * (degrees as f64 / ((1.0 - value) * (1.0 + value)).max(0.0)).sqrt();
+    if t.is_finite() { 2.0 * upper_tail(t, degrees) } else { 0.0 }
 }
 
 fn correlation(one: &[f64], other: &[f64]) -> Option<f64> {
@@ -158,7 +202,8 @@ mod tests {
         // scipy.stats.spearmanr(range(7), one)
         let found = rank_correlation(&places, &ONE).unwrap();
         is(found.value, 0.571_428_571_428_571_5);
-        is(found.chance, 0.180_201_988_911_527_67);
+        // In 1008 of the 5040 orders of seven, abs(scipy.stats.spearmanr(range(7), order)[0]) is as great.
+        is(found.chance, 0.2);
         // scipy.stats.spearmanr([1, 2, 2, 3, 5], [2, 4, 6, 7, 7])
         let found = rank_correlation(&[1.0, 2.0, 2.0, 3.0, 5.0], &[2.0, 4.0, 6.0, 7.0, 7.0]).unwrap();
         is(found.value, 0.947_368_421_052_631_7);
@@ -166,11 +211,42 @@ mod tests {
         // scipy.stats.spearmanr([1, 2, 3], [1, 3, 2])
         let found = rank_correlation(&[1.0, 2.0, 3.0], &[1.0, 3.0, 2.0]).unwrap();
         is(found.value, 0.5);
-        is(found.chance, 2.0 / 3.0);
-        assert_eq!(rank_correlation(&places, &places).unwrap(), Correlation { value: 1.0, chance: 0.0 });
+        is(found.chance, 1.0);
+        // scipy.stats.spearmanr(range(11), y)
+        let y = [0.3, 1.1, 0.2, 2.5, 2.4, 4.0, 3.9, 6.1, 0.9, 7.0, 6.5];
+        let found = rank_correlation(&(0..11).map(f64::from).collect::<Vec<f64>>(), &y).unwrap();
+        is(found.value, 0.745_454_545_454_545_6);
+        is(found.chance, 0.008_454_728_885_061_56);
         assert_eq!(rank_correlation(&places, &[1.0; 7]), None);
         assert_eq!(rank_correlation(&places[..2], &ONE[..2]), None);
         assert_eq!(rank_correlation(&places, &ONE[..6]), None);
+    }
+
+    #[test]
+    fn perfect_order_of_few_pairs_may_be_chance() {
+        for (count, orders) in [(3, 6.0), (6, 720.0), (10, 3_628_800.0)] {
+            let rising: Vec<f64> = (0..count).map(f64::from).collect();
+            let falling: Vec<f64> = rising.iter().map(|value| -value).collect();
+            let found = rank_correlation(&rising, &rising).unwrap();
+            is(found.value, 1.0);
+            is(found.chance * orders, 2.0);
+            assert_eq!(rank_correlation(&rising, &falling).unwrap(), Correlation { value: -1.0, ..found });
+        }
+    }
+
+    #[test]
+    fn least_significant_rank_correlations_are_the_published_ones() {
+        // Zar, Significance testing of the Spearman rank correlation coefficient, 1972: two-sided, for 0.05 and 0.01.
+        let published = [(6, 0.886, 1.0), (7, 0.786, 0.929), (8, 0.738, 0.881), (9, 0.700, 0.833), (10, 0.648, 0.794)];
+        for (count, at_0_05, at_0_01) in published {
+            let least = |chance| {
+                let values = (0..).map(|step| 1.0 - f64::from(12 * step) / f64::from(count * count * count - count));
+                let is_rare = |value: &f64| chance_among_orders(*value, count as usize) <= chance;
+                values.take_while(is_rare).last().unwrap()
+            };
+            near(least(0.05), at_0_05, 1e-3);
+            near(least(0.01), at_0_01, 1e-3);
+        }
     }
 
     #[test]
