@@ -158,12 +158,16 @@ fn drifts(results: &Results, cells: &[&Cell], figures: &[&str]) -> Vec<Warning> 
 /// The position and the figure of each pass as standardized distances from the cell's mean, so that cells can be
 /// combined.
 fn course(cell: &Cell) -> impl Iterator<Item = (f64, f64)> {
-    let samples = cell.samples.as_ref().ok().filter(|samples| samples.stdev() > ROUNDING * samples.mean().abs());
-    samples.into_iter().flat_map(|samples| {
+    varying(cell).into_iter().flat_map(|samples| {
         let (mean, deviation) = (samples.mean(), samples.stdev());
         let figures = samples.measured().iter().map(move |figure| (figure - mean) / deviation);
         cell.positions.iter().map(|position| f64::from(*position)).zip(figures)
     })
+}
+
+/// The figures of a cell, if they differ by more than rounding.
+fn varying(cell: &Cell) -> Option<&Samples> {
+    cell.samples.as_ref().ok().filter(|samples| samples.stdev() > ROUNDING * samples.mean().abs())
 }
 
 fn trend(points: &[(f64, f64)]) -> Option<Correlation> {
@@ -185,13 +189,15 @@ fn resemblances(results: &Results) -> Vec<Warning> {
 }
 
 fn peaks(results: &Results, cells: &[&Cell]) -> Vec<Warning> {
-    let chance = |samples: &Samples| chance_of_dip(dip(samples), samples.count());
-    let enough = |cell: &&&Cell| cell.samples.as_ref().is_ok_and(|samples| samples.count() >= MIN_PASSES);
-    let judged: Vec<&&Cell> = cells.iter().filter(enough).collect();
-    let found = judged.iter().filter_map(|cell| cell.samples.as_ref().ok()).map(chance).collect();
+    let judged: Vec<(&Cell, &Samples)> = cells
+        .iter()
+        .filter_map(|cell| Some((*cell, varying(cell)?)))
+        .filter(|(_, samples)| samples.count() >= MIN_PASSES)
+        .collect();
+    let found = judged.iter().map(|(_, samples)| chance_of_dip(dip(samples), samples.count())).collect();
     let sure = judged.iter().zip(significant(results, found)).filter(|(_, is_sure)| *is_sure);
     let of_passes =
-        sure.map(|(cell, _)| Warning::Peaks { levels: cell.levels.clone(), figure: Some(cell.figure.clone()) });
+        sure.map(|((cell, _), _)| Warning::Peaks { levels: cell.levels.clone(), figure: Some(cell.figure.clone()) });
     let with_peaks = results.latencies.iter().filter(|curve| curve.has_peaks);
     let of_latencies = with_peaks.map(|curve| Warning::Peaks { levels: curve.levels.clone(), figure: None });
     of_passes.chain(of_latencies).collect()

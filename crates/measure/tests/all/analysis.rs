@@ -304,6 +304,12 @@ fn run_without_noise_has_no_warning() {
     assert_eq!(of(1, 10, &server).warnings, []);
 }
 
+#[test]
+fn states_that_only_rounding_distinguishes_are_no_peaks() {
+    let server = Server { noise: 0.0, round_noise: 0.0, states: 1e-12, ..Server::default() };
+    assert_eq!(of(1, 10, &server).warnings, []);
+}
+
 /// The changes from a run of a server to a run of one with these ratios.
 fn compared(seed: u64, ratios: [f64; 4]) -> Vec<Change> {
     let server = Server { round_noise: 0.0, ..Server::default() };
