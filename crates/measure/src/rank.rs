@@ -34,9 +34,6 @@ pub fn mann_whitney(one: &[f64], other: &[f64]) -> Option<f64> {
         return None;
     }
     let both = [one, other].concat();
-    if both.iter().all(|value| *value == both[0]) {
-        return Some(1.0);
-    }
     if has_ties(&both) || both.len() > MAX_EXACT {
         let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
         return mannwhitneyu(one, other, method, Alternative::TwoSided).ok().map(|(_, chance)| chance);
@@ -118,8 +115,9 @@ fn orders_by_products(count: usize) -> Vec<u64> {
 
 fn students_chance(value: f64, count: usize) -> f64 {
     let degrees = count - 2;
-    let t = value.abs() * (degrees as f64 / ((1.0 - value) * (1.0 + value)).max(0.0)).sqrt();
-    if t.is_finite() { 2.0 * upper_tail(t, degrees) } else { 0.0 }
+    // Infinite for a perfect correlation.
+    let t = value.abs() * (degrees as f64 / ((1.0 - value) * (1.0 + value))).sqrt();
+    2.0 * upper_tail(t, degrees)
 }
 
 fn correlation(one: &[f64], other: &[f64]) -> Option<f64> {
@@ -194,6 +192,7 @@ mod tests {
         assert_eq!(mann_whitney(&[], &ONE), None);
         assert_eq!(mann_whitney(&ONE, &[f64::NAN]), None);
         assert_eq!(mann_whitney(&[2.0; 4], &[2.0; 5]), Some(1.0));
+        assert_eq!(mann_whitney(&[2.0], &[2.0]), Some(1.0));
     }
 
     #[test]
@@ -217,6 +216,8 @@ mod tests {
         let found = rank_correlation(&(0..11).map(f64::from).collect::<Vec<f64>>(), &y).unwrap();
         is(found.value, 0.745_454_545_454_545_6);
         is(found.chance, 0.008_454_728_885_061_56);
+        let twenty: Vec<f64> = (0..20).map(f64::from).collect();
+        assert_eq!(rank_correlation(&twenty, &twenty), Some(Correlation { value: 1.0, chance: 0.0 }));
         assert_eq!(rank_correlation(&places, &[1.0; 7]), None);
         assert_eq!(rank_correlation(&places[..2], &ONE[..2]), None);
         assert_eq!(rank_correlation(&places, &ONE[..6]), None);
@@ -239,8 +240,9 @@ mod tests {
         // Zar, Significance testing of the Spearman rank correlation coefficient, 1972: two-sided, for 0.05 and 0.01.
         let published = [(6, 0.886, 1.0), (7, 0.786, 0.929), (8, 0.738, 0.881), (9, 0.700, 0.833), (10, 0.648, 0.794)];
         for (count, at_0_05, at_0_01) in published {
+            let whole = count * count * count - count;
             let least = |chance| {
-                let values = (0..).map(|step| 1.0 - f64::from(12 * step) / f64::from(count * count * count - count));
+                let values = (0..=whole / 12).map(|step| 1.0 - f64::from(12 * step) / f64::from(whole));
                 let is_rare = |value: &f64| chance_among_orders(*value, count as usize) <= chance;
                 values.take_while(is_rare).last().unwrap()
             };

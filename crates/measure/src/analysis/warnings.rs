@@ -137,9 +137,7 @@ fn drifts(results: &Results, cells: &[&Cell], figures: &[&str]) -> Vec<Warning> 
         let mut of_figure: Vec<_> = parts.iter().filter(|(cell, _)| cell.figure == *figure).copied().collect();
         of_figure.sort_by(|one, other| strength(one).total_cmp(&strength(other)));
         // One part that drifts by itself is no drift of the whole run.
-        if of_figure.len() > 1 {
-            of_figure.pop();
-        }
+        of_figure.pop();
         let points: Vec<(f64, f64)> = of_figure.into_iter().flat_map(|(cell, _)| course(cell)).collect();
         Some(((*figure).to_owned(), None, trend(&points)?))
     });
