@@ -269,6 +269,17 @@ fn drift_of_the_whole_run_is_one_warning() {
 }
 
 #[test]
+fn figure_that_is_always_zero_hides_no_drift_of_the_others() {
+    let run = run(1, 10);
+    let mut all = passes(&run, &drifting());
+    for pass in all.iter_mut().filter(|pass| pass.levels["load"] == "write") {
+        pass.figures.insert("throughput".to_owned(), 0.0);
+    }
+    let warnings = results(&run, &all).warnings;
+    assert!(warnings.iter().any(|warning| matches!(warning, Warning::Drift { levels: None, .. })), "{warnings:?}");
+}
+
+#[test]
 fn drift_makes_a_false_claim_in_at_most_five_of_a_hundred_runs() {
     let falsely = count(10, &drifting(), |results| claims(&results.tables[0]) > 0);
     assert!(falsely <= MOST_FALSE, "{falsely} of {SEEDS}");
