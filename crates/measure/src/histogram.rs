@@ -18,8 +18,8 @@ const BUCKETS: usize = ((VALUE_BITS - STEPS_BITS + 1) as usize) << STEPS_BITS;
 /// Count, minimum, maximum, mean and standard deviation are exact; quantiles are within 0.4 %.
 ///
 /// The crate `hdrhistogram` computes mean and deviation from the middles of its buckets, and its maximum is the end of
-/// a bucket. The client has another, coarse histogram, which is small enough to be updated under the lock of a
-/// connection.
+/// a bucket. The client has another, coarse histogram of 2 KB, because it keeps three for each procedure under the lock
+/// of a connection, and subtracts earlier ones. A minimum and a maximum cannot be subtracted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     buckets: Vec<u64>,
