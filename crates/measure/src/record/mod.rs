@@ -1,7 +1,7 @@
 //! The records of measurements, which measuring code writes and reports read.
 //!
-//! A [`JobSummary`] is what one job of a load found, with whole distributions of its latencies. `wharf bench` shows it in
-//! fio's fields. It is never stored: an experiment takes the figures and percentiles of a [`Measurement`] from it.
+//! A [`JobSummary`] is what one job of a load found, with whole distributions of its latencies. `wharf bench` shows it
+//! in fio's fields. It is never stored: an experiment takes the figures and percentiles of a [`Measurement`] from it.
 //!
 //! A [`Run`] is the head of a record. It has the [`Design`], the [`Machine`] and the settings. A [`Measurement`] is one
 //! pass: its levels, its place in the run, its figures, and disturbances.
