@@ -46,11 +46,6 @@ pub const ALLOWED: &[Allowed] = &[
         files: &["acls.rs", "directory.rs", "node.rs", "set.rs", "table.rs", "volume.rs", "xattrs.rs"],
         reason: "a volume is a table of nodes, and what a node holds counts against its volume's memory",
     },
-    Allowed {
-        package: "lab",
-        files: &[""],
-        reason: "the list of experiments names each of them, and each uses the engine that takes the list",
-    },
     Allowed { package: "measure", files: &["comparison.rs", "family.rs"], reason: PAIR },
     Allowed { package: "measure", files: &["record/design.rs", "record/goal.rs"], reason: PAIR },
     parts("measure", &["analysis"]),

@@ -67,10 +67,12 @@ impl ConditionFlags {
     fn make(&self, name: &str) -> Result<Box<dyn Experiment>, Failure> {
         let conditions = self.conditions()?;
         let experiment = match custom::is_file(name) {
-            true => custom::read(name.as_ref(), &conditions),
-            false => (experiments::find(name).map_err(BenchError::from)?.make)(&conditions),
+            true => custom::read(name.as_ref(), &conditions).map_err(BenchError::from)?,
+            false => {
+                let kind = experiments::find(name).map_err(BenchError::from)?;
+                (kind.make)(&conditions).map_err(BenchError::from)?
+            }
         };
-        let experiment = experiment.map_err(BenchError::from)?;
         if let Some(why) = experiment.refuses_servers().filter(|_| !self.servers.is_empty()) {
             return Err(BenchError::NoServers { name: name.to_owned(), why }.into());
         }

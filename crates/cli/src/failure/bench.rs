@@ -21,6 +21,9 @@ pub enum BenchError {
     /// The experiment could not be done.
     #[error(transparent)]
     Experiment(#[from] lab::engine::Error),
+    /// The file of an experiment is none.
+    #[error(transparent)]
+    Custom(#[from] lab::experiments::custom::FileError),
     /// The folder of a run cannot be used.
     #[error(transparent)]
     Folder(#[from] lab::engine::FolderError),

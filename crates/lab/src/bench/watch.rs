@@ -1,73 +1,15 @@
-//! What can be seen of a job while it runs, and its end before its time.
+//! What can be seen of a job while it runs.
 
-use std::fmt;
 use std::ops::Add;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use measure::Work;
 use measure::record::{Direction, Rates};
 
+use super::observer::{Observer, Progress};
 use super::{End, Job};
-
-/// Somebody who wants to know of something, as soon as it is there.
-pub struct Observer<T>(pub Arc<dyn Fn(&T) + Send + Sync>);
-
-impl<T> Clone for Observer<T> {
-    fn clone(&self) -> Self {
-        Observer(Arc::clone(&self.0))
-    }
-}
-
-/// Two are the same when they are one.
-impl<T> PartialEq for Observer<T> {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl<T> fmt::Debug for Observer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Observer")
-    }
-}
-
-/// Ends jobs before their time: what was measured until then is their outcome. Clones end the same jobs.
-#[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
-
-/// Two are the same when they are one.
-impl PartialEq for Stop {
-    fn eq(&self, other: &Stop) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Stop {
-    /// Ends the jobs that have this. What is outstanding is waited for.
-    pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the jobs are to end.
-    pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// How far a job is.
-#[derive(Debug, Clone)]
-pub struct Progress {
-    /// What the user calls the job.
-    pub job: String,
-    /// How much of the measurement is done, from 0 to 1.
-    pub done: f64,
-    /// How long the rest takes.
-    pub left: Duration,
-    /// What was done since the last time, and in how long.
-    pub latest: Vec<(Direction, Work, Duration)>,
-}
 
 /// How often rates are read, which is fio's `bwavgtime`.
 const INTERVAL: Duration = Duration::from_millis(500);

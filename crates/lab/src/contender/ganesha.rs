@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use super::server::{Ports, Site};
+use super::site::{Ports, Site};
 
 /// The program.
 pub(super) const PROGRAM: &str = "ganesha.nfsd";

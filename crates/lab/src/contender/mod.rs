@@ -2,13 +2,15 @@
 
 mod ganesha;
 mod server;
+mod site;
 
 use std::fmt;
 use std::str::FromStr;
 
 use client::Url;
 
-pub use server::{Server, Site, StartError};
+pub use server::{Server, StartError};
+pub use site::Site;
 
 /// A server that takes part: how it comes to run.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use client::{Parameters, Url, Version};
 
+use super::site::{Ports, Site};
 use super::{Contender, NOBODY, ganesha};
 use crate::processors::{self, Processor};
 use crate::sys;
@@ -69,26 +70,6 @@ fn advice(source: &io::Error) -> &'static str {
         io::ErrorKind::NotFound => "; install it, or leave this server out",
         _ => "",
     }
-}
-
-/// Where servers of an experiment work.
-#[derive(Debug, Clone)]
-pub struct Site {
-    /// The program `wharf`.
-    pub program: PathBuf,
-    /// The directory that they serve.
-    pub export: PathBuf,
-    /// Where they keep their own things.
-    pub state: PathBuf,
-    /// How many event loops Wharf has. With one, servers have the first processor, otherwise all.
-    pub loops: u32,
-}
-
-/// Where a server listens on this machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ports {
-    pub(super) nfs: u16,
-    pub(super) mount: u16,
 }
 
 /// A server that runs. One that was started here is killed when this is dropped.

@@ -5,7 +5,6 @@ use super::FolderError;
 use crate::bench;
 use crate::cache::CacheError;
 use crate::contender::StartError;
-use crate::experiments::custom::FileError;
 use crate::scratch::ScratchError;
 use crate::tool::ToolError;
 
@@ -61,9 +60,6 @@ pub enum Error {
         /// What does not fit.
         problem: String,
     },
-    /// The file of an experiment is none.
-    #[error(transparent)]
-    Custom(#[from] FileError),
     /// Every pass of the first round failed.
     #[error("all passes failed; the last one: {reason}")]
     AllFailed {

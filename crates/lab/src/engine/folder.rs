@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use measure::record::{Measurement, Run};
 
-use super::schedule::Planned;
+use super::planned::Planned;
 
 /// The head of a record.
 const RUN_FILE: &str = "run.json";

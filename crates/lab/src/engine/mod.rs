@@ -18,6 +18,7 @@ mod event;
 mod experiment;
 mod folder;
 mod machine;
+mod planned;
 mod precision;
 mod runner;
 mod schedule;

@@ -4,8 +4,8 @@ use fastrand::Rng;
 use measure::record::{Disturbance, Measurement, Place, Run};
 
 use super::disturbance::Watch;
+use super::planned::Planned;
 use super::precision::widest;
-use super::schedule::Planned;
 use super::{Ending, Error, Event, Experiment, RunFolder, Schedule, Settings, machine};
 
 /// The head of the record of a run that begins now.

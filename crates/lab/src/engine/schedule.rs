@@ -3,6 +3,7 @@ use std::time::Duration;
 use measure::record::{Design, Factor, Levels, Place};
 use measure::{paired, shuffled};
 
+use super::planned::Planned;
 use super::{Error, Experiment, Needs};
 
 /// Every pass of every round, in its order.
@@ -21,13 +22,6 @@ struct Combination {
     /// The reference is the first one, unless it does not exist here.
     contenders: Vec<String>,
     has_reference: bool,
-}
-
-/// A pass that is to be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Planned {
-    pub(super) levels: Levels,
-    pub(super) place: Place,
 }
 
 impl Schedule {

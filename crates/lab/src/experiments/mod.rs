@@ -2,8 +2,10 @@
 
 mod andrew;
 mod clients;
+mod contenders;
 pub mod custom;
 mod handle_cache;
+mod kind;
 mod mix;
 mod neighbours;
 mod peers;
@@ -15,56 +17,8 @@ mod segments;
 mod stable_storage;
 mod truth;
 
-use std::net::{Ipv4Addr, TcpStream};
-use std::path::PathBuf;
-use std::process::Command;
-
-use client::{Url, UrlError, Version};
-use measure::record::Machine;
-
-use crate::contender::{Contender, Named};
-use crate::engine::{Error, Experiment};
-use crate::scratch::Parent;
-
+pub use kind::{Conditions, Kind, Scale};
 pub use restricted::{Only, OnlyError, restricted};
-
-/// An experiment by its name.
-#[derive(Debug, Clone, Copy)]
-pub struct Kind {
-    /// What the command line calls it.
-    pub name: &'static str,
-    /// What it asks, in a line.
-    pub summary: &'static str,
-    /// Makes it; nothing is started or written yet.
-    pub make: fn(&Conditions) -> Result<Box<dyn Experiment>, Error>,
-}
-
-/// Under which conditions an experiment is done.
-#[derive(Debug, Clone)]
-pub struct Conditions {
-    /// The program `wharf`, which is started as a server.
-    pub program: PathBuf,
-    /// How much is done in each pass.
-    pub scale: Scale,
-    /// Where files in memory are made.
-    pub memory: Parent,
-    /// Where files on a disk are made.
-    pub disk: Parent,
-    /// Further servers that take part.
-    pub servers: Vec<Named>,
-}
-
-/// How much is done in each pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Scale {
-    /// Small files, few levels: minutes on any laptop.
-    Quick,
-    /// Files that are large enough for steady figures.
-    #[default]
-    Usual,
-    /// The sizes of the source.
-    Full,
-}
 
 /// All experiments.
 pub const ALL: [Kind; 12] = [
@@ -106,58 +60,12 @@ pub fn find(name: &str) -> Result<&'static Kind, Unknown> {
     }
 }
 
-/// The reference of experiments that compare servers: Wharf as it is.
-pub(crate) const WHARF: &str = "Wharf";
-/// The same in a process of its own.
-pub(crate) const AGAIN: &str = "Wharf, again (A/A)";
-
-/// NFS-Ganesha with its VFS backend.
-pub(crate) const GANESHA: &str = "NFS-Ganesha";
-
-/// The reference and its control.
-pub(crate) fn wharf_twice() -> Vec<Named> {
-    [WHARF, AGAIN].map(|name| Named { name: name.to_owned(), contender: Contender::Wharf(Vec::new()) }).to_vec()
-}
-
-/// NFS-Ganesha, or why it takes no part.
-pub(crate) fn ganesha() -> Result<Named, String> {
-    const RPCBIND_PORT: u16 = 111;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_installed = std::env::split_paths(&path).any(|folder| folder.join("ganesha.nfsd").is_file());
-    let why = match (is_installed, TcpStream::connect((Ipv4Addr::LOCALHOST, RPCBIND_PORT)).is_ok()) {
-        (true, true) => return Ok(Named { name: GANESHA.to_owned(), contender: Contender::Ganesha }),
-        (true, false) => {
-            "NFS-Ganesha: it needs rpcbind on port 111 of this machine; start it as root with `rpcbind -i`"
-        }
-        (false, _) => "NFS-Ganesha: it is not installed (Debian: nfs-ganesha nfs-ganesha-vfs rpcbind)",
-    };
-    Err(why.to_owned())
-}
-
-/// A version of NFS by its name, as URLs have it.
-pub(crate) fn version(name: &str) -> Result<Version, UrlError> {
-    let url: Url = format!("nfs://host/?version={name}").parse()?;
-    Ok(url.parameters.version.unwrap_or(Version::V3))
-}
-
-/// Notes the version of NFS-Ganesha, where it takes part.
-pub(crate) fn describe_programs(contenders: &[Named], machine: &mut Machine) {
-    if contenders.iter().any(|one| one.contender == Contender::Ganesha)
-        && let Ok(output) = Command::new("ganesha.nfsd").arg("-v").output()
-        && let Some(version) = String::from_utf8_lossy(&output.stdout).lines().next()
-    {
-        machine.programs.insert("ganesha.nfsd".to_owned(), version.to_owned());
-    }
-}
-
-/// A name in a record.
-pub(crate) fn named<const N: usize>(names: [&str; N]) -> Vec<String> {
-    names.map(str::to_owned).to_vec()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::contenders::{GANESHA, ganesha};
     use super::*;
+    use crate::Parent;
+    use crate::contender::{Contender, Named};
     use crate::engine::{Schedule, Settings};
 
     pub(crate) fn conditions(scale: Scale) -> Conditions {

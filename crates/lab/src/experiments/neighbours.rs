@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use measure::record::{Better, Bound, Design, Factor, FigureKind, Goal, Levels, Machine, Place, TableKind};
 
-use super::{Conditions, Kind, Scale, WHARF, ganesha, named};
+use super::contenders::{WHARF, describe_programs, ganesha};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::{self, End, Job, Observer, Progress};
 use crate::bench_load::{self, OPERATIONS, P50, P99};
 use crate::contender::{Contender, Named, Server};
@@ -298,7 +299,7 @@ impl Experiment for Neighbours {
     }
 
     fn describe(&self, machine: &mut Machine) {
-        super::describe_programs(&self.others, machine);
+        describe_programs(&self.others, machine);
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
@@ -333,7 +334,7 @@ mod tests {
 
     use super::*;
     use crate::ceiling::{Responder, Way};
-    use crate::experiments::GANESHA;
+    use crate::experiments::contenders::GANESHA;
     use crate::experiments::tests::conditions;
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use measure::record::{Bound, Design, DocumentRatio, Factor, Goal, Levels, Place, TableKind};
 
-use super::{Conditions, Kind, Scale, named};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::{End, Job, Order, Workload};
 use crate::bench_load::{self, OPERATIONS, P50, P99};
 use crate::contender::{Contender, Named};

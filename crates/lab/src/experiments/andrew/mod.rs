@@ -11,7 +11,8 @@ use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, Place
 use tokio::runtime::{Builder, Runtime};
 
 use self::script::{PHASES, Script};
-use super::{AGAIN, Conditions, Kind, Scale, WHARF, named, wharf_twice};
+use super::contenders::{AGAIN, WHARF, describe_programs, wharf_twice};
+use super::kind::{Conditions, Kind, Scale, named, version};
 use crate::contender::Named;
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
@@ -90,7 +91,7 @@ impl Experiment for Andrew {
     }
 
     fn describe(&self, machine: &mut Machine) {
-        super::describe_programs(&self.contenders, machine);
+        describe_programs(&self.contenders, machine);
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
@@ -99,7 +100,7 @@ impl Experiment for Andrew {
 
     fn pass(&mut self, levels: &Levels, place: &Place, _seed: u64) -> Result<Figures, PassError> {
         let mut url = self.servers.get(&levels[SERVER])?.url("");
-        url.parameters.version = Some(super::version(&levels[VERSION])?);
+        url.parameters.version = Some(version(&levels[VERSION])?);
         let name = format!("andrew-{}-{}", std::process::id(), place.position);
         let times = processors::on(Processor::Last, || self.runtime.block_on(self.script.run(&url, &name)))?;
         let mut figures = Figures::default();

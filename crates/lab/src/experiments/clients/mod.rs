@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Conditions, Kind, Scale, WHARF, named};
+use super::contenders::WHARF;
+use super::kind::{self, Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::contender::{Contender, Named, Server};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
@@ -176,7 +177,7 @@ type Taken = (Duration, Option<Duration>);
 impl Clients {
     fn by_library(&self, server: &Server, (version, seed): (&str, u64)) -> Result<Taken, PassError> {
         let mut url = server.url(FILE);
-        url.parameters.version = Some(super::version(version)?);
+        url.parameters.version = Some(kind::version(version)?);
         let load = FileLoad {
             url,
             order: Order::Sequential,

@@ -10,6 +10,7 @@ use measure::record::{Better, FigureKind};
 use serde::Deserialize;
 
 use crate::contender::{Contender, Named};
+use crate::experiments::contenders::WHARF;
 
 /// Why a file is no experiment.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,10 @@ pub enum FileError {
         problem: String,
     },
 }
+
+/// The variables that a command finds beside those of its factors.
+pub(super) const VARIABLES: [&str; 9] =
+    ["URL", "HOST", "PORT", "MOUNT_PORT", "EXPORT", "SERVER_PID", "SEED", "WHARF", "PATH"];
 
 /// What the file says.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -181,7 +186,7 @@ impl Custom {
         let named =
             |server: &ServerTable| Some(Named { name: server.name.clone(), contender: server.contender().ok()? });
         match self.servers.is_empty() {
-            true => vec![Named { name: super::super::WHARF.to_owned(), contender: Contender::Wharf(Vec::new()) }],
+            true => vec![Named { name: WHARF.to_owned(), contender: Contender::Wharf(Vec::new()) }],
             false => self.servers.iter().filter_map(named).collect(),
         }
     }
@@ -218,7 +223,7 @@ impl FactorTable {
             let problem = "the command finds its level in a variable of this name: use letters, digits and _";
             return Err((key, problem.to_owned()));
         }
-        if self.name == SERVER || super::VARIABLES.contains(&self.name.as_str()) {
+        if self.name == SERVER || VARIABLES.contains(&self.name.as_str()) {
             return Err((key, "this name has a meaning already; take another one".to_owned()));
         }
         if self.levels.is_empty() {

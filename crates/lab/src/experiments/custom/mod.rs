@@ -11,7 +11,8 @@ use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, Place
 use serde_json::Value;
 
 use self::file::{Custom, SERVER};
-use super::Conditions;
+use super::contenders::describe_programs;
+use super::kind::Conditions;
 use crate::contender::{Named, Server};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
@@ -19,9 +20,6 @@ use crate::servers::Servers;
 use crate::sys;
 
 pub use file::FileError;
-
-/// The variables that a command finds beside those of its factors.
-const VARIABLES: [&str; 9] = ["URL", "HOST", "PORT", "MOUNT_PORT", "EXPORT", "SERVER_PID", "SEED", "WHARF", "PATH"];
 
 /// The file in the export.
 const FILE: &str = "data";
@@ -56,7 +54,7 @@ pub fn is_file(name: &str) -> bool {
 ///
 /// # Errors
 /// [`FileError`] when the file is none.
-pub fn read(path: &Path, conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
+pub fn read(path: &Path, conditions: &Conditions) -> Result<Box<dyn Experiment>, FileError> {
     let custom = Custom::read(path)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut named = [custom.servers(), conditions.servers.clone()].concat();
@@ -177,7 +175,7 @@ impl Experiment for CustomExperiment {
     }
 
     fn describe(&self, machine: &mut Machine) {
-        super::describe_programs(&self.named, machine);
+        describe_programs(&self.named, machine);
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use measure::record::{DocumentRatio, Levels};
 
-use super::{CACHE, ON, OPENS, PLAIN, PROCESSES, SIZE};
+use super::factors::{CACHE, ON, OPENS, PLAIN, PROCESSES, SIZE};
 
 /// Bytes of one read.
 pub(super) const SIZES: [u32; 7] = [256, 4096, 8192, 16_384, 32_768, 65_536, 131_072];

@@ -4,6 +4,7 @@
 //! done with an export whose opens are slow.
 
 mod document;
+mod factors;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use std::time::Duration;
 use client::Options;
 use measure::record::{Better, Design, Factor, FigureKind, JobSummary, Levels, Place, TableKind};
 
-use super::{Conditions, Kind, Scale, named};
+use self::factors::{AGAIN, CACHE, OFF, ON, OPENS, PLAIN, PROCESSES, SIZE, SLOW};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::{self, End, Files, Job, Order, Workload};
 use crate::contender::{Contender, Named};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
@@ -25,16 +27,6 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const NAME: &str = "handle-cache";
-const CACHE: &str = "cache";
-const OPENS: &str = "opens";
-const PROCESSES: &str = "processes";
-const SIZE: &str = "size";
-
-const OFF: &str = "off";
-const AGAIN: &str = "off, again (A/A)";
-const ON: &str = "on";
-const PLAIN: &str = "plain";
-const SLOW: &str = "slow";
 
 const BANDWIDTH: &str = "bandwidth";
 const SERVER_COST: &str = "server cost";

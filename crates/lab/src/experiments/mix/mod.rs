@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use measure::record::{Better, CurveKind, Design, Factor, FigureKind, Levels, Machine, Place, TableKind};
 
-use super::{AGAIN, Conditions, Kind, Scale, WHARF, named, wharf_twice};
+use super::contenders::{AGAIN, WHARF, describe_programs, wharf_twice};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::{End, Job, Rate, Spacing, Workload};
 use crate::bench_load::{self, OPERATIONS, P50, P99, SERVER_COST};
 use crate::contender::{Named, Server};
@@ -159,7 +160,7 @@ impl Experiment for Mix {
     }
 
     fn describe(&self, machine: &mut Machine) {
-        super::describe_programs(&self.contenders, machine);
+        describe_programs(&self.contenders, machine);
     }
 
     fn begin_round(&mut self, seed: u64) -> Result<(), Error> {

@@ -4,10 +4,11 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::READ_FILE;
+use super::files::READ_FILE;
 use crate::ceiling::Way;
 use crate::contender::{Contender, NOBODY, Named};
-use crate::experiments::{Conditions, ganesha, wharf_twice};
+use crate::experiments::contenders::{ganesha, wharf_twice};
+use crate::experiments::kind::Conditions;
 
 /// Wharf that keeps no open files; only loads whose connections have files of their own show what that costs.
 pub(super) const UNCACHED: &str = "Wharf without open files";

@@ -4,11 +4,12 @@ use measure::record::Bound::{self, AtLeast, AtMost};
 use measure::record::{Baseline, Goal, Levels};
 
 use super::contenders::{UNCACHED, UNPRIVILEGED, ceiling_name};
+use super::factors::{DISK, LOAD, MEMORY, SERVER, STORAGE, VERSION};
 use super::loads::{self, LoadFiles};
-use super::{DISK, LOAD, MEMORY, SERVER, SERVER_MEMORY, STORAGE, VERSION};
-use crate::bench_load::{OPERATIONS, P99, SERVER_COST, SERVER_COST_OF_BYTES};
+use crate::bench_load::{MEMORY as SERVER_MEMORY, OPERATIONS, P99, SERVER_COST, SERVER_COST_OF_BYTES};
 use crate::ceiling::Way;
-use crate::experiments::{GANESHA, Scale, WHARF};
+use crate::experiments::contenders::{GANESHA, WHARF};
+use crate::experiments::kind::Scale;
 
 /// A figure of a load, and what it has to be.
 struct Wanted {

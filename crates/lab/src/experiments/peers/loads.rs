@@ -1,6 +1,7 @@
-use super::{DISK, EMPTY_DIRECTORY, LARGE_DIRECTORY, MANY_FILES, MEMORY, OWN_FILE, READ_FILE, WRITE_FILE, names};
+use super::factors::{DISK, MEMORY};
+use super::files::{EMPTY_DIRECTORY, LARGE_DIRECTORY, MANY_FILES, OWN_FILE, READ_FILE, WRITE_FILE, names};
 use crate::ceiling::Way;
-use crate::experiments::Scale;
+use crate::experiments::kind::Scale;
 
 /// What is asked of the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,8 @@
 //! that are started here serve one on a disk too.
 
 mod contenders;
+mod factors;
+mod files;
 mod goals;
 mod loads;
 
@@ -16,8 +18,11 @@ use std::time::{Duration, Instant};
 use measure::record::{Design, Factor, Levels, Machine, Place, TableKind};
 
 use self::contenders::{SYSTEM_CALLS, UNCACHED, UNPRIVILEGED, is_started_server, way};
+use self::factors::{DISK, LOAD, MEMORY, SERVER, STORAGE, VERSION};
+use self::files::{EMPTY_DIRECTORY, LARGE_DIRECTORY, MANY_DIRECTORY, READ_FILE, WRITE_FILE, names};
 use self::loads::{Group, Load, LoadFiles, SMALL_BYTES};
-use super::{AGAIN, Conditions, GANESHA, Kind, Scale, WHARF, named};
+use super::contenders::{AGAIN, GANESHA, WHARF, describe_programs};
+use super::kind::{Conditions, Kind, Scale, named, version};
 use crate::bench::{End, Files, Job};
 use crate::bench_load::{self, BANDWIDTH, MEMORY as SERVER_MEMORY, OPERATIONS, P99, SERVER_COST};
 use crate::cache::{self, CacheState};
@@ -33,24 +38,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const NAME: &str = "peers";
-const STORAGE: &str = "storage";
-const VERSION: &str = "version";
-const LOAD: &str = "load";
-const SERVER: &str = "server";
 
-/// The levels of [`STORAGE`].
-const MEMORY: &str = "memory";
-const DISK: &str = "disk";
-
-const READ_FILE: &str = "data";
-const WRITE_FILE: &str = "written";
-const LARGE_DIRECTORY: &str = "names";
-const EMPTY_DIRECTORY: &str = "made";
-/// The directory of many files; each file has its number behind this and a dot.
-const MANY_DIRECTORY: &str = "many";
-const MANY_FILES: &str = "many/f";
-/// The file of each connection has its number behind this and a dot.
-const OWN_FILE: &str = "own";
 const OWN_FILE_BYTES: u64 = 1 << 20;
 /// The most bytes that are read of a cold file in a pass.
 const MAX_COLD_BYTES: u64 = 64 << 20;
@@ -85,11 +73,6 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let mut peers = Peers { contenders, servers, scale, loads: loads::of(scale), small_files: 0, skipped };
     peers.leave_in(&BTreeMap::new());
     Ok(Box::new(peers))
-}
-
-/// How many names the large directory has: one listing has to end in the time of a pass.
-fn names(scale: Scale) -> u32 {
-    if scale == Scale::Quick { 1000 } else { 10_000 }
 }
 
 fn read_file_bytes(scale: Scale) -> u64 {
@@ -166,7 +149,7 @@ impl Peers {
 
     fn job(&self, load: &Load, server: &Server, seed: u64) -> Result<Job, PassError> {
         let mut url = server.url(load.file);
-        url.parameters.version = Some(super::version(load.version)?);
+        url.parameters.version = Some(version(load.version)?);
         let (runtime, read_bytes) = (runtime(self.scale), read_file_bytes(self.scale));
         let (files, file_bytes, holds_opens) = match load.files {
             LoadFiles::One => (Files::One, read_bytes, false),
@@ -289,7 +272,7 @@ impl Experiment for Peers {
     }
 
     fn describe(&self, machine: &mut Machine) {
-        super::describe_programs(&self.contenders, machine);
+        describe_programs(&self.contenders, machine);
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

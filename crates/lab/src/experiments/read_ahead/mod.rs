@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Conditions, Kind, Scale, named};
+use self::readers::{BLOCK_BYTES, LOADS};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::cache::{self, CacheState};
 use crate::contender::{Contender, Named};
 use crate::data_file;
@@ -39,8 +40,6 @@ const KERNEL: &str = "by descriptor (kernel)";
 const OFF: &str = "off";
 
 const FILE: &str = "data";
-/// The bytes of one READ.
-const BLOCK_BYTES: u32 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
 struct ReadAhead {
@@ -49,26 +48,6 @@ struct ReadAhead {
     runtime: Runtime,
     file: PathBuf,
 }
-
-/// Who reads the file, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Load {
-    name: &'static str,
-    /// How many readers share the file, each with a connection and a part of the file of its own.
-    readers: u32,
-    /// How many READs each has in progress.
-    depth: u32,
-    /// Whether each so many READs are sent in any order.
-    is_shuffled: bool,
-}
-
-/// One reader alone, several at once, one with many READs in order, and one with many in any order.
-const LOADS: [Load; 4] = [
-    Load { name: "one reader", readers: 1, depth: 1, is_shuffled: false },
-    Load { name: "4 readers", readers: 4, depth: 1, is_shuffled: false },
-    Load { name: "one reader, 16 at once", readers: 1, depth: 16, is_shuffled: false },
-    Load { name: "one reader, 16 at once in any order", readers: 1, depth: 16, is_shuffled: true },
-];
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let scale = conditions.scale;

@@ -8,7 +8,28 @@ use client::{Follow, Mount, Options, Url};
 use fastrand::Rng;
 use tokio::task::LocalSet;
 
-use super::{BLOCK_BYTES, Load};
+/// The bytes of one READ.
+pub(super) const BLOCK_BYTES: u32 = 64 << 10;
+
+/// Who reads the file, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) name: &'static str,
+    /// How many readers share the file, each with a connection and a part of the file of its own.
+    pub(super) readers: u32,
+    /// How many READs each has in progress.
+    pub(super) depth: u32,
+    /// Whether each so many READs are sent in any order.
+    pub(super) is_shuffled: bool,
+}
+
+/// One reader alone, several at once, one with many READs in order, and one with many in any order.
+pub(super) const LOADS: [Load; 4] = [
+    Load { name: "one reader", readers: 1, depth: 1, is_shuffled: false },
+    Load { name: "4 readers", readers: 4, depth: 1, is_shuffled: false },
+    Load { name: "one reader, 16 at once", readers: 1, depth: 16, is_shuffled: false },
+    Load { name: "one reader, 16 at once in any order", readers: 1, depth: 16, is_shuffled: true },
+];
 
 /// Reads the whole file once, each reader its own part of it over a connection of its own; says how many bytes came and
 /// how long that took.
@@ -70,7 +91,6 @@ fn parts((load, seed): (&Load, u64), file_bytes: u64) -> Vec<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::LOADS;
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use measure::record::{DocumentRatio, Levels};
 
-use super::{CACHE, CACHED, FILE, FILE_SYSTEM, PATH, UNCACHED, VERSION, VERSIONS, WIRE};
+use super::factors::{CACHE, CACHED, FILE, FILE_SYSTEM, PATH, UNCACHED, VERSION, VERSIONS, WIRE};
 use crate::volume::VolumeKind;
 
 /// A file, and the seconds of each version: with the server's cache cold, and warm.

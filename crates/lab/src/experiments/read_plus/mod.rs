@@ -5,6 +5,7 @@
 //! server's memory or taken out of it, and that is verified.
 
 mod document;
+mod factors;
 mod layout;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,11 @@ use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels,
 use segments::link::{self, LinkOptions, Wire};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Conditions, Kind, Scale, named};
+use self::factors::{
+    AGAIN, CACHE, CACHED, DIRECTORY, FILE, FILE_SYSTEM, KIB, MEMORY, PAGES, PATH, READ_PLUS_VERSION, SERVER_CACHES,
+    UNIT, V3, VERSION, VERSIONS, WIRE,
+};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::cache::{self, CacheState};
 use crate::contender::{Contender, Server, Site};
@@ -33,27 +38,6 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const NAME: &str = "read-plus";
-const FILE_SYSTEM: &str = "file system";
-const PATH: &str = "path";
-const FILE: &str = "file";
-const UNIT: &str = "segments in";
-const CACHE: &str = "server cache";
-const VERSION: &str = "version";
-
-/// The directory that servers are given where there are no loop devices.
-const DIRECTORY: &str = "directory";
-const MEMORY: &str = "in memory";
-const WIRE: &str = "1 Gbit/s";
-const KIB: &str = "KiB";
-const PAGES: &str = "pages";
-const UNCACHED: &str = "uncached";
-const CACHED: &str = "cached";
-const SERVER_CACHES: [&str; 2] = [UNCACHED, CACHED];
-const V3: &str = "3";
-const AGAIN: &str = "3, again (A/A)";
-const READ_PLUS_VERSION: &str = "4.2";
-/// The versions of the source, the reference first.
-const VERSIONS: [&str; 4] = [V3, "4.0", "4.1", READ_PLUS_VERSION];
 
 const SECONDS: &str = "time";
 

@@ -2,8 +2,8 @@
 
 use measure::record::{DocumentRatio, Levels};
 
+use super::factors::{LOAD, SIZE, WAY};
 use super::way::PATCHED;
-use super::{LOAD, SIZE, WAY};
 
 /// A test of the source: load, size, and bandwidth in KB/s and IOPS, each unpatched and patched.
 type Row = (&'static str, &'static str, [f64; 2], [f64; 2]);

@@ -5,6 +5,7 @@
 //! transfer, as fio did through the source's client.
 
 mod document;
+mod factors;
 mod way;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use client::Options;
 use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Place, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Conditions, Kind, Scale, named};
+use self::factors::{LOAD, SIZE, WAY};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::contender::Named;
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
@@ -28,9 +30,6 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const NAME: &str = "reply-path";
-const WAY: &str = "way";
-const LOAD: &str = "load";
-const SIZE: &str = "size";
 
 const BANDWIDTH: &str = "bandwidth";
 const IOPS: &str = "IOPS";

@@ -2,7 +2,7 @@
 
 use measure::record::{DocumentRatio, Levels};
 
-use super::{AFTER, BUFFERS, RULE, buffer_name};
+use super::factors::{AFTER, BUFFERS, RULE, buffer_name};
 
 /// A row of netperf: the send buffer in bytes, then before and after the change.
 struct Row {

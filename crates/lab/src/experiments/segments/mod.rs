@@ -3,6 +3,7 @@
 //! The same sender runs in virtual time, limited in three ways, and over a TAP device to this machine's kernel.
 
 mod document;
+mod factors;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,21 +17,14 @@ use segments::sender::Config;
 use segments::trace::Tally;
 use segments::user::{self, Control};
 
-use super::{Conditions, Kind, Scale, named};
+use self::factors::{AFTER, AGAIN, BEFORE, BUFFERS, PATH, RULE, TODAY, buffer_name};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 
 pub(super) const KIND: Kind =
     Kind { name: NAME, summary: "what rules for cutting a TCP stream do to its packets (source 002)", make };
 
 const NAME: &str = "segments";
-const PATH: &str = "path";
-const BUFFERS: &str = "send buffer";
-const RULE: &str = "rule";
-
-const BEFORE: &str = "before";
-const AGAIN: &str = "before, again (A/A)";
-const AFTER: &str = "after";
-const TODAY: &str = "today";
 
 const TAP: &str = "TAP device";
 /// What limits the model's speed, by the level's name.
@@ -73,10 +67,6 @@ fn buffers(scale: Scale) -> impl Iterator<Item = (usize, u64)> {
     let step = if scale == Scale::Quick { 3 } else { 1 };
     // From the largest but two, so that the pair of the trace is always there.
     DOCUMENT_BUFFERS.into_iter().skip(2 % step).step_by(step)
-}
-
-fn buffer_name(send_bytes: usize) -> String {
-    format!("{}K", send_bytes >> 10)
 }
 
 fn rule(name: &str) -> Rule {

@@ -3,8 +3,8 @@
 
 use measure::record::{DocumentRatio, Levels};
 
+use super::factors::{CACHE, FLUSHED, LOAD, READ, STORAGE, TCP, TRANSPORT, UDP, V2, V3, VERSION, WRITE};
 use super::storage::{self, BOTH, FAST_LOG, SLOW_LOG};
-use super::{CACHE, FLUSHED, LOAD, READ, STORAGE, TCP, TRANSPORT, UDP, V2, V3, VERSION, WRITE};
 
 /// What the source calls a storage, a version or a transport, and the percentages of reads and writes.
 type Cells = [(&'static str, &'static str, [i32; 2])];

@@ -6,6 +6,7 @@
 //! behind as a kernel's does: each WRITE of version 2 is stable, and those of version 3 are followed by a COMMIT.
 
 mod document;
+mod factors;
 mod storage;
 
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ use client::{Transport, Version};
 use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Place, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Conditions, Kind, Scale, named};
+use self::factors::{CACHE, FLUSHED, LOAD, READ, STORAGE, TCP, TRANSPORT, UDP, V2, V3, VERSION, WARM, WRITE};
+use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::cache::{self, CacheState};
 use crate::contender::Contender;
@@ -35,20 +37,6 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const NAME: &str = "stable-storage";
-const LOAD: &str = "load";
-const CACHE: &str = "server cache";
-const TRANSPORT: &str = "transport";
-const VERSION: &str = "version";
-const STORAGE: &str = "stable storage";
-
-const READ: &str = "read";
-const WRITE: &str = "write";
-const WARM: &str = "warm";
-const FLUSHED: &str = "flushed";
-const TCP: &str = "tcp";
-const UDP: &str = "udp";
-const V2: &str = "2";
-const V3: &str = "3";
 
 const THROUGHPUT: &str = "throughput";
 

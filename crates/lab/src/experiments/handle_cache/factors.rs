@@ -1,0 +1,12 @@
+//! The factors and their levels, by which the figures of the source are found too.
+
+pub(super) const CACHE: &str = "cache";
+pub(super) const OPENS: &str = "opens";
+pub(super) const PROCESSES: &str = "processes";
+pub(super) const SIZE: &str = "size";
+
+pub(super) const OFF: &str = "off";
+pub(super) const AGAIN: &str = "off, again (A/A)";
+pub(super) const ON: &str = "on";
+pub(super) const PLAIN: &str = "plain";
+pub(super) const SLOW: &str = "slow";
