@@ -7,9 +7,9 @@ use std::io::Write;
 use std::net::TcpStream;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
-use testing::Scratch;
 use testing::program::wire::{NULL, READ, call, read_arguments, record, reply};
-use testing::program::{PATIENCE, Server, serve_within, wharf_ok};
+use testing::program::{Server, serve_within, wharf_ok};
+use testing::{PATIENCE, Scratch};
 
 const IDLE: usize = 10_000;
 const ACTIVE: usize = 1000;

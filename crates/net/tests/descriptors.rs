@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use net::Limits;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
-use testing::echo::{TestServer, exchange, wait_until};
+use testing::echo::{TestServer, exchange};
+use testing::wait_until;
 
 /// How often the server tries to accept a connection that it has no descriptor for.
 const TRIES: u64 = 6;

@@ -6,13 +6,15 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use buffer::{Output, SendableFile, SharedFile};
 use net::{
     Call, Counters, Frame, FrameError, Lane, Layer, Limits, Peer, SendPath, Server, ServerHandle, Service,
     ServiceError, Transport, Verdict,
 };
+
+use crate::{PATIENCE, wait_until};
 
 /// The largest message that the service takes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -22,9 +24,6 @@ pub const SCARCE_BYTES: usize = 8192;
 
 /// From this size on messages are called large here.
 pub const LARGE_BYTES: usize = 128 << 10;
-
-/// How long tests wait for what must happen.
-pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Answers messages by their first byte: `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open, `D`
 /// does so whether it is open or not; `x` answers with as many bytes as the u32 after it says; `f` answers with the
@@ -209,15 +208,6 @@ pub fn read_answer(stream: &mut impl Read) -> Vec<u8> {
 pub fn exchange(stream: &mut (impl Read + Write), body: &[u8]) -> Vec<u8> {
     stream.write_all(&framed(body)).unwrap();
     read_answer(stream)
-}
-
-/// Waits until something has happened.
-pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// A server of [`Echo`] on one loopback port; it ends with the test.

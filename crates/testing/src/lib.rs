@@ -26,8 +26,10 @@ mod scratch;
 pub mod session;
 #[cfg(feature = "measure")]
 pub mod synthetic;
+mod waiting;
 #[cfg(feature = "state")]
 pub mod world;
 
 pub use random::Random;
 pub use scratch::Scratch;
+pub use waiting::{PATIENCE, wait_until};

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use testing::Scratch;
-use testing::program::{self, Server, terminal, wait_until, wharf, wharf_ok};
+use testing::program::{self, Server, terminal, wharf, wharf_ok};
+use testing::{Scratch, wait_until};
 
 /// The names that fio's JSON has in one place and Wharf's has not, since it measures nothing of them.
 const NOT_MEASURED: [&str; 13] = [
@@ -91,7 +91,7 @@ fn interrupted_benchmark_tells_what_it_measured_and_shows_it_on_a_terminal_meanw
     let url = server.url("/mem");
     let arguments = ["bench", "--rw", "randread,randwrite", "--size", "1M", "--runtime", "60s", &url];
     let (status, shown) = terminal(&arguments, |child, shown| {
-        wait_until(|| shown().contains("randread: ") && shown().contains("IOPS"));
+        wait_until("rates are shown", || shown().contains("randread: ") && shown().contains("IOPS"));
         rustix::process::kill_process(child, rustix::process::Signal::INT).unwrap();
     });
     assert_eq!(status.signal(), Some(2), "{shown}");
@@ -108,7 +108,9 @@ fn interrupted_benchmark_writes_json_of_what_it_measured() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
     let child = command.args(arguments).stdout(std::process::Stdio::piped()).spawn().unwrap();
     // The file is filled before the measurement begins.
-    wait_until(|| String::from_utf8_lossy(&wharf(&["ls", "-l", &url]).stdout).contains(" 1048576 "));
+    wait_until("the file is made", || {
+        String::from_utf8_lossy(&wharf(&["ls", "-l", &url]).stdout).contains(" 1048576 ")
+    });
     server.wait_for_calls(1000);
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -135,7 +137,9 @@ fn benchmark_whose_server_is_killed_while_it_writes_fails_and_says_what_may_be_l
         let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
         command.args(["bench", "--rw", "write", "--bs", "4k", "--size", "1M", "--runtime", "8s", "--json", &url]);
         let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-        wait_until(|| String::from_utf8_lossy(&wharf(&["ls", "-l", &url]).stdout).contains(" 1048576 "));
+        wait_until("the file is made", || {
+            String::from_utf8_lossy(&wharf(&["ls", "-l", &url]).stdout).contains(" 1048576 ")
+        });
         first.wait_for_calls(100);
         first.signal(rustix::process::Signal::KILL);
         drop(first);
@@ -237,11 +241,11 @@ fn killed_experiment_leaves_no_server_behind() {
     let dir = scratch.path("").display().to_string();
     let mut child = lab(&scratch, &["run", "read-ahead", "--quick", "--out", out.to_str().unwrap()]);
     let mut child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    wait_until(|| out.join("read-ahead/samples.jsonl").metadata().is_ok_and(|found| found.len() > 0));
+    wait_until("a pass is kept", || out.join("read-ahead/samples.jsonl").metadata().is_ok_and(|found| found.len() > 0));
     assert!(is_in_a_command_line(&dir));
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_until(|| !is_in_a_command_line(&dir));
+    wait_until("the servers are gone", || !is_in_a_command_line(&dir));
 }
 
 /// Whether a process that runs has this in its command line.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use testing::Scratch;
-use testing::program::{PATIENCE, Server, interrupt, wait_until, wharf, wharf_fails, wharf_ok};
+use testing::program::{Server, interrupt, wharf, wharf_fails, wharf_ok};
+use testing::{PATIENCE, Scratch, wait_until};
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -167,7 +167,7 @@ fn copy_that_the_server_makes_is_cancelled_when_it_is_interrupted() {
     assert!(said.contains("interrupted"), "{said}");
     // A write that is in flight may still be made. A copy that goes on comes to its end.
     let mut left = copied().unwrap();
-    wait_until(|| {
+    wait_until("nothing more is copied", || {
         std::thread::sleep(Duration::from_secs(1));
         std::mem::replace(&mut left, copied().unwrap()) == left
     });

@@ -9,9 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use client::{Mount, OpenOptions, Options, Version};
 use vfs::{CreateMode, SetAttributes};
 
-use testing::Scratch;
 use testing::program::wire::{CREATE, READ, call, create_arguments, read_arguments, record, reply, status};
-use testing::program::{PATIENCE, Server, serve_within};
+use testing::program::{Server, serve_within};
+use testing::{PATIENCE, Scratch};
 
 const CONNECTIONS: usize = 8;
 /// What each connection asks for at once.

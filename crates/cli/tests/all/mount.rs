@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use testing::Scratch;
 use testing::program::mounting::{Unmount, can_mount, is_mounted};
-use testing::program::{Server, wait_until, wharf_fails, wharf_ok};
+use testing::program::{Server, wharf_fails, wharf_ok};
+use testing::{Scratch, wait_until};
 
 #[test]
 fn wrong_arguments_are_named_with_what_to_do() {
@@ -76,15 +76,17 @@ fn foreground_ends_cleanly_when_it_is_told_to_and_says_so_when_somebody_uses_the
     mount.args(["mount", "--foreground", "-o", &format!("mountport={}", server.port())]);
     let mut mount = mount.arg(server.url("/mem")).arg(&dir).stdin(Stdio::null()).stderr(log).spawn().unwrap();
     let _unmount = Unmount(&dir);
-    wait_until(|| is_mounted(&dir));
+    wait_until("it is mounted", || is_mounted(&dir));
     let file = fs::File::create(dir.join("file")).unwrap();
     let tell = || kill_process(Pid::from_raw(mount.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
     tell();
-    wait_until(|| fs::read_to_string(scratch.path("log")).unwrap().contains("is busy: end the programs that use it"));
+    wait_until("the log says that it is busy", || {
+        fs::read_to_string(scratch.path("log")).unwrap().contains("is busy: end the programs that use it")
+    });
     assert!(is_mounted(&dir));
     // A second time it goes away, and what is open can be used to its end.
     tell();
-    wait_until(|| !is_mounted(&dir));
+    wait_until("it is not mounted any more", || !is_mounted(&dir));
     assert!(file.metadata().is_ok());
     drop(file);
     assert!(mount.wait().unwrap().success());
@@ -103,7 +105,7 @@ fn mount_whose_process_was_killed_is_told_with_what_to_do() {
     mount.args(["mount", "--foreground", "-o", &options]);
     let mut mount = mount.arg(server.url("/mem")).arg(&dir).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let _unmount = Unmount(&dir);
-    wait_until(|| is_mounted(&dir));
+    wait_until("it is mounted", || is_mounted(&dir));
     mount.kill().unwrap();
     mount.wait().unwrap();
     let (url, place) = (server.url("/mem"), dir.to_str().unwrap());
@@ -151,7 +153,9 @@ fn messages_of_a_mount_without_a_system_log_go_to_a_file_that_is_told() {
     let said = String::from_utf8_lossy(&output.stderr);
     let log = logs.join("wharf-mount.log");
     assert!(said.contains(&format!("messages of this mount go to {}", log.display())), "{said}");
-    wait_until(|| fs::read_to_string(&log).unwrap().contains("mounted 127.0.0.1:/mem on "));
+    wait_until("the log says that it is mounted", || {
+        fs::read_to_string(&log).unwrap().contains("mounted 127.0.0.1:/mem on ")
+    });
     let line = fs::read_to_string(&log).unwrap();
     assert!(line.starts_with("20") && line.contains("Z wharf["), "{line}");
 }

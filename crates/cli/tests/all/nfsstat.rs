@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-use testing::Scratch;
 use testing::program::mounting::{Unmount, can_mount};
-use testing::program::{self, PATIENCE, Server, wait_until, wharf, wharf_ok};
+use testing::program::{self, Server, wharf, wharf_ok};
+use testing::{PATIENCE, Scratch, wait_until};
 
 const FILE_BYTES: usize = 40_000;
 
@@ -271,7 +271,7 @@ fn mount_tells_what_was_read_through_it_until_it_is_taken_away() {
     assert!(number(&tables, "Opens") + number(&tables, "LocalOpen") >= 1, "{tables}");
     drop(open);
     assert!(Command::new("umount").arg(&mounted.dir).status().unwrap().success());
-    wait_until(|| !mounted.ask(&[]).status.success());
+    wait_until("nobody answers", || !mounted.ask(&[]).status.success());
     assert_eq!(fs::read_dir(mounted.session.path("wharf")).unwrap().count(), 0, "its socket is gone");
 }
 
@@ -280,7 +280,7 @@ fn mount_whose_process_was_killed_tells_nothing_any_more() {
     let (server, _) = server();
     let Some(mounted) = Mounted::new(&server) else { return };
     kill_process(mounted.pid(), Signal::KILL).unwrap();
-    wait_until(|| !mounted.ask(&[]).status.success());
+    wait_until("nobody answers", || !mounted.ask(&[]).status.success());
     assert_eq!(fs::read_dir(mounted.session.path("wharf")).unwrap().count(), 1, "its socket is left");
 }
 
@@ -320,7 +320,7 @@ fn root_is_shown_the_clients_of_other_users_and_believes_no_others_in_their_fold
         let mut nfsstat = Command::new(env!("CARGO_BIN_EXE_wharf"));
         nfsstat.arg("nfsstat").args(arguments).env_remove("WHARF_RUNTIME_DIR").output().unwrap()
     };
-    wait_until(|| ask(&["--json", &pid]).status.success());
+    wait_until("the process answers", || ask(&["--json", &pid]).status.success());
     let told: serde_json::Value = serde_json::from_slice(&ask(&["--json", &pid]).stdout).unwrap();
     assert_eq!((&told[0]["user"], &told[0]["on"]), (&user.0.into(), &"bench".into()));
     // A socket of somebody else's process, with the number of a process that runs.

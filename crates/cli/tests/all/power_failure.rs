@@ -12,9 +12,9 @@ use client::{Mount, Options, Version};
 use rustix::process::Signal;
 use vfs::{CreateMode, SetAttributes};
 
-use testing::Scratch;
+use testing::program::Server;
 use testing::program::deaf::Deaf;
-use testing::program::{Server, wait_until};
+use testing::{Scratch, wait_until};
 
 /// Runs a command; its output, if it succeeds.
 fn run(command: &[&str]) -> Option<String> {
@@ -139,7 +139,7 @@ async fn names_are_changed_once_when_the_replies_are_lost_with_the_power() {
             tokio::spawn(async move { moving.rename(&root, b"moved", &root, b"there").await }),
             tokio::spawn(async move { linking.link(&linked, &root, b"link").await }),
         ];
-        tokio::task::block_in_place(|| wait_until(|| wire.lost() >= attempts.len()));
+        tokio::task::block_in_place(|| wait_until("all calls are lost", || wire.lost() >= attempts.len()));
         wire.set(false);
         tokio::task::block_in_place(|| site.fail_and_restart());
         site.server.as_ref().unwrap().wait_for_log("after a power failure");

@@ -9,8 +9,8 @@ use rustix::process::Signal;
 use tokio::runtime::{Builder, Runtime};
 use vfs::{CreateMode, SetAttributes};
 
-use testing::Scratch;
-use testing::program::{Server, interrupt, wait_until, wharf_fails, wharf_ok};
+use testing::program::{Server, interrupt, wharf_fails, wharf_ok};
+use testing::{Scratch, wait_until};
 
 const VERSIONS: [&str; 4] = ["3", "4.0", "4.1", "4.2"];
 /// What the log says while new opens wait for somebody.
@@ -218,7 +218,7 @@ fn full_state_directory_keeps_nobody_from_working_and_the_server_says_what_it_ca
     // When there is space again, the store recovers by itself, and protects who holds something.
     let holder = site.leave_open(Version::V4_2);
     disk.make_room();
-    wait_until(|| is_on_record(&state));
+    wait_until("the client is on record", || is_on_record(&state));
     site.kill_and_restart();
     site.server().wait_for_log(WAITS);
     holder.shutdown_background();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use testing::Scratch;
-use testing::program::{Server, interrupt, kept, snapshot, wait_until, wharf, wharf_fails, wharf_ok};
+use testing::program::{Server, interrupt, kept, snapshot, wharf, wharf_fails, wharf_ok};
+use testing::{Scratch, wait_until};
 
 /// A file of many WRITEs.
 const LARGE: usize = 12 << 20;
@@ -152,7 +152,7 @@ fn copy_that_was_killed_is_completed_too() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
         let to = server.url(&copy_of);
         let mut child = command.args(copy(&text(&tree), &to)).stderr(Stdio::null()).spawn().unwrap();
-        wait_until(|| is_half(&copy_of));
+        wait_until("the copy is half done", || is_half(&copy_of));
         child.kill().unwrap();
         child.wait().unwrap();
     }

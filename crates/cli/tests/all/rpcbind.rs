@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use testing::Scratch;
+use testing::program::Server;
 use testing::program::namespace::{Namespace, is_installed};
-use testing::program::{PATIENCE, Server};
+use testing::{PATIENCE, Scratch};
 
 const WHARF: &str = env!("CARGO_BIN_EXE_wharf");
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use testing::Scratch;
-use testing::program::{self, PATIENCE, Server, wharf, wharf_fails, wharf_ok};
+use testing::program::{self, Server, wharf, wharf_fails, wharf_ok};
+use testing::{PATIENCE, Scratch};
 
 #[test]
 fn wrong_arguments_end_with_2_and_name_the_mistake() {

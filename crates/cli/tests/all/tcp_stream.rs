@@ -11,8 +11,8 @@ use std::thread;
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, Signal, kill_process};
 
-use testing::program;
 use testing::program::namespace::{Namespace, is_installed};
+use testing::{PATIENCE, wait_until};
 
 fn wharf(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
@@ -28,7 +28,7 @@ fn wait_for_data(child: &Child, thread: &str) {
         let waits = value("voluntary_ctxt_switches:").and_then(|waits| waits.parse().ok());
         value("Name:") == Some(thread) && waits.is_some_and(|waits: u32| waits >= 20)
     };
-    program::wait_until(|| {
+    wait_until("data flows", || {
         let mut tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
         tasks.any(|task| is_under_way(&task.unwrap().path()))
     });
@@ -156,7 +156,7 @@ impl Listener {
         rustix::net::bind(&socket, &"127.0.0.2:0".parse::<SocketAddr>().unwrap()).unwrap();
         rustix::net::connect(&socket, &self.address.parse::<SocketAddr>().unwrap()).unwrap();
         let stream = TcpStream::from(socket);
-        stream.set_read_timeout(Some(program::PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 }
@@ -236,7 +236,7 @@ fn listener_serves_others_while_a_peer_says_nothing_or_rubbish() {
     let test = br#"{"Start":{"version":1,"test":{"kind":{"Requests":{"request_bytes":1,"response_bytes":999999999999}},"connections":1,"total":1,"duration":null,"send_buffer_bytes":null,"receive_buffer_bytes":null}}}"#;
     let greedy = [&b"wharftcp"[..], &(test.len() as u32).to_be_bytes(), test].concat();
     for (rubbish, answer) in [(&b"GET / HTTP/1"[..], "no wharf tcp listen"), (&huge, "no wharf"), (&greedy, "1 MiB")] {
-        program::wait_until(|| {
+        wait_until("the stranger is answered", || {
             let mut stream = listener.stranger();
             let mut said = Vec::new();
             // The places of those who have gone are free before long.

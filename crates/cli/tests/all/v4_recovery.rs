@@ -10,9 +10,9 @@ use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Versio
 use rustix::process::Signal;
 use vfs::{CreateMode, SetAttributes, Stability};
 
-use testing::Scratch;
+use testing::program::Server;
 use testing::program::deaf::Deaf;
-use testing::program::{Server, wait_until};
+use testing::{Scratch, wait_until};
 
 /// How long a lease lasts here: short, so that a server which waits for lost clients does not wait long.
 const LEASE: &str = "2s";
@@ -165,7 +165,7 @@ async fn names_are_changed_once_when_the_replies_are_lost_with_the_server() {
             tokio::spawn(async move { linking.link(&linked, &root, b"link").await }),
             tokio::spawn(async move { creating.create(&root, b"file", CreateMode::Guarded, &set).await.map(drop) }),
         ];
-        tokio::task::block_in_place(|| wait_until(|| wire.lost() >= attempts.len()));
+        tokio::task::block_in_place(|| wait_until("all calls are lost", || wire.lost() >= attempts.len()));
         wire.set(false);
         site.kill_and_restart();
         for (number, attempt) in attempts.into_iter().enumerate() {

@@ -7,11 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::frame::{Attack, Target, run};
-use testing::program::wait_until;
 use testing::program::wire::{
     LAST_FRAGMENT, LOOKUP, OPEN, PUTFH, PUTROOTFH, READ, READ4, SETCLIENTID, SETCLIENTID_CONFIRM, call, compound,
     opaque, read_arguments, record, reply, setclientid_arguments, words,
 };
+use testing::wait_until;
 
 const MIB: u32 = 1 << 20;
 
@@ -169,7 +169,7 @@ fn clients_connections(target: &Target<'_>) -> Vec<TcpStream> {
     target.server.wait_for_log("connection refused");
     thread::sleep(Duration::from_millis(700));
     // The room is made by other event loops too, which takes a moment: a client without connections is served.
-    wait_until(|| serves_a_read(target, LATE).map(|stream| held.push(stream)).is_some());
+    wait_until("a client is served", || serves_a_read(target, LATE).map(|stream| held.push(stream)).is_some());
     held
 }
 
@@ -240,7 +240,7 @@ fn callback_paths(target: &Target<'_>) -> Vec<TcpStream> {
         held.extend(listeners.iter().filter_map(|listener| Some(listener.accept().ok()?.0)));
         !held.is_empty()
     };
-    wait_until(&mut accept);
+    wait_until("the server has opened a connection", &mut accept);
     thread::sleep(Duration::from_secs(2));
     accept();
     println!("the server has opened {} connections to a client", held.len());

@@ -5,8 +5,9 @@ use std::net::{TcpStream, UdpSocket};
 
 use rustix::process::Signal;
 
+use testing::PATIENCE;
 use testing::program::wire::{LAST_FRAGMENT, NULL, READ, call, read_arguments, record, reply};
-use testing::program::{PATIENCE, Server, serve_within, wharf_ok};
+use testing::program::{Server, serve_within, wharf_ok};
 
 /// How often each kind of nonsense is sent.
 const TIMES: usize = 100;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use net::{Counters, Limits};
 
-use testing::echo::{self, MAX_BYTES, TestServer, exchange, framed, framed_with, read_answer, wait_until};
+use testing::echo::{self, MAX_BYTES, TestServer, exchange, framed, framed_with, read_answer};
+use testing::wait_until;
 
 const MIB: usize = 1 << 20;
 

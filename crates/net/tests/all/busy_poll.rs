@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use net::{Limits, Server};
 
-use testing::echo::{Echo, TestServer, exchange, framed, wait_until};
+use testing::echo::{Echo, TestServer, exchange, framed};
+use testing::wait_until;
 
 /// How many messages come, each while the loop answers the one before.
 const MESSAGES: usize = 200;

@@ -9,7 +9,8 @@ use net::{Delivery, Layer, Limits};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::files::{around, file_of};
-use testing::echo::{Echo, PATIENCE, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
+use testing::echo::{Echo, TestServer, exchange, framed, framed_with, pattern, read_answer};
+use testing::{PATIENCE, wait_until};
 
 /// What the client sends first over a new layer, and what the layer answers.
 const HELLO: [u8; 4] = *b"hey?";

@@ -4,7 +4,8 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use net::Limits;
 
-use testing::echo::{PATIENCE, TestServer, framed_with, pattern, wait_until};
+use testing::echo::{TestServer, framed_with, pattern};
+use testing::{PATIENCE, wait_until};
 
 fn socket_to(address: SocketAddr) -> UdpSocket {
     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };

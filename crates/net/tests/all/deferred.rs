@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use net::Limits;
 
-use testing::echo::{TestServer, exchange, framed, read_answer, wait_until};
+use testing::echo::{TestServer, exchange, framed, read_answer};
+use testing::wait_until;
 
 #[test]
 fn deferred_call_stalls_neither_its_connection_nor_others() {

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use net::{Delivery, Limits};
 
-use testing::echo::{TestServer, exchange, framed_with, wait_until};
+use testing::echo::{TestServer, exchange, framed_with};
+use testing::wait_until;
 
 /// More than sockets hold whose owners do not read.
 const LARGE: usize = 900_000;

@@ -8,7 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use net::{Limits, Server};
 use rustix::net::{AddressFamily, SocketType};
 
-use testing::echo::{Echo, PATIENCE, TestServer, exchange, framed, read_answer, wait_until};
+use testing::echo::{Echo, TestServer, exchange, framed, read_answer};
+use testing::{PATIENCE, wait_until};
 
 /// How many messages a client of a busy connection sends at once.
 const DEEP: usize = 64;

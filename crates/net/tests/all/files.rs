@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use net::Limits;
 
-use testing::echo::{self, PATIENCE, TestServer, framed, framed_with, pattern, read_answer};
+use testing::echo::{TestServer, framed, framed_with, pattern, read_answer};
+use testing::{PATIENCE, wait_until};
 
 /// A file without a name that holds `bytes`.
 pub fn file_of(bytes: &[u8]) -> File {
@@ -87,7 +88,7 @@ fn connection_that_waits_for_evicted_bytes_can_be_closed() {
         let mut stream = server.connect();
         stream.write_all(&framed_with(b'f', 1_000_000).repeat(4)).unwrap();
     }
-    echo::wait_until("all connections are over", || server.disconnected() == 50);
+    wait_until("all connections are over", || server.disconnected() == 50);
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn file_that_cannot_be_read_closes_the_connection() {
     server.serve_file(File::open("/").unwrap());
     let mut stream = server.connect();
     stream.write_all(&framed_with(b'f', 10)).unwrap();
-    echo::wait_until("the close is counted", || server.counters().closed_file_error == 1);
+    wait_until("the close is counted", || server.counters().closed_file_error == 1);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use net::{Limits, NetError, Server, Transport};
 
-use testing::echo::{Echo, PATIENCE, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
+use testing::echo::{Echo, TestServer, exchange, framed, framed_with, pattern, read_answer};
+use testing::{PATIENCE, wait_until};
 
 #[test]
 fn connection_beyond_the_limit_is_closed_and_the_next_after_a_close_is_served() {

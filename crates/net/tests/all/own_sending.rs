@@ -5,7 +5,8 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use net::{Limits, NetError};
 
-use testing::echo::{self, PATIENCE, TestServer, exchange, framed, pattern, read_answer, wait_until};
+use testing::echo::{self, TestServer, exchange, framed, pattern, read_answer};
+use testing::{PATIENCE, wait_until};
 
 /// The number of the connection that a stream is the other end of.
 fn number_of(stream: &mut TcpStream) -> u64 {

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use net::Limits;
 
-use testing::echo::{self, LARGE_BYTES, TestServer, framed, pattern, read_answer, wait_until};
+use testing::echo::{self, LARGE_BYTES, TestServer, framed, pattern, read_answer};
+use testing::wait_until;
 
 /// Sends messages in one piece and checks that they all come back, in any order.
 fn echo_all(server: &TestServer, bodies: &[Vec<u8>]) {

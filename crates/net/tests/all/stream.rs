@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use net::Limits;
 
-use testing::echo::{self, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
+use testing::echo::{self, TestServer, exchange, framed, framed_with, pattern, read_answer};
+use testing::wait_until;
 
 #[test]
 fn message_split_at_any_byte_is_answered() {

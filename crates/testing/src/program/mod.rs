@@ -20,19 +20,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::Scratch;
-
-/// How long anything may take before the test fails.
-pub const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Waits until something is so that has to be so before long.
-pub fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
+use crate::{PATIENCE, Scratch, wait_until};
 
 /// The program, which cargo builds before it runs tests of the crate `wharf`.
 fn executable() -> std::ffi::OsString {
@@ -206,21 +194,21 @@ impl Server {
         let calls = || {
             let seen = self.log().matches("counters so far").count();
             self.signal(Signal::USR1);
-            wait_until(|| self.log().matches("counters so far").count() > seen);
+            wait_until("the counters are logged", || self.log().matches("counters so far").count() > seen);
             let log = self.log();
             let (_, counters) = log.rsplit_once("counters so far").unwrap();
             let (_, calls) = counters.split_once(" calls=").unwrap();
             calls.split(' ').next().unwrap().parse::<usize>().unwrap()
         };
         let before = calls();
-        wait_until(|| calls() >= before + more);
+        wait_until("the calls are answered", || calls() >= before + more);
     }
 
     /// Waits until it has nothing to do: all its threads sleep at so many looks in a row. One that is woken now and
     /// then sleeps at most looks, and one that spins at none.
     pub fn wait_for_rest(&self) {
         let mut looks = 0;
-        wait_until(|| {
+        wait_until("all threads sleep", || {
             looks = if self.sleeps() { looks + 1 } else { 0 };
             looks == 5
         });
