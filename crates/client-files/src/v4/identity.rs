@@ -1,5 +1,4 @@
 use std::net::SocketAddr;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use client_calls::random;
 use proto::nfs4::Verifier;
@@ -38,9 +37,9 @@ impl Identity {
     }
 }
 
+/// Differs from that of the start before (RFC 8881 §18.35.3). It is random, since a clock may be set back.
 fn new_verifier() -> Verifier {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).to_be_bytes()
+    (u64::from(random()) << u32::BITS | u64::from(random())).to_be_bytes()
 }
 
 #[cfg(test)]
@@ -50,5 +49,13 @@ mod tests {
     #[test]
     fn two_mounts_of_one_process_are_two_clients() {
         assert_ne!(Identity::new(None).name, Identity::new(None).name);
+    }
+
+    #[test]
+    fn client_after_a_restart_has_its_name_and_another_verifier() {
+        let first = Identity::new(None);
+        let second = first.restarted();
+        assert_eq!(first.name, second.name);
+        assert_ne!(first.verifier, second.verifier);
     }
 }
