@@ -47,7 +47,7 @@ async fn make_all(session: &Session, set: &SetAttributes) -> Result<(), Failure>
     for name in below.split(|byte| *byte == b'/') {
         end += name.len() + 1;
         if !matches!(name, b"" | b".") {
-            dir = make_one(session, (&dir, name, &below[..end - 1]), set).await?;
+            dir = make_one(session, &dir, name, &below[..end - 1], set).await?;
         }
     }
     Ok(())
@@ -55,7 +55,9 @@ async fn make_all(session: &Session, set: &SetAttributes) -> Result<(), Failure>
 
 async fn make_one(
     session: &Session,
-    (dir, name, path): (&Entry, &[u8], &[u8]),
+    dir: &Entry,
+    name: &[u8],
+    path: &[u8],
     set: &SetAttributes,
 ) -> Result<Entry, Failure> {
     match session.mount.mkdir(&dir.handle, name, set).await {

@@ -45,7 +45,7 @@ async fn remove(url: &Url, flags: &Flags, failures: &mut Failures) -> Result<(),
         (FileKind::Directory, false) => Err(Failure::IsDirectory { file: session.name() }),
         (FileKind::Directory, true) => {
             let mut remover = Remover { session: &session, force: flags.force, failures, stack: Vec::new() };
-            remover.remove_tree(&dir, (file, name)).await
+            remover.remove_tree(&dir, file, name).await
         }
         _ => session.mount.remove(&dir.handle, &name).await.map_err(about(session.name())),
     }
@@ -77,7 +77,7 @@ struct Frame {
 
 impl Remover<'_> {
     /// Empties a directory from the bottom up, and removes it. Does not follow symbolic links.
-    async fn remove_tree(&mut self, parent: &Entry, (top, name): (Entry, Vec<u8>)) -> Result<(), Failure> {
+    async fn remove_tree(&mut self, parent: &Entry, top: Entry, name: Vec<u8>) -> Result<(), Failure> {
         self.enter(parent.handle, top.handle, name).await?;
         while let Some(frame) = self.stack.last_mut() {
             match frame.left.pop() {

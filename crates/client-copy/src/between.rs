@@ -20,7 +20,7 @@ struct Between {
     is_one_server: bool,
 }
 
-pub(super) async fn run(job: &Arc<Job>, (source, from): (&Mount, &[u8]), to: &[u8]) -> Result<(), CopyError> {
+pub(super) async fn run(job: &Arc<Job>, source: &Mount, from: &[u8], to: &[u8]) -> Result<(), CopyError> {
     let from = source.walk(from, Follow::Nothing).await?;
     let to = Place::find(job, to).await?;
     let (origin, target) = (There(source.clone()), There(job.mount.clone()));

@@ -30,7 +30,7 @@ impl Content {
                 local::blocking(move || read().map_err(LocalError::wrap(&name, "read"))).await
             }
             Content::There(mount, file) => {
-                let read = read_there((mount, file), offset, count).await;
+                let read = read_there(mount, file, offset, count).await;
                 Ok(read.map_err(|error| error.about(path))?)
             }
         }
@@ -45,7 +45,7 @@ impl Content {
     }
 }
 
-async fn read_there((mount, file): (&Mount, &Handle), offset: u64, count: u32) -> client_files::Result<Bytes> {
+async fn read_there(mount: &Mount, file: &Handle, offset: u64, count: u32) -> client_files::Result<Bytes> {
     let first = mount.read(file, offset, count).await?;
     if first.is_eof || first.bytes.is_empty() || first.bytes.len() >= count as usize {
         return Ok(first.bytes);
@@ -65,7 +65,8 @@ async fn read_there((mount, file): (&Mount, &Handle), offset: u64, count: u32) -
 pub(super) async fn first_difference(
     job: &Arc<Job>,
     path: &[u8],
-    (a, b): (&Content, &Content),
+    a: &Content,
+    b: &Content,
     range: Range<u64>,
 ) -> Result<Option<u64>, CopyError> {
     let step = a.step(job).min(b.step(job));

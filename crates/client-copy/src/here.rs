@@ -129,12 +129,7 @@ impl Target for Here {
         make(dir, mark::remove_here).await
     }
 
-    async fn make_symlink(
-        &self,
-        job: &Job,
-        to: &PathBuf,
-        (target, like): (Vec<u8>, &Attributes),
-    ) -> Result<(), CopyError> {
+    async fn make_symlink(&self, job: &Job, to: &PathBuf, target: Vec<u8>, like: &Attributes) -> Result<(), CopyError> {
         self.make_way(job, to, FileKind::Symlink).await?;
         let set = job.final_attributes(like);
         make(to, move |path| {
@@ -149,7 +144,8 @@ impl Target for Here {
         &self,
         job: &Job,
         to: &PathBuf,
-        (node, like): (SpecialFile, &Attributes),
+        node: SpecialFile,
+        like: &Attributes,
     ) -> Result<(), CopyError> {
         self.make_way(job, to, like.kind).await?;
         let (set, mode) = (job.final_attributes(like), like.mode);
@@ -165,7 +161,7 @@ impl Target for Here {
         make(to, move |path| std::fs::hard_link(copy, path).map_err(LocalError::wrap(path, "link"))).await
     }
 
-    async fn finish(&self, job: &Job, _: &[u8], (dir, like): (PathBuf, &Attributes)) -> Result<(), CopyError> {
+    async fn finish(&self, job: &Job, _: &[u8], dir: PathBuf, like: &Attributes) -> Result<(), CopyError> {
         let set = job.final_attributes(like);
         local::blocking(move || local::set(&dir, &set, false)).await
     }

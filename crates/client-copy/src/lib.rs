@@ -95,12 +95,14 @@ pub async fn download(mount: &Mount, from: &[u8], to: &Path, options: &CopyOptio
 /// # Errors
 /// As for [`upload()`].
 pub async fn between(
-    (source, from): (&Mount, &[u8]),
-    (target, to): (&Mount, &[u8]),
+    source: &Mount,
+    from: &[u8],
+    target: &Mount,
+    to: &[u8],
     options: &CopyOptions,
 ) -> Result<Summary, CopyError> {
     let job = Arc::new(Job::new(target, options));
     // Boxed, so that the futures of applications stay small for the compiler.
-    Box::pin(between::run(&job, (source, from), to)).await?;
+    Box::pin(between::run(&job, source, from, to)).await?;
     Ok(job.summary())
 }

@@ -9,13 +9,10 @@ use super::content::Content;
 use super::error::CopyError;
 use super::job::Job;
 use super::options::Event;
-use super::resume;
+use super::resume::{self, Pair, Readable};
 
 /// The mode of a file while it is written.
 const PRIVATE: u32 = 0o600;
-
-/// The original, if its bytes may be compared with those of its copy.
-pub(super) type Original<'o> = Option<(&'o Content, &'o Attributes)>;
 
 /// The target of a copy.
 #[derive(Debug)]
@@ -48,13 +45,17 @@ impl Place {
         Ok(made)
     }
 
-    /// The file to copy `original` to, and how many of its first bytes an earlier copy left there. The file is
-    /// truncated to these.
-    pub(super) async fn open(&self, job: &Arc<Job>, original: Original<'_>) -> Result<(Handle, u64), CopyError> {
+    /// The file to copy to, and how many of its first bytes an earlier copy left there. The file is truncated to these.
+    /// `original` is there if its bytes may be compared with those of its copy.
+    pub(super) async fn open(
+        &self,
+        job: &Arc<Job>,
+        original: Option<Readable<'_>>,
+    ) -> Result<(Handle, u64), CopyError> {
         let (target, left) = self.create(job).await?;
         let Some(left) = left else { return Ok((target, 0)) };
         let good = match original.filter(|_| job.options.resume) {
-            Some(original) => self.good_bytes(job, original, (&target, &left)).await?,
+            Some(original) => self.good_bytes(job, original, &target, &left).await?,
             None => 0,
         };
         let set = SetAttributes { size_bytes: Some(good), ..SetAttributes::default() };
@@ -65,13 +66,15 @@ impl Place {
     async fn good_bytes(
         &self,
         job: &Arc<Job>,
-        original: (&Content, &Attributes),
-        (target, left): (&Handle, &Attributes),
+        original: Readable<'_>,
+        target: &Handle,
+        left: &Attributes,
     ) -> Result<u64, CopyError> {
         // The compared data must be on stable storage; its writer may have ended before a COMMIT (RFC 1813 §3.3.21).
         job.mount.commit(target, 0, 0).await.map_err(|error| error.about(&self.path))?;
-        let copy = Content::There(job.mount.clone(), *target);
-        resume::good_bytes(job, &self.path, resume::Pair { original, copy: (&copy, left) }).await
+        let content = Content::There(job.mount.clone(), *target);
+        let copy = Readable { content: &content, attributes: left };
+        resume::good_bytes(job, &self.path, Pair { original, copy }).await
     }
 
     /// Sets the attributes for resuming on a file. Returns why the copy ends.

@@ -16,7 +16,9 @@ use super::error::{CopyError, LocalError};
 use super::here::Here;
 use super::job::Job;
 use super::options::Event;
+use super::resume::{Pair, Readable};
 use super::there::There;
+use super::xattrs::Holder;
 use super::{holes, local, reading, resume, verify, xattrs};
 
 /// A file to receive.
@@ -35,8 +37,8 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
         return Err(leave(&file, &target, received_to).await);
     }
     // The mode may forbid this, and the time of modification marks the copy as whole: both are set afterwards.
-    let original = (&There(job.mount.clone()), &file.from.handle);
-    xattrs::keep(job, &file.path, original, (&Here, &file.to)).await?;
+    let original = Holder { side: &There(job.mount.clone()), file: &file.from.handle };
+    xattrs::keep(job, &file.path, original, Holder { side: &Here, file: &file.to }).await?;
     let set = job.final_attributes(&file.from.attributes);
     let (to, same) = (file.to.clone(), Arc::clone(&target));
     local::blocking(move || {
@@ -46,7 +48,7 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
     .await?;
     if job.options.verify {
         let copy = Content::Here(target, file.to.clone());
-        verify::compare(job, &file.path, (&there, &copy), size).await?;
+        verify::compare(job, &file.path, &there, &copy, size).await?;
     }
     Ok(())
 }
@@ -64,10 +66,10 @@ async fn open(job: &Arc<Job>, file: &Receiving, original: &Content) -> Result<(A
     };
     job.tell(Event::Begun { path: &file.path });
     let left = Arc::new(left);
-    let copy = Content::Here(Arc::clone(&left), file.to.clone());
-    let pair =
-        resume::Pair { original: (original, &file.from.attributes), copy: (&copy, &local::attributes(&metadata)) };
-    let good = resume::good_bytes(job, &file.path, pair).await?;
+    let content = Content::Here(Arc::clone(&left), file.to.clone());
+    let original = Readable { content: original, attributes: &file.from.attributes };
+    let copy = Readable { content: &content, attributes: &local::attributes(&metadata) };
+    let good = resume::good_bytes(job, &file.path, Pair { original, copy }).await?;
     let (to, same) = (file.to.clone(), Arc::clone(&left));
     local::blocking(move || same.set_len(good).map_err(LocalError::wrap(&to, "set the length"))).await?;
     Ok((left, good))

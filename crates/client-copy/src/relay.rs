@@ -15,8 +15,10 @@ use super::error::CopyError;
 use super::job::Job;
 use super::place::Place;
 use super::reading::Source;
+use super::resume::Readable;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
+use super::xattrs::Holder;
 use super::{holes, resume, verify, xattrs};
 
 /// A file to copy from one server to another, or within one.
@@ -30,9 +32,9 @@ pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, Copy
     let attributes = &file.from.attributes;
     let content = Content::There(file.source.clone(), file.from.handle);
     // The server copies faster than the file can be compared.
-    let original = (!may_copy_there(job, &file)).then_some((&content, attributes));
+    let original = (!may_copy_there(job, &file)).then_some(Readable { content: &content, attributes });
     let (target, start) = file.to.open(job, original).await?;
-    let (made, copied_to) = write_until_safe(job, &file, (&target, start)).await?;
+    let (made, copied_to) = write_until_safe(job, &file, &target, start).await?;
     if copied_to < attributes.size_bytes {
         // A server's own copy may still be going on for a moment.
         let checkpoint = original.and_then(|_| resume::checkpoint(attributes, copied_to));
@@ -47,11 +49,12 @@ pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, Copy
     }
     if job.options.verify {
         let copy = Content::There(job.mount.clone(), target);
-        verify::compare(job, &file.to.path, (&content, &copy), attributes.size_bytes).await?;
+        verify::compare(job, &file.to.path, &content, &copy, attributes.size_bytes).await?;
     }
     // The mode may forbid this, and the time of modification marks the copy as whole: both are set afterwards.
     let (source, there) = (There(file.source.clone()), There(job.mount.clone()));
-    xattrs::keep(job, &file.to.path, (&source, &file.from.handle), (&there, &target)).await?;
+    let original = Holder { side: &source, file: &file.from.handle };
+    xattrs::keep(job, &file.to.path, original, Holder { side: &there, file: &target }).await?;
     job.mount.setattr(&target, &job.final_attributes(attributes)).await.map_err(about)?;
     Ok(target)
 }
@@ -68,7 +71,8 @@ enum Made {
 async fn write_until_safe(
     job: &Arc<Job>,
     file: &Relaying,
-    (target, start): (&Handle, u64),
+    target: &Handle,
+    start: u64,
 ) -> Result<(Made, u64), CopyError> {
     if file.from.attributes.size_bytes == 0 {
         return Ok((Made::Written, 0));
@@ -201,7 +205,7 @@ impl Pass<'_> {
         let Some((from, to)) = &self.ends.0 else { return Ok(0) };
         let mut at = range.start;
         while at < range.end && !is_known(&self.job.ways.is_without_copy) && !self.job.halt.is_stopped() {
-            match self.copy_once((from, to), at, range.end - at).await {
+            match self.copy_once(from, to, at, range.end - at).await {
                 Ok(copied) if copied.count == 0 => break,
                 Ok(copied) => {
                     at += copied.count;
@@ -216,7 +220,7 @@ impl Pass<'_> {
         Ok(at - range.start)
     }
 
-    async fn copy_once(&mut self, (from, to): (&File, &File), at: u64, count: u64) -> client_files::Result<Copied> {
+    async fn copy_once(&mut self, from: &File, to: &File, at: u64, count: u64) -> client_files::Result<Copied> {
         let (job, mut told_to) = (self.job, self.told_to);
         let mut tell = |done: u64| {
             let end = at + done.min(count);

@@ -36,36 +36,44 @@ pub fn has_time(copy: Timestamp, original: Timestamp) -> bool {
     copy.seconds == original.seconds && [original.nanoseconds, in_microseconds].contains(&copy.nanoseconds)
 }
 
-/// A file and its incomplete copy, with their attributes.
+/// A file whose bytes can be read, with its attributes.
+#[derive(Clone, Copy)]
+pub(super) struct Readable<'f> {
+    pub(super) content: &'f Content,
+    pub(super) attributes: &'f Attributes,
+}
+
+/// A file and its incomplete copy.
 pub(super) struct Pair<'p> {
-    pub(super) original: (&'p Content, &'p Attributes),
-    pub(super) copy: (&'p Content, &'p Attributes),
+    pub(super) original: Readable<'p>,
+    pub(super) copy: Readable<'p>,
+}
+
+impl Pair<'_> {
+    /// The place of the first byte within a range that differs.
+    async fn first_difference(&self, job: &Arc<Job>, path: &[u8], range: Range<u64>) -> Result<Option<u64>, CopyError> {
+        first_difference(job, path, self.original.content, self.copy.content, range).await
+    }
 }
 
 /// How many bytes at the start of the copy are already the original's.
 pub(super) async fn good_bytes(job: &Arc<Job>, path: &[u8], pair: Pair<'_>) -> Result<u64, CopyError> {
-    let (original, copy) = (pair.original.1, pair.copy.1);
+    let (original, copy) = (pair.original.attributes, pair.copy.attributes);
     let overlap = original.size_bytes.min(copy.size_bytes);
     let good = if copy.size_bytes < original.size_bytes
         && has_time_of(copy, original)
-        && is_equal(job, path, &pair, overlap.saturating_sub(TAIL_BYTES)..overlap).await?
+        && pair.first_difference(job, path, overlap.saturating_sub(TAIL_BYTES)..overlap).await?.is_none()
     {
         overlap
     } else if original.used_bytes < original.size_bytes {
         // Reading holes takes longer than leaving them out once more.
         0
     } else {
-        let contents = (pair.original.0, pair.copy.0);
-        first_difference(job, path, contents, 0..overlap).await?.unwrap_or(overlap)
+        pair.first_difference(job, path, 0..overlap).await?.unwrap_or(overlap)
     };
     let good = good - good % ALIGN_BYTES;
     job.resumed(good);
     Ok(good)
-}
-
-async fn is_equal(job: &Arc<Job>, path: &[u8], pair: &Pair<'_>, range: Range<u64>) -> Result<bool, CopyError> {
-    let contents = (pair.original.0, pair.copy.0);
-    Ok(first_difference(job, path, contents, range).await?.is_none())
 }
 
 /// The attributes to set on a copy of which the first `good` bytes are on stable storage. `None` if there is nothing to

@@ -15,8 +15,10 @@ use super::error::{CopyError, LocalError};
 use super::here::Here;
 use super::job::Job;
 use super::place::Place;
+use super::resume::Readable;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
+use super::xattrs::Holder;
 use super::{local, resume, verify, xattrs};
 
 /// A file to send.
@@ -31,7 +33,7 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
     let open = move || File::open(&from).map_err(LocalError::wrap(&from, "open"));
     let source = Arc::new(local::blocking(open).await?);
     let content = Content::Here(Arc::clone(&source), file.from.clone());
-    let (target, start) = file.to.open(job, Some((&content, &file.attributes))).await?;
+    let (target, start) = file.to.open(job, Some(Readable { content: &content, attributes: &file.attributes })).await?;
     let way = Way { job, file: &file, source: &source, target: &target, start };
     let written = way.write_until_safe().await?;
     let size = file.attributes.size_bytes;
@@ -42,11 +44,12 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
     // The end is a hole, which no WRITE makes.
     set.size_bytes = (written.data_end < size).then_some(size);
     if job.options.verify {
-        verify_sent(job, &file, (&content, &target), &set).await?;
+        verify_sent(job, &file, &content, &target, &set).await?;
     }
     // The mode may forbid this, and the time of modification marks the copy as whole: both are set afterwards.
     let there = There(job.mount.clone());
-    xattrs::keep(job, &file.to.path, (&Here, &file.from), (&there, &target)).await?;
+    let original = Holder { side: &Here, file: &file.from };
+    xattrs::keep(job, &file.to.path, original, Holder { side: &there, file: &target }).await?;
     job.mount.setattr(&target, &set).await.map_err(|error| error.about(&file.to.path))?;
     Ok(target)
 }
@@ -180,7 +183,8 @@ async fn refuse_cut(file: &Sending, source: &Arc<File>) -> Result<(), CopyError>
 async fn verify_sent(
     job: &Arc<Job>,
     file: &Sending,
-    (source, target): (&Content, &Handle),
+    source: &Content,
+    target: &Handle,
     set: &SetAttributes,
 ) -> Result<(), CopyError> {
     if set.size_bytes.is_some() {
@@ -188,5 +192,5 @@ async fn verify_sent(
         job.mount.setattr(target, &size).await.map_err(|error| error.about(&file.to.path))?;
     }
     let copy = Content::There(job.mount.clone(), *target);
-    verify::compare(job, &file.to.path, (source, &copy), file.attributes.size_bytes).await
+    verify::compare(job, &file.to.path, source, &copy, file.attributes.size_bytes).await
 }

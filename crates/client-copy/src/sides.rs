@@ -21,7 +21,7 @@ pub(super) trait Xattrs {
     async fn value(&self, file: &Self::Holder, path: &[u8], name: &[u8]) -> Result<Option<Vec<u8>>, CopyError>;
 
     /// Creates or replaces one.
-    async fn set(&self, file: &Self::Holder, path: &[u8], of: (&[u8], Vec<u8>)) -> Result<(), CopyError>;
+    async fn set(&self, file: &Self::Holder, path: &[u8], name: &[u8], value: Vec<u8>) -> Result<(), CopyError>;
 
     /// Removes one, if it still exists.
     async fn remove(&self, file: &Self::Holder, path: &[u8], name: &[u8]) -> Result<(), CopyError>;
@@ -90,7 +90,8 @@ pub(super) trait Target: Xattrs<Holder = Self::Made> {
         &self,
         job: &Job,
         to: &Self::Place,
-        target_and_like: (Vec<u8>, &Attributes),
+        target: Vec<u8>,
+        like: &Attributes,
     ) -> Result<(), CopyError>;
 
     /// Makes a device, a socket or a FIFO like the one with these attributes.
@@ -98,14 +99,15 @@ pub(super) trait Target: Xattrs<Holder = Self::Made> {
         &self,
         job: &Job,
         to: &Self::Place,
-        node_and_like: (SpecialFile, &Attributes),
+        node: SpecialFile,
+        like: &Attributes,
     ) -> Result<(), CopyError>;
 
     /// Gives a copied file one more name.
     async fn make_link(&self, job: &Job, to: &Self::Place, copy: Self::Made) -> Result<(), CopyError>;
 
     /// Sets the final attributes of a directory, from those of its original.
-    async fn finish(&self, job: &Job, path: &[u8], dir: (Self::Made, &Attributes)) -> Result<(), CopyError>;
+    async fn finish(&self, job: &Job, path: &[u8], dir: Self::Made, like: &Attributes) -> Result<(), CopyError>;
 }
 
 /// What a walk copies from.

@@ -92,12 +92,7 @@ impl Target for There {
         Ok(mark::remove_there(&self.0, dir).await.map_err(|error| error.about(&mark::path_in(path)))?)
     }
 
-    async fn make_symlink(
-        &self,
-        job: &Job,
-        to: &Place,
-        (target, like): (Vec<u8>, &Attributes),
-    ) -> Result<(), CopyError> {
+    async fn make_symlink(&self, job: &Job, to: &Place, target: Vec<u8>, like: &Attributes) -> Result<(), CopyError> {
         to.make_way(job, FileKind::Symlink).await?;
         let made = self.0.symlink(&to.dir, &to.name, &target, &SetAttributes::default()).await;
         let made = to.refuse_existing(made)?;
@@ -109,12 +104,7 @@ impl Target for There {
         Ok(())
     }
 
-    async fn make_special(
-        &self,
-        job: &Job,
-        to: &Place,
-        (node, like): (SpecialFile, &Attributes),
-    ) -> Result<(), CopyError> {
+    async fn make_special(&self, job: &Job, to: &Place, node: SpecialFile, like: &Attributes) -> Result<(), CopyError> {
         to.make_way(job, like.kind).await?;
         let set = SetAttributes { mode: Some(like.mode), ..SetAttributes::default() };
         let made = to.refuse_existing(self.0.mknod(&to.dir, &to.name, node, &set).await)?;
@@ -128,7 +118,7 @@ impl Target for There {
         Ok(())
     }
 
-    async fn finish(&self, job: &Job, path: &[u8], (dir, like): (Handle, &Attributes)) -> Result<(), CopyError> {
+    async fn finish(&self, job: &Job, path: &[u8], dir: Handle, like: &Attributes) -> Result<(), CopyError> {
         self.0.setattr(&dir, &job.final_attributes(like)).await.map_err(|error| error.about(path))?;
         Ok(())
     }

@@ -10,11 +10,12 @@ use super::job::Job;
 pub(super) async fn compare(
     job: &Arc<Job>,
     path: &[u8],
-    (original, copy): (&Content, &Content),
+    original: &Content,
+    copy: &Content,
     size: u64,
 ) -> Result<(), CopyError> {
     // One byte more than the size shows that both files end where they should.
-    match first_difference(job, path, (original, copy), 0..size.saturating_add(1)).await? {
+    match first_difference(job, path, original, copy, 0..size.saturating_add(1)).await? {
         Some(offset) => Err(CopyError::Differs { path: path.to_vec(), offset }),
         None => Ok(()),
     }

@@ -12,6 +12,7 @@ use super::links::Links;
 use super::options::Event;
 use super::resume::is_whole;
 use super::sides::{Entries, File, Made, Origin, Place, Route, Target};
+use super::xattrs::Holder;
 use super::{local, mark, xattrs};
 
 /// The deepest nesting of directories: half as deep as Linux can name in one path.
@@ -175,8 +176,8 @@ impl<R: Route> Walk<'_, R> {
         }
         self.top = self.top.or(Some(id(&of_made)));
         let (origin, target) = (self.route.origin(), self.route.target());
-        let original = (origin, R::Origin::holder(&step.from));
-        xattrs::keep(self.job, &step.path, original, (target, &made)).await?;
+        let original = Holder { side: origin, file: R::Origin::holder(&step.from) };
+        xattrs::keep(self.job, &step.path, original, Holder { side: target, file: &made }).await?;
         let listing = origin.list(&step.from).await?;
         self.open.push(Open { listing, path: step.path, made, attributes });
         Ok(())
@@ -196,14 +197,14 @@ impl<R: Route> Walk<'_, R> {
 
     async fn symlink(&self, step: &Step<R>, attributes: &Attributes) -> Result<(), CopyError> {
         let target = self.route.origin().readlink(&step.from, &step.path).await?;
-        self.route.target().make_symlink(self.job, &step.to, (target, attributes)).await?;
+        self.route.target().make_symlink(self.job, &step.to, target, attributes).await?;
         self.job.finished(&step.path, |summary| summary.symlinks += 1);
         Ok(())
     }
 
     async fn special(&self, step: &Step<R>, attributes: &Attributes) -> Result<(), CopyError> {
         let Some(node) = local::special(attributes) else { return Ok(()) };
-        self.route.target().make_special(self.job, &step.to, (node, attributes)).await?;
+        self.route.target().make_special(self.job, &step.to, node, attributes).await?;
         self.job.finished(&step.path, |summary| summary.special_files += 1);
         Ok(())
     }
@@ -260,7 +261,7 @@ impl<R: Route> Walk<'_, R> {
     async fn finish(&mut self) -> Result<(), CopyError> {
         self.files.wait().await?;
         for Unfinished { path, made, attributes } in self.unfinished.drain(..) {
-            let finished = self.route.target().finish(self.job, &path, (made, &attributes)).await;
+            let finished = self.route.target().finish(self.job, &path, made, &attributes).await;
             finished.or_else(|error| self.job.failed(&path, error))?;
         }
         Ok(())
@@ -273,7 +274,7 @@ impl<R: Route> Walk<'_, R> {
         if self.job.options.mark.is_some() && self.job.count().failed == 0 {
             target.unmark(&made, &path).await?;
         }
-        target.finish(self.job, &path, (made, &attributes)).await
+        target.finish(self.job, &path, made, &attributes).await
     }
 
     /// Leaves files ready to resume, and gives all directories made so far their modes and times.
@@ -287,7 +288,7 @@ impl<R: Route> Walk<'_, R> {
             let open = open.drain(..).rev().map(Unfinished::from);
             for Unfinished { path, made, attributes } in unfinished.drain(..).chain(open).chain(top_dir.take()) {
                 // The copy ends with its first failure, so this one is dropped.
-                let _ = route.target().finish(job, &path, (made, &attributes)).await;
+                let _ = route.target().finish(job, &path, made, &attributes).await;
             }
         };
         tokio::join!(files.halt(), directories);

@@ -23,16 +23,24 @@ const PREFIX: &[u8] = b"user.";
 /// The longest value, and the longest list of names, in bytes on Linux (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
 const MAX_LOCAL_BYTES: usize = 65_536;
 
+/// A file that has attributes, and the side that it is on.
+pub(super) struct Holder<'h, X: Xattrs> {
+    pub(super) side: &'h X,
+    pub(super) file: &'h X::Holder,
+}
+
 /// Gives a copy its original's attributes, if they are to be kept. At most one value is in memory at a time.
 pub(super) async fn keep<O: Xattrs, T: Xattrs>(
     job: &Job,
     path: &[u8],
-    (origin, original): (&O, &O::Holder),
-    (target, copy): (&T, &T::Holder),
+    original: Holder<'_, O>,
+    copy: Holder<'_, T>,
 ) -> Result<(), CopyError> {
     if !job.options.keep_xattrs {
         return Ok(());
     }
+    let Holder { side: origin, file: original } = original;
+    let Holder { side: target, file: copy } = copy;
     let names = origin.names(original, path).await?;
     // A new file has none.
     let before = if job.options.overwrite { target.names(copy, path).await? } else { vec![] };
@@ -41,7 +49,7 @@ pub(super) async fn keep<O: Xattrs, T: Xattrs>(
     }
     for name in &names {
         if let Some(value) = origin.value(original, path, name).await? {
-            target.set(copy, path, (name, value)).await?;
+            target.set(copy, path, name, value).await?;
         }
     }
     Ok(())
@@ -83,7 +91,7 @@ impl Xattrs for There {
         self.0.getxattr_if_there(file, name).await.map_err(|error| failed(path, Some(name), error))
     }
 
-    async fn set(&self, file: &Handle, path: &[u8], (name, value): (&[u8], Vec<u8>)) -> Result<(), CopyError> {
+    async fn set(&self, file: &Handle, path: &[u8], name: &[u8], value: Vec<u8>) -> Result<(), CopyError> {
         let set = self.0.setxattr(file, name, &value, XattrMode::Either).await;
         set.map_err(|error| failed(path, Some(name), error))
     }
@@ -121,7 +129,7 @@ impl Xattrs for Here {
         }
     }
 
-    async fn set(&self, file: &PathBuf, path: &[u8], (name, value): (&[u8], Vec<u8>)) -> Result<(), CopyError> {
+    async fn set(&self, file: &PathBuf, path: &[u8], name: &[u8], value: Vec<u8>) -> Result<(), CopyError> {
         let full = full(name);
         let set = blocking(file, move |file| lsetxattr(file, &*full, &value, XattrFlags::empty())).await?;
         set.map_err(|error| failed(path, Some(name), error))

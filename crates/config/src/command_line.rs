@@ -59,7 +59,7 @@ impl ExportFlags {
     pub fn parse(&self, base: &Path, defaults: &Defaults) -> Result<Vec<ExportSpec>, ConfigError> {
         let clients = self.parse_clients()?;
         let options = self.options(defaults);
-        self.exports.iter().map(|argument| self.export(argument, base, (&clients, options))).collect()
+        self.exports.iter().map(|argument| self.export(argument, base, &clients, options)).collect()
     }
 
     fn parse_clients(&self) -> Result<Vec<ClientPattern>, ConfigError> {
@@ -89,7 +89,8 @@ impl ExportFlags {
         &self,
         argument: &OsStr,
         base: &Path,
-        (clients, options): (&[ClientPattern], ExportOptions),
+        clients: &[ClientPattern],
+        options: ExportOptions,
     ) -> Result<ExportSpec, ConfigError> {
         let origin = Origin::Argument(argument.to_string_lossy().into_owned());
         let (source, name) =

@@ -31,7 +31,7 @@ pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export
         server.keep_clients(Box::new(records))?;
     }
     if let Some(dir) = dir {
-        keep_replies(&mut server, (dir, replay_age), &options.made_before)?;
+        keep_replies(&mut server, dir, replay_age, &options.made_before)?;
     }
     Ok(server)
 }
@@ -39,7 +39,8 @@ pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export
 /// Keeps replies in the state directory, so that they survive a restart, if there is space.
 fn keep_replies(
     server: &mut Server,
-    (dir, max_age): (&Path, Duration),
+    dir: &Path,
+    max_age: Duration,
     made_before: &[MadeBefore],
 ) -> Result<(), StateDirError> {
     match FileReplyLog::open(dir, max_age) {

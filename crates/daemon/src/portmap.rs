@@ -8,7 +8,7 @@ use proto::rpcbind::PORT;
 use server::Registry;
 
 use crate::error::StartError;
-use crate::registration::{Registered, Registrar};
+use crate::registration::{Offered, Registered, Registrar};
 
 /// The programs on every NFS port, with their versions.
 const SERVICES: [(u32, &[u32]); 4] = [
@@ -23,7 +23,7 @@ const RPCBIND_VERSIONS: [u32; 3] = [2, 3, 4];
 
 /// Enters the services at `bound` into the server's own registry, which always answers on the NFS port.
 pub(crate) fn announce(registry: &Registry, bound: &[Bound]) {
-    for (program, version, at) in services(bound) {
+    for Offered { program, version, at } in services(bound) {
         registry.set(program, version, at.transport, at.address);
     }
 }
@@ -43,12 +43,13 @@ pub(crate) fn listen(sockets: &mut net::Server, registry: &Registry, bound: &[Bo
     Ok(())
 }
 
-fn services(bound: &[Bound]) -> impl Iterator<Item = (u32, u32, Bound)> {
+fn services(bound: &[Bound]) -> impl Iterator<Item = Offered> {
     let versions = |(program, versions): (u32, &'static [u32])| versions.iter().map(move |version| (program, *version));
     let all: Vec<_> = SERVICES.into_iter().flat_map(versions).collect();
-    let at_every_address =
-        bound.iter().flat_map(move |at| all.clone().into_iter().map(|(program, version)| (program, version, *at)));
-    at_every_address.filter(|(program, version, at)| is_served(*program, *version, at.transport))
+    let at_every_address = bound
+        .iter()
+        .flat_map(move |at| all.clone().into_iter().map(|(program, version)| Offered { program, version, at: *at }));
+    at_every_address.filter(|offered| is_served(offered.program, offered.version, offered.at.transport))
 }
 
 /// NFSv4 does not run over datagrams (RFC 7530 §3.1).
@@ -65,7 +66,7 @@ fn every_transport() -> [Bound; 4] {
 
 /// Services registered with the rpcbind of this machine.
 pub(crate) struct Registration {
-    services: Vec<(u32, u32, Bound)>,
+    services: Vec<Offered>,
 }
 
 impl Registration {
@@ -81,7 +82,7 @@ impl Registration {
         }
         let mut registration = Registration { services: Vec::new() };
         for service in services(bound) {
-            let (program, version, at) = service;
+            let Offered { program, version, at } = service;
             if registrar.set(&service)? {
                 registration.services.push(service);
             } else if program == proto::nsm::PROGRAM {
@@ -114,7 +115,7 @@ fn take_off_all(registrar: &mut Registrar) -> io::Result<usize> {
     let registered = registrar.registered()?;
     let mut count = 0;
     for service in services(&every_transport()) {
-        let (program, version, at) = service;
+        let Offered { program, version, at } = service;
         let is_service =
             |other: &&Registered| (other.program, other.version) == (program, version) && other.is_over(&at);
         let found = registered.iter().filter(is_service).count();

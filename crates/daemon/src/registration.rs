@@ -40,6 +40,14 @@ pub(crate) struct Registered {
     pub(crate) port: u16,
 }
 
+/// A program of this server, and where it answers.
+#[derive(Debug)]
+pub(crate) struct Offered {
+    pub(crate) program: u32,
+    pub(crate) version: u32,
+    pub(crate) at: Bound,
+}
+
 impl Registered {
     fn read(service: &Rpcb<'_>) -> Option<Registered> {
         let port = UniversalAddress::parse(service.address).ok()?.0.port();
@@ -80,13 +88,13 @@ impl Registrar {
     }
 
     /// Registers a service; `false` when rpcbind refuses.
-    pub(crate) fn set(&mut self, service: &(u32, u32, Bound)) -> io::Result<bool> {
+    pub(crate) fn set(&mut self, service: &Offered) -> io::Result<bool> {
         let reply = self.change::<Set<VERSION>>(service)?;
         read_answer(&reply, read_flag)
     }
 
     /// Unregisters a service, if it is registered.
-    pub(crate) fn unset(&mut self, service: &(u32, u32, Bound)) -> io::Result<()> {
+    pub(crate) fn unset(&mut self, service: &Offered) -> io::Result<()> {
         // The rpcbind of Linux always returns true.
         self.change::<Unset<VERSION>>(service).map(drop)
     }
@@ -100,7 +108,7 @@ impl Registrar {
         })
     }
 
-    fn change<O>(&mut self, (program, version, at): &(u32, u32, Bound)) -> io::Result<Vec<u8>>
+    fn change<O>(&mut self, Offered { program, version, at }: &Offered) -> io::Result<Vec<u8>>
     where
         O: for<'a> Operation<Arguments<'a> = Rpcb<'a>>,
     {

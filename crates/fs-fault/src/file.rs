@@ -42,7 +42,8 @@ impl FaultFile {
     /// Performs a write, and records how to undo it in a crash.
     fn noting(
         &self,
-        (offset_bytes, length_bytes): (u64, usize),
+        offset_bytes: u64,
+        length_bytes: usize,
         write: impl FnOnce() -> Result<Written>,
     ) -> Result<Written> {
         let Some((node, file, unsynced)) = &self.losing else { return write() };
@@ -71,7 +72,7 @@ impl OpenFile for FaultFile {
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
         self.writing(cx, stability, |limit_bytes| {
             let data = &data[..data.len().min(limit_bytes)];
-            self.noting((offset_bytes, data.len()), || self.inner.write_at(cx, offset_bytes, data, stability))
+            self.noting(offset_bytes, data.len(), || self.inner.write_at(cx, offset_bytes, data, stability))
         })
     }
 
@@ -86,7 +87,7 @@ impl OpenFile for FaultFile {
         self.writing(cx, stability, |limit_bytes| {
             let (parts, length_bytes) = first_bytes(parts, limit_bytes);
             let write = || self.inner.write_parts_at(cx, offset_bytes, &parts, stability);
-            self.noting((offset_bytes, length_bytes), write)
+            self.noting(offset_bytes, length_bytes, write)
         })
     }
 

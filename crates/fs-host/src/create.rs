@@ -105,7 +105,7 @@ impl HostFs {
         match new_file.mode {
             CreateMode::Guarded => Err(Error::Exists),
             CreateMode::Unchecked => self.take_any(cx, site, new_file.set.size_bytes),
-            CreateMode::Exclusive(bytes) => self.take_own(cx, site, (bytes, new_file.set.size_bytes.unwrap_or(0))),
+            CreateMode::Exclusive(bytes) => self.take_own(cx, site, bytes, new_file.set.size_bytes.unwrap_or(0)),
         }
     }
 
@@ -127,10 +127,10 @@ impl HostFs {
 
     /// The file of an exclusive create that was sent again. The first call may have been interrupted by a crash of the
     /// server before anything was synced, so that is done again too.
-    fn take_own(&self, cx: &Context<'_>, site: NameAt<'_>, made_with: ([u8; 8], u64)) -> Result<Entry> {
+    fn take_own(&self, cx: &Context<'_>, site: NameAt<'_>, verifier: [u8; 8], size_bytes: u64) -> Result<Entry> {
         let found = self.find_regular(cx, site)?;
         let node = self.node(cx, &found.handle)?;
-        if !verifier::matches(&stat_fd(node.fd())?, made_with) {
+        if !verifier::matches(&stat_fd(node.fd())?, verifier, size_bytes) {
             return Err(Error::Exists);
         }
         if self.syncs() {

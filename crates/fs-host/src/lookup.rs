@@ -18,6 +18,12 @@ use crate::node::CName;
 /// program can name in one call (`PATH_MAX` / 2).
 const MAX_DEPTH: usize = 2048;
 
+/// Attributes, with a moment before they were read.
+struct TimedStat<'s> {
+    before: Moment,
+    stat: &'s Statx,
+}
+
 impl HostFs {
     pub(crate) fn look_up(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
         let dir = self.dir_node(cx, &place.dir)?;
@@ -42,7 +48,7 @@ impl HostFs {
             return Ok(self.entry(handle, &stat));
         }
         if let Some(handle) = self.handles.make_by_name(site, &stat)? {
-            self.keep_known(cx, (before, &stat), circumstances, handle);
+            self.keep_known(cx, TimedStat { before, stat: &stat }, circumstances, handle);
             return Ok(self.entry(handle, &stat));
         }
         let fd = self.with_room(cx, || open_path(site.node.fd(), site.name))?;
@@ -58,7 +64,7 @@ impl HostFs {
             return Ok(self.entry(handle, &stat));
         }
         let handle = self.handles.make(site, FileAt::of_fd(fd, &stat))?;
-        self.keep_known(cx, (before, &stat), circumstances, handle);
+        self.keep_known(cx, TimedStat { before, stat: &stat }, circumstances, handle);
         Ok(self.entry(handle, &stat))
     }
 
@@ -67,7 +73,8 @@ impl HostFs {
         self.known.as_ref()?.handle(cx, stat, circumstances).filter(|_| device(stat) == self.volume.device)
     }
 
-    fn keep_known(&self, cx: &Context<'_>, (before, stat): (Moment, &Statx), circumstances: u64, handle: Handle) {
+    fn keep_known(&self, cx: &Context<'_>, read: TimedStat<'_>, circumstances: u64, handle: Handle) {
+        let TimedStat { before, stat } = read;
         let Some(known) = self.known.as_ref().filter(|_| device(stat) == self.volume.device) else { return };
         match KnownFile::new(before, stat, circumstances, handle) {
             Some(file) if self.handles.may_be_known(stat) && before <= self.clock.read() => {

@@ -17,10 +17,10 @@ pub(crate) enum NewNames {
 }
 
 impl NewNames {
-    /// What holds for a file system of this name, on this device.
-    pub(crate) fn of(file_system: &str, device: (u32, u32)) -> NewNames {
+    /// What holds for a file system of this name, on the device of these numbers.
+    pub(crate) fn of(file_system: &str, major: u32, minor: u32) -> NewNames {
         match file_system {
-            "ext4" if has_journal(device) => NewNames::Either,
+            "ext4" if has_journal(major, minor) => NewNames::Either,
             "xfs" => NewNames::File,
             _ => NewNames::Both,
         }
@@ -28,7 +28,7 @@ impl NewNames {
 }
 
 /// Whether ext4 has a journal on this device: it can do without.
-fn has_journal((major, minor): (u32, u32)) -> bool {
+fn has_journal(major: u32, minor: u32) -> bool {
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"));
     let name = device.ok().and_then(|device| device.file_name().map(Path::new).map(Path::to_path_buf));
     name.is_some_and(|name| Path::new("/sys/fs/ext4").join(name).join("journal_task").exists())

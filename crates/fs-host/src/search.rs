@@ -25,6 +25,7 @@ const BATCH_BYTES: usize = 16 * 1024;
 
 /// One turn of a walk.
 struct WalkTurn<'a> {
+    stored: &'a StoredHandles,
     walk: &'a mut Walk,
     /// The file that ends it when it is met.
     target: u64,
@@ -82,11 +83,11 @@ impl HostFs {
     /// Makes one turn of the walk and says whether it met the file.
     fn carry_on(&self, cx: &Context<'_>, stored: &StoredHandles, walk: &mut Walk, record: &StoredFile) -> Result<bool> {
         walk.look_first(record.parent);
-        let mut turn = WalkTurn { walk, target: record.id, is_found: false, entries_left: TURN_ENTRIES };
+        let mut turn = WalkTurn { stored, walk, target: record.id, is_found: false, entries_left: TURN_ENTRIES };
         while turn.goes_on()
             && let Some(stop) = turn.walk.next()
         {
-            match self.visit(cx, stored, &mut turn, stop) {
+            match self.visit(cx, &mut turn, stop) {
                 // A directory that has gone meanwhile, or that nobody may read, has nothing in it.
                 Ok(()) | Err(Error::Stale | Error::NoEntry | Error::NotDirectory | Error::AccessDenied) => {}
                 Err(error) if error.lacks_descriptors() => {
@@ -117,14 +118,8 @@ impl HostFs {
         Err(Error::Stale)
     }
 
-    fn visit(
-        &self,
-        cx: &Context<'_>,
-        stored: &StoredHandles,
-        turn: &mut WalkTurn<'_>,
-        stop: WalkPosition,
-    ) -> Result<()> {
-        let node = HostNode::new(self.open_dir(cx, stored, stop.dir)?, FileKind::Directory);
+    fn visit(&self, cx: &Context<'_>, turn: &mut WalkTurn<'_>, stop: WalkPosition) -> Result<()> {
+        let node = HostNode::new(self.open_dir(cx, turn.stored, stop.dir)?, FileKind::Directory);
         let dir = WalkedDir { id: stop.dir, node: &node, descends: stop.descends };
         let listing = reopen(node.fd(), OFlags::RDONLY | OFlags::DIRECTORY)?;
         seek(&listing, SeekFrom::Start(stop.cookie)).map_err(failed)?;
@@ -133,7 +128,7 @@ impl HostFs {
         turn.count();
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(failed)?;
-            self.meet(cx, stored, turn, (&dir, &entry))?;
+            self.meet(cx, turn, &dir, &entry)?;
             if !turn.goes_on() {
                 turn.walk.pause(WalkPosition { cookie: entry.next_entry_cookie(), ..stop });
                 break;
@@ -153,9 +148,9 @@ impl HostFs {
     fn meet(
         &self,
         cx: &Context<'_>,
-        stored: &StoredHandles,
         turn: &mut WalkTurn<'_>,
-        (dir, entry): (&WalkedDir<'_>, &RawDirEntry<'_>),
+        dir: &WalkedDir<'_>,
+        entry: &RawDirEntry<'_>,
     ) -> Result<()> {
         let name = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
@@ -170,28 +165,23 @@ impl HostFs {
         let is_dir =
             matches!(entry.file_type(), FileType::Directory | FileType::Unknown) && kind(&stat) == FileKind::Directory;
         // Should the name pass to another file between the two answers, they are those of no file that is known.
-        let Ok(fingerprint) = stored.fingerprint(FileAt { fd: dir.node.fd(), path: name, stat: &stat }) else {
+        let Ok(fingerprint) = turn.stored.fingerprint(FileAt { fd: dir.node.fd(), path: name, stat: &stat }) else {
             return Ok(());
         };
         let seen = StoredFile { id: 0, parent: dir.id, name: name.to_bytes().to_vec(), fingerprint };
         if is_dir && dir.descends {
-            let id = stored.store.id(&seen, true).map_err(Error::Io)?;
+            let id = turn.stored.store.id(&seen, true).map_err(Error::Io)?;
             turn.walk.add(id);
             turn.is_found |= id == turn.target;
             return Ok(());
         }
-        self.learn(cx, stored, turn, (seen, &stat))
+        self.learn(cx, turn, seen, &stat)
     }
 
     /// Writes down where a file is that has a number. One with several names keeps the one that is known, if it is
     /// still there.
-    fn learn(
-        &self,
-        cx: &Context<'_>,
-        stored: &StoredHandles,
-        turn: &mut WalkTurn<'_>,
-        (seen, stat): (StoredFile, &Statx),
-    ) -> Result<()> {
+    fn learn(&self, cx: &Context<'_>, turn: &mut WalkTurn<'_>, seen: StoredFile, stat: &Statx) -> Result<()> {
+        let stored = turn.stored;
         let Some(known) = stored.store.known(&seen.fingerprint).map_err(Error::Io)? else { return Ok(()) };
         turn.is_found |= known.id == turn.target;
         if (known.parent, &known.name) == (seen.parent, &seen.name) {

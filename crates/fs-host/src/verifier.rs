@@ -22,7 +22,7 @@ pub(crate) fn store(file: BorrowedFd<'_>, verifier: [u8; 8]) -> Result<()> {
 }
 
 /// Whether a file was made with `verifier` and this size, and not touched since.
-pub(crate) fn matches(stat: &Statx, (verifier, size_bytes): ([u8; 8], u64)) -> bool {
+pub(crate) fn matches(stat: &Statx, verifier: [u8; 8], size_bytes: u64) -> bool {
     let [first, second] = halves(verifier);
     stat.stx_size == size_bytes && from_time(stat.stx_atime) == Some(first) && from_time(stat.stx_mtime) == Some(second)
 }

@@ -88,7 +88,7 @@ impl HostVolume {
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
         let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_default();
         Ok(HostVolume {
-            new_names: NewNames::of(&file_system, (stat.stx_dev_major, stat.stx_dev_minor)),
+            new_names: NewNames::of(&file_system, stat.stx_dev_major, stat.stx_dev_minor),
             shares_flushes: matches!(file_system.as_str(), "ext4" | "xfs" | "btrfs"),
             whole: WholeFlush::new(reopened(&root)?, magic == XFS_MAGIC),
             reports_failures: whole_flushes_report_failures(),

@@ -8,6 +8,12 @@ use crate::set;
 /// The size of an entry: its tag, its number and its rights.
 const ENTRY_BYTES: usize = 12;
 
+/// The mode and lists of a new file.
+pub(crate) struct ChildAccess {
+    pub(crate) mode: u32,
+    pub(crate) lists: Lists,
+}
+
 /// The lists of one file. Their owner returns [`Lists::used_bytes`] to the supply that they were taken from.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
@@ -22,13 +28,14 @@ impl Lists {
     }
 
     /// The mode and lists of a new file with `mode` in the directory that has these lists.
-    pub(crate) fn of_child(&self, kind: FileKind, mode: u32) -> (u32, Lists) {
+    pub(crate) fn of_child(&self, kind: FileKind, mode: u32) -> ChildAccess {
         let Some(default) = self.default.as_ref().filter(|_| kind != FileKind::Symlink) else {
-            return (mode, Lists::default());
+            return ChildAccess { mode, lists: Lists::default() };
         };
         let access = default.inherited(mode);
         let mode = (mode & !0o777) | access.mode();
-        (mode, Lists::new(access, (kind == FileKind::Directory).then(|| default.clone())))
+        let lists = Lists::new(access, (kind == FileKind::Directory).then(|| default.clone()));
+        ChildAccess { mode, lists }
     }
 
     pub(crate) fn used_bytes(&self) -> u64 {

@@ -6,7 +6,7 @@ use vfs::{
     Attributes, Caller, CreateMode, Device, Entry, Error, FileKind, Name, NewNode, Result, SetAttributes, Timestamp,
 };
 
-use crate::acls::Lists;
+use crate::acls::ChildAccess;
 use crate::directory::Directory;
 use crate::node::{Content, MemNode, NodeIdentity, NodeState};
 use crate::pages::Pages;
@@ -67,8 +67,8 @@ impl Birth {
 impl Birth {
     /// The initial attributes. In a directory with the set-group-id bit, files get its group, and directories the bit.
     /// The directory's default list has already been applied to the mode and the lists.
-    fn into_state(self, dir: &NodeState, wish: Wish<'_>, now: Timestamp, (mode, lists): (u32, Lists)) -> NodeState {
-        let Wish { caller, set, .. } = wish;
+    fn into_state(self, dir: &NodeState, wish: Wish<'_>, now: Timestamp, access: ChildAccess) -> NodeState {
+        let (Wish { caller, set, .. }, ChildAccess { mode, lists }) = (wish, access);
         let inherits = dir.mode & SET_GID != 0;
         let gid = set.gid.unwrap_or(if inherits { dir.gid } else { caller.gid });
         let is_directory = self.kind == FileKind::Directory;
@@ -177,13 +177,13 @@ impl MemNode {
     /// Creates a node and adds its name to this directory, whose lock the caller holds. The name must be free.
     fn bear(&self, dir: &mut NodeState, birth: Birth, wish: Wish<'_>) -> Result<Arc<MemNode>> {
         let volume = self.volume();
-        let inherited = dir.lists.of_child(birth.kind, wish.set.mode.unwrap_or(birth.mode));
-        let bytes = birth.content.used_bytes() + inherited.1.used_bytes();
+        let access = dir.lists.of_child(birth.kind, wish.set.mode.unwrap_or(birth.mode));
+        let bytes = birth.content.used_bytes() + access.lists.used_bytes();
         volume.files().take(1)?;
         volume.bytes().take(bytes).inspect_err(|_| volume.files().give_back(1))?;
         let now = volume.now();
         let identity = NodeIdentity { id: volume.new_id(), kind: birth.kind, device: birth.device, created: now };
-        let state = birth.into_state(dir, wish, now, inherited);
+        let state = birth.into_state(dir, wish, now, access);
         let node = Arc::new(MemNode::new(identity, self.id(), self.shared_volume(), state));
         volume.table().insert(&node);
         dir.live_directory()?.insert(wish.name.as_bytes(), Arc::clone(&node));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use client_files::{File, OpenOptions, SpecialFile, Status, Version};
 use vfs::{Attributes, Context, CreateMode, Entry, Handle, NewNode, OpenMode, Place, Result, SetAttributes};
 
-use super::handles::{Known, NameIn};
+use super::handles::{NameAt, NameIn};
 use super::remote_file::RemoteFile;
 use super::shared::Shared;
 use super::{attributes, status};
@@ -15,11 +15,12 @@ pub(super) fn create(
     shared: &Arc<Shared>,
     cx: &Context<'_>,
     place: Place<'_>,
-    (mode, set): (CreateMode, &SetAttributes),
+    mode: CreateMode,
+    set: &SetAttributes,
 ) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let (name, mode) = (place.name.as_bytes(), possible(shared.mount.version(), mode));
-    if let Some(entry) = create_open(shared, cx, (&dir, name), (mode, set))? {
+    if let Some(entry) = create_open(shared, cx, NameAt { dir: &dir, name }, mode, set)? {
         return Ok(entry);
     }
     let made = shared.wait(cx, shared.mount_for(cx).create(&dir.handle, name, mode, set))?;
@@ -39,11 +40,12 @@ fn possible(version: Version, mode: CreateMode) -> CreateMode {
 fn create_open(
     shared: &Arc<Shared>,
     cx: &Context<'_>,
-    (dir, name): (&Known, &[u8]),
-    (mode, set): (CreateMode, &SetAttributes),
+    at: NameAt<'_>,
+    mode: CreateMode,
+    set: &SetAttributes,
 ) -> Result<Option<Entry>> {
     let options = OpenOptions::both().creating(mode, *set);
-    let file: File = match shared.wait_for(cx, shared.mount_for(cx).open(&dir.handle, name, &options))? {
+    let file: File = match shared.wait_for(cx, shared.mount_for(cx).open(&at.dir.handle, at.name, &options))? {
         Ok(file) => file,
         Err(error) if error.status() == Some(Status::AccessDenied) => return Ok(None),
         Err(error) => return Err(status::neutral(error)),
@@ -57,8 +59,8 @@ fn create_open(
         _ => *file.attributes(),
     };
     let made = client_files::Entry { handle: *file.handle(), attributes };
-    let known = shared.handles.meet(&made, Some(NameIn::new(dir.handle, name)))?;
-    let file = RemoteFile::new(shared, known, (OpenMode::Write, file));
+    let known = shared.handles.meet(&made, Some(at.to_owned()))?;
+    let file = RemoteFile::new(shared, known, OpenMode::Write, file);
     shared.opens.keep_new(file);
     Ok(Some(Entry { handle: known.number.into(), attributes: made.attributes }))
 }
@@ -68,7 +70,8 @@ pub(super) fn make_node(
     shared: &Shared,
     cx: &Context<'_>,
     place: Place<'_>,
-    (node, set): (NewNode<'_>, &SetAttributes),
+    node: NewNode<'_>,
+    set: &SetAttributes,
 ) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let (mount, dir, name) = (&shared.mount_for(cx), &dir.handle, place.name.as_bytes());

@@ -36,6 +36,20 @@ pub(super) struct NameIn {
     pub(super) name: Box<[u8]>,
 }
 
+/// A name in a known directory, as an operation has it.
+#[derive(Clone, Copy)]
+pub(super) struct NameAt<'n> {
+    pub(super) dir: &'n Known,
+    pub(super) name: &'n [u8],
+}
+
+impl NameAt<'_> {
+    /// The same, to be kept.
+    pub(super) fn to_owned(self) -> NameIn {
+        NameIn::new(self.dir.handle, self.name)
+    }
+}
+
 impl NameIn {
     pub(super) fn new(dir: Handle, name: &[u8]) -> NameIn {
         NameIn { dir, name: name.into() }
@@ -106,7 +120,7 @@ impl Handles {
         (node.last_use, node.kind) = (clock, entry.attributes.kind);
         if let Some(name) = name {
             node.name = Some(name.clone());
-            table.note_name(name, (entry.handle, self.max));
+            table.note_name(name, entry.handle, self.max);
         }
         if table.nodes.len() > self.max {
             table.forget_oldest();
@@ -148,7 +162,7 @@ impl Handles {
         let Ok(number) = table.number_of(file) else { return };
         let Some(node) = table.nodes.get_mut(&number) else { return };
         node.name = Some(name.clone());
-        table.note_name(name, (*file, self.max));
+        table.note_name(name, *file, self.max);
     }
 
     /// Drops a name that no longer leads to its file. Returns that file.
@@ -215,7 +229,7 @@ impl Table {
         tries.find(fits).ok_or(Error::Stale)
     }
 
-    fn note_name(&mut self, name: NameIn, (file, max): (Handle, usize)) {
+    fn note_name(&mut self, name: NameIn, file: Handle, max: usize) {
         let Ok(dir) = self.number_of(&name.dir) else { return };
         self.names.insert((dir, name.name), file);
         while self.names.len() > max {

@@ -23,7 +23,8 @@ impl Shared {
 pub(super) fn access(
     shared: &Shared,
     cx: &Context<'_>,
-    (node, attributes): (&Handle, &Attributes),
+    node: &Handle,
+    attributes: &Attributes,
     wanted: Access,
 ) -> Result<Access> {
     let (known, mount) = (shared.handles.find(node)?, shared.mount_for(cx));

@@ -118,7 +118,7 @@ impl FileSystem for RemoteFs {
     }
 
     fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
-        identity::access(&self.0, cx, (node, attributes), wanted)
+        identity::access(&self.0, cx, node, attributes, wanted)
     }
 
     fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
@@ -150,11 +150,11 @@ impl FileSystem for RemoteFs {
     }
 
     fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
-        create::create(&self.0, cx, place, (mode, &self.0.storable(set)))
+        create::create(&self.0, cx, place, mode, &self.0.storable(set))
     }
 
     fn make_node(&self, cx: &Context<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
-        create::make_node(&self.0, cx, place, (node, &self.0.storable(set)))
+        create::make_node(&self.0, cx, place, node, &self.0.storable(set))
     }
 
     fn link(&self, cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {

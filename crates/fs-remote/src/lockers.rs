@@ -48,17 +48,17 @@ impl Lockers {
     }
 
     /// Adds an owner's open. Another thread of the same owner may have been faster: then its open counts.
-    pub(super) fn add(&self, key: (Number, LockOwner), locker: Locker) -> Arc<Locker> {
+    pub(super) fn add(&self, number: Number, owner: LockOwner, locker: Locker) -> Arc<Locker> {
         let mut table = self.table();
-        let locker = Arc::clone(table.entry(key).or_insert_with(|| Arc::new(locker)));
+        let locker = Arc::clone(table.entry((number, owner)).or_insert_with(|| Arc::new(locker)));
         self.count.store(table.len(), Ordering::Relaxed);
         locker
     }
 
     /// Removes an owner.
-    pub(super) fn remove(&self, key: (Number, LockOwner)) -> Option<Arc<Locker>> {
+    pub(super) fn remove(&self, number: Number, owner: LockOwner) -> Option<Arc<Locker>> {
         let mut table = self.table();
-        let locker = table.remove(&key);
+        let locker = table.remove(&(number, owner));
         self.count.store(table.len(), Ordering::Relaxed);
         locker
     }

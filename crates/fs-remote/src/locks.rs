@@ -3,16 +3,18 @@
 //! At the server an open has one lock owner. So each owner here has its own open of the file for as long as it has
 //! locks. This open also keeps the locks when others that share the file close it.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use client_files::{File, LockKind, Reason, Status};
+use client_files::{LockKind, Reason, Status};
 use proto::nfs4;
 use vfs::{Context, Error, FileLock, LockOutcome, LockOwner, OpenMode, Result};
 
 use super::handles::{Known, Number};
 use super::lockers::Locker;
 use super::open::open_at_server;
+use super::remote_file::RemoteFile;
 use super::shared::Shared;
 use super::status;
 
@@ -20,7 +22,8 @@ use super::status;
 pub(super) fn lock(
     shared: &Shared,
     cx: &Context<'_>,
-    (known, owner): (&Known, LockOwner),
+    known: &Known,
+    owner: LockOwner,
     wanted: FileLock,
 ) -> Result<LockOutcome> {
     let locker = match shared.locks.get(known.number, owner) {
@@ -32,7 +35,7 @@ pub(super) fn lock(
     let outcome = asked.and_then(judge);
     match outcome {
         Ok(LockOutcome::Free) => locker.has_locked.store(true, Ordering::Release),
-        _ if !locker.has_locked.load(Ordering::Acquire) => forget(shared, (known.number, owner)),
+        _ if !locker.has_locked.load(Ordering::Acquire) => forget(shared, known.number, owner),
         _ => {}
     }
     let_go(shared, locker);
@@ -40,15 +43,11 @@ pub(super) fn lock(
 }
 
 /// Tests whether a lock would be granted.
-pub(super) fn test(
-    shared: &Shared,
-    cx: &Context<'_>,
-    (number, owner, open): (Number, LockOwner, &File),
-    wanted: FileLock,
-) -> Result<LockOutcome> {
-    let locker = shared.locks.get(number, owner);
+pub(super) fn test(open: &RemoteFile, cx: &Context<'_>, owner: LockOwner, wanted: FileLock) -> Result<LockOutcome> {
+    let (shared, open_file) = (open.shared(), open.file()?);
+    let locker = shared.locks.get(open.number(), owner);
     // An owner without locks may ask through any open.
-    let file = locker.as_ref().map_or(open, |locker| &locker.file);
+    let file = locker.as_ref().map_or(open_file, |locker| &locker.file);
     let length = length(wanted.first_bytes, wanted.last_bytes);
     let outcome = shared.wait_for(cx, file.test_lock(kind(wanted), wanted.first_bytes, length));
     if let Some(locker) = locker {
@@ -61,13 +60,15 @@ pub(super) fn test(
 pub(super) fn unlock(
     shared: &Shared,
     cx: &Context<'_>,
-    (number, owner): (Number, LockOwner),
-    (first, last): (u64, u64),
+    number: Number,
+    owner: LockOwner,
+    range_bytes: RangeInclusive<u64>,
 ) -> Result<()> {
     let Some(locker) = shared.locks.get(number, owner) else { return Ok(()) };
+    let (first, last) = range_bytes.into_inner();
     let unlocked = shared.wait_for(cx, locker.file.unlock(first, length(first, last)));
     if (first, last) == (0, u64::MAX) {
-        forget(shared, (number, owner));
+        forget(shared, number, owner);
     }
     let_go(shared, locker);
     unlocked.and_then(|unlocked| unlocked.map_err(refusal))
@@ -82,12 +83,12 @@ fn begin(shared: &Shared, cx: &Context<'_>, known: &Known, owner: LockOwner) -> 
         other => other?,
     };
     let locker = Locker { file, has_locked: AtomicBool::new(false) };
-    Ok(shared.locks.add((known.number, owner), locker))
+    Ok(shared.locks.add(known.number, owner, locker))
 }
 
 /// Removes an owner that has no locks any more.
-fn forget(shared: &Shared, key: (Number, LockOwner)) {
-    if let Some(locker) = shared.locks.remove(key) {
+fn forget(shared: &Shared, number: Number, owner: LockOwner) {
+    if let Some(locker) = shared.locks.remove(number, owner) {
         let_go(shared, locker);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
         return Ok(file);
     }
     let file = open_at_server(shared, cx, &known, mode)?;
-    let file = RemoteFile::new(shared, known, (mode, file));
+    let file = RemoteFile::new(shared, known, mode, file);
     shared.opens.insert(&file);
     Ok(file)
 }
@@ -51,7 +51,7 @@ pub(super) fn open_at_server(shared: &Shared, cx: &Context<'_>, known: &Known, m
 fn open_for(shared: &Shared, cx: &Context<'_>, known: &Known, options: OpenOptions) -> Result<File> {
     if shared.mount.version() == Version::V4(MinorVersion::V0)
         && let Some(name) = shared.handles.name(known.number)
-        && let Some(file) = open_by_name(shared, cx, (known, &name), &options)?
+        && let Some(file) = open_by_name(shared, cx, known, &name, &options)?
     {
         return Ok(file);
     }
@@ -63,7 +63,8 @@ fn open_for(shared: &Shared, cx: &Context<'_>, known: &Known, options: OpenOptio
 fn open_by_name(
     shared: &Shared,
     cx: &Context<'_>,
-    (known, at): (&Known, &NameIn),
+    known: &Known,
+    at: &NameIn,
     options: &OpenOptions,
 ) -> Result<Option<File>> {
     match shared.wait_for(cx, shared.mount_for(cx).open(&at.dir, &at.name, options))? {

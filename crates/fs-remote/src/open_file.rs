@@ -82,15 +82,15 @@ impl OpenFile for RemoteFile {
 
     fn lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
         let known = self.shared.handles.find(&self.number().into())?;
-        locks::lock(&self.shared, cx, (&known, owner), lock)
+        locks::lock(&self.shared, cx, &known, owner, lock)
     }
 
     fn test_lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
-        locks::test(&self.shared, cx, (self.number(), owner, self.file()?), lock)
+        locks::test(self, cx, owner, lock)
     }
 
     fn unlock(&self, cx: &Context<'_>, owner: LockOwner, range_bytes: RangeInclusive<u64>) -> Result<()> {
-        locks::unlock(&self.shared, cx, (self.number(), owner), range_bytes.into_inner())
+        locks::unlock(&self.shared, cx, self.number(), owner, range_bytes)
     }
 
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {

@@ -28,9 +28,9 @@ pub(super) fn read_dir(
     };
     let mut after = list.after;
     for _ in 0..MAX_EMPTY_PAGES {
-        let page = page(shared, cx, &dir, (after, detail))?;
+        let page = page(shared, cx, &dir, after, detail)?;
         let has_entries = !page.entries.is_empty();
-        if give(shared, cx, (&dir, &page), each)?.is_break() {
+        if give(shared, cx, &dir, &page, each)?.is_break() {
             return Ok(vfs::Listing::Stopped);
         }
         match (page.is_last, has_entries) {
@@ -42,7 +42,7 @@ pub(super) fn read_dir(
     Err(Error::Io(io::Error::other("the server lists a directory without telling its names")))
 }
 
-fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, Detail)) -> Result<Page> {
+fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, after: u64, detail: Detail) -> Result<Page> {
     let begun = match after {
         0 => Listing { verifier: [0; 8], detail },
         _ => shared.handles.listing(dir.number),
@@ -62,12 +62,7 @@ fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, D
     Ok(page)
 }
 
-fn give(
-    shared: &Shared,
-    cx: &Context<'_>,
-    (dir, page): (&Known, &Page),
-    each: EachEntry<'_>,
-) -> Result<ControlFlow<()>> {
+fn give(shared: &Shared, cx: &Context<'_>, dir: &Known, page: &Page, each: EachEntry<'_>) -> Result<ControlFlow<()>> {
     for entry in &page.entries {
         if entry.cookie == 0 || entry.cookie > MAX_COOKIE {
             return Err(Error::Io(io::Error::other("the server gives a cookie that cannot be passed on")));

@@ -25,7 +25,7 @@ pub(super) struct RemoteFile {
 
 impl RemoteFile {
     /// Takes over an opened file; its number stays known as long as this lives.
-    pub(super) fn new(shared: &Arc<Shared>, known: Known, (mode, file): (OpenMode, File)) -> Arc<RemoteFile> {
+    pub(super) fn new(shared: &Arc<Shared>, known: Known, mode: OpenMode, file: File) -> Arc<RemoteFile> {
         shared.handles.pin(&known);
         shared.opens.begin(known.number);
         let user = Arc::clone(file.mount().principal());
@@ -38,6 +38,10 @@ impl RemoteFile {
             file: Some(file),
             late: LateError::default(),
         })
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     pub(super) fn number(&self) -> Number {

@@ -6,34 +6,34 @@ use std::sync::atomic::Ordering;
 use client_files::Handle;
 use vfs::{Context, Entry, FileKind, Place, Result};
 
-use super::handles::{Known, NameIn};
+use super::handles::{Known, NameAt, NameIn};
 use super::opens::Hidden;
 use super::shared::Shared;
 
 /// Removes a name of anything but a directory. Looks the file up first if an open one could be lost.
 pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, seen: Option<&Entry>) -> Result<()> {
     let dir = shared.handles.find_dir(&place.dir)?;
-    let name = place.name.as_bytes();
+    let at = NameAt { dir: &dir, name: place.name.as_bytes() };
     if !shared.opens.is_empty()
-        && let Some(victim) = open_victim(shared, cx, (&dir, name), seen)?
+        && let Some(victim) = open_victim(shared, cx, at, seen)?
     {
-        return hide(shared, cx, (&dir, name), &victim);
+        return hide(shared, cx, at, &victim);
     }
-    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount_for(cx).remove(&dir.handle, name)))
+    shared.lose_name(at, || shared.wait(cx, shared.mount_for(cx).remove(&dir.handle, at.name)))
 }
 
 /// The open file that would lose its last name.
 pub(super) fn open_victim(
     shared: &Shared,
     cx: &Context<'_>,
-    (dir, name): (&Known, &[u8]),
+    at: NameAt<'_>,
     seen: Option<&Entry>,
 ) -> Result<Option<Known>> {
     let (victim, attributes) = match seen {
         Some(seen) => (shared.handles.find(&seen.handle)?, seen.attributes),
         None => {
-            let found = shared.wait(cx, shared.mount_for(cx).find(&dir.handle, name))?;
-            (shared.handles.meet(&found, Some(NameIn::new(dir.handle, name)))?, found.attributes)
+            let found = shared.wait(cx, shared.mount_for(cx).find(&at.dir.handle, at.name))?;
+            (shared.handles.meet(&found, Some(at.to_owned()))?, found.attributes)
         }
     };
     if attributes.kind != FileKind::Regular || attributes.links > 1 {
@@ -44,12 +44,12 @@ pub(super) fn open_victim(
 }
 
 /// Renames an open file to a hidden name, which the last close removes.
-fn hide(shared: &Shared, cx: &Context<'_>, (dir, name): (&Known, &[u8]), victim: &Known) -> Result<()> {
+fn hide(shared: &Shared, cx: &Context<'_>, at: NameAt<'_>, victim: &Known) -> Result<()> {
+    let dir = at.dir;
     let hidden = hidden_name(shared);
-    shared.lose_name((dir, name), || {
-        shared.wait(cx, shared.mount_for(cx).rename(&dir.handle, name, &dir.handle, &hidden))
-    })?;
-    remove_at_close(shared, cx, dir, (victim, hidden))
+    shared
+        .lose_name(at, || shared.wait(cx, shared.mount_for(cx).rename(&dir.handle, at.name, &dir.handle, &hidden)))?;
+    remove_at_close(shared, cx, dir, victim, hidden)
 }
 
 /// Has the last close remove a hidden name, or removes it now if the file is already closed.
@@ -57,7 +57,8 @@ pub(super) fn remove_at_close(
     shared: &Shared,
     cx: &Context<'_>,
     dir: &Known,
-    (victim, hidden): (&Known, Vec<u8>),
+    victim: &Known,
+    hidden: Vec<u8>,
 ) -> Result<()> {
     let hidden = Hidden { name: NameIn::new(dir.handle, &hidden), mount: shared.mount_for(cx) };
     match shared.opens.hide(victim.number, hidden) {
@@ -74,24 +75,24 @@ pub(super) fn hidden_name(shared: &Shared) -> Vec<u8> {
 
 pub(super) fn remove_dir(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
     let dir = shared.handles.find_dir(&place.dir)?;
-    let name = place.name.as_bytes();
-    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount_for(cx).rmdir(&dir.handle, name)))
+    let at = NameAt { dir: &dir, name: place.name.as_bytes() };
+    shared.lose_name(at, || shared.wait(cx, shared.mount_for(cx).rmdir(&dir.handle, at.name)))
 }
 
 impl Shared {
     /// Runs an operation that removes a name, and invalidates the file's cached attributes.
-    pub(super) fn lose_name<T>(&self, (dir, name): (&Known, &[u8]), work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(super) fn lose_name<T>(&self, at: NameAt<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let result = work();
-        self.forget_name((dir, name), result.is_ok());
+        self.forget_name(at, result.is_ok());
         result
     }
 
     /// Invalidates the attributes of the file that a name leads to, and drops the name if it is gone. Returns the file.
-    pub(super) fn forget_name(&self, (dir, name): (&Known, &[u8]), is_gone: bool) -> Option<Handle> {
-        let file = self.handles.forget_name(dir, name)?;
+    pub(super) fn forget_name(&self, at: NameAt<'_>, is_gone: bool) -> Option<Handle> {
+        let file = self.handles.forget_name(at.dir, at.name)?;
         self.mount.outdate(&file);
         if !is_gone {
-            self.handles.name_again(&file, NameIn::new(dir.handle, name));
+            self.handles.name_again(&file, at.to_owned());
         }
         Some(file)
     }

@@ -31,7 +31,8 @@ impl Servers {
     /// Servers that do not run yet; their files take so many bytes.
     pub(crate) fn new(
         program: &Path,
-        (parent, space_bytes): (&Parent, u64),
+        parent: &Parent,
+        space_bytes: u64,
         experiment: &str,
         contenders: Vec<Named>,
     ) -> Servers {
@@ -125,7 +126,7 @@ impl Servers {
 
     /// Makes a directory with so many small files, unless it is there: in the common directory. On servers that ran
     /// already it is empty: the load makes its files.
-    pub(crate) fn make_small_files(&mut self, name: &str, (files, bytes): (u32, u32)) -> Result<(), Error> {
+    pub(crate) fn make_small_files(&mut self, name: &str, files: u32, bytes: u32) -> Result<(), Error> {
         let path = self.export()?.join(name);
         let failed = |source| Error::File { path: path.clone(), source };
         if !path.exists() {

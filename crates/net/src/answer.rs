@@ -155,7 +155,7 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
         };
         assert!(consumed > 0 && consumed <= unread.len(), "the service framed a message outside the unread bytes");
         if room > 1 && consumed < unread.len() && self.service.begins_run(&unread[body.clone()]) {
-            let (run, consumed) = self.find_run(unread, (body, consumed), room);
+            let (run, consumed) = self.find_run(unread, body, consumed, room);
             let messages: Vec<&[u8]> = run.into_iter().map(|body| &unread[body]).collect();
             let is_upgrade = self.answer_all(&messages, output, calls)?;
             return Ok(Answered { consumed, messages: messages.len() as u64, is_upgrade });
@@ -168,7 +168,8 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
     fn find_run(
         &self,
         unread: &mut [u8],
-        (first, mut consumed): (Range<usize>, usize),
+        first: Range<usize>,
+        mut consumed: usize,
         room: u64,
     ) -> (Vec<Range<usize>>, usize) {
         let max = MAX_RUN.min(usize::try_from(room).unwrap_or(MAX_RUN));
@@ -197,7 +198,7 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
             Verdict::Answered | Verdict::Silent => {}
             Verdict::Upgrade => return Ok(true),
             Verdict::WouldBlock(lane) => {
-                run.iter().for_each(|message| calls.calls.add((message, lane), now, calls.spare));
+                run.iter().for_each(|message| calls.calls.add(message, lane, now, calls.spare));
             }
             Verdict::Close(why) => return Err(TurnEnd::Close(CloseReason::Service(why))),
         }

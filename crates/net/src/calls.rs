@@ -68,7 +68,7 @@ impl CallsInFlight {
     }
 
     /// Adds a copy of `message`, which waits for `lane`.
-    pub(crate) fn add(&mut self, (message, lane): (&[u8], Lane), received: Instant, spare: &mut SpareBuffers) {
+    pub(crate) fn add(&mut self, message: &[u8], lane: Lane, received: Instant, spare: &mut SpareBuffers) {
         let mut copy = spare.take(message.len());
         copy.put(message);
         self.bytes += message.len();
@@ -130,7 +130,7 @@ mod tests {
         let mut spare = SpareBuffers::default();
         let mut calls = CallsInFlight::default();
         for message in [b"a1", b"a2", b"b1", b"b2"] {
-            calls.add((message, Lane(1)), Instant::now(), &mut spare);
+            calls.add(message, Lane(1), Instant::now(), &mut spare);
         }
         let same_letter = |one: &[u8], other: &[u8]| one[0] == other[0];
         let WaitingCalls { messages, .. } = calls.give(2, same_letter).unwrap();
@@ -145,9 +145,9 @@ mod tests {
         let mut spare = SpareBuffers::default();
         let limits = Limits { max_in_flight: 2, max_in_flight_bytes: 100, ..Limits::default() };
         let mut calls = CallsInFlight::default();
-        calls.add((&[0; 10], Lane(1)), Instant::now(), &mut spare);
+        calls.add(&[0; 10], Lane(1), Instant::now(), &mut spare);
         assert!(calls.have_room(&limits));
-        calls.add((&[0; 10], Lane(1)), Instant::now(), &mut spare);
+        calls.add(&[0; 10], Lane(1), Instant::now(), &mut spare);
         assert!(!calls.have_room(&limits));
         let never = |_: &[u8], _: &[u8]| false;
         let given = calls.give(1, never).unwrap();
@@ -156,7 +156,7 @@ mod tests {
         assert!(calls.have_room(&limits));
         calls.forget_waiting();
         assert_eq!((calls.is_empty(), calls.memory_bytes()), (true, 0));
-        calls.add((&[0; 100], Lane(1)), Instant::now(), &mut spare);
+        calls.add(&[0; 100], Lane(1), Instant::now(), &mut spare);
         assert!(!calls.have_room(&limits));
     }
 
@@ -165,7 +165,7 @@ mod tests {
         let mut spare = SpareBuffers::default();
         let mut calls = CallsInFlight::default();
         for (body, lane) in [(b"s1", 1), (b"f1", 2), (b"s2", 1)] {
-            calls.add((body, Lane(lane)), Instant::now(), &mut spare);
+            calls.add(body, Lane(lane), Instant::now(), &mut spare);
         }
         let always = |_: &[u8], _: &[u8]| true;
         let (slow, fast) = (calls.give(1, always).unwrap().messages, calls.give(1, always).unwrap().messages);

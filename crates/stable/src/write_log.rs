@@ -181,7 +181,7 @@ impl WriteLog {
         if is_started {
             self.store_owner()?;
         }
-        let export = Arc::new(LoggedExport::new(Arc::clone(&inner), (name, number), self));
+        let export = Arc::new(LoggedExport::new(Arc::clone(&inner), name, number, self));
         for line in &self.lines {
             match line {
                 StateLine::Alias { export: of, outer, inner } if of == name => export.aliases.insert(*outer, *inner),
@@ -189,7 +189,7 @@ impl WriteLog {
                 _ => {}
             }
         }
-        let replayed = self.take_up(&export, number, (&owned, known.as_ref()))?;
+        let replayed = self.take_up(&export, &owned, known.as_ref())?;
         hold(&self.exports).push(Arc::clone(&export));
         Ok((StableFs::new(export), replayed))
     }
@@ -197,13 +197,13 @@ impl WriteLog {
     fn take_up(
         &self,
         export: &LoggedExport,
-        number: u32,
-        (now, known): (&OwnedExport, Option<&OwnedExport>),
+        now: &OwnedExport,
+        known: Option<&OwnedExport>,
     ) -> std::result::Result<Replayed, WriteLogError> {
         if self.has_failed() {
             return Ok(Replayed::default());
         }
-        let records = replay::count(&self.log, number)?;
+        let records = replay::count(&self.log, export.number)?;
         if records == 0 {
             return Ok(Replayed::default());
         }
@@ -213,7 +213,7 @@ impl WriteLog {
         let has_memory = now.has_memory_of(known) && !self.has_lost(&export.name);
         if self.options.always_replay || !has_memory {
             self.count_replay(export)?;
-            return replay::run(&self.log, (number, export), &self.state_file, &mut hold(&self.tickets));
+            return replay::run(&self.log, export, &self.state_file, &mut hold(&self.tickets));
         }
         export.flush_all().map_err(|source| export.unsynced_error(source))?;
         Ok(Replayed { records, ..Replayed::default() })

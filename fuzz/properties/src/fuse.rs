@@ -19,14 +19,14 @@ pub fn fuse(input: &[u8]) -> bool {
     while let Some(([asked, file, length], behind)) = rest.split_first_chunk() {
         let (arguments, next) = behind.split_at(usize::from(*length).min(behind.len()));
         count += 1;
-        mount.take(&request((u32::from(*asked), u64::from(*file), count), arguments));
+        mount.take(&request(u32::from(*asked), u64::from(*file), count, arguments));
         rest = next;
     }
     count > 0
 }
 
 /// A request of the superuser's.
-fn request((asked, file, unique): (u32, u64, u64), arguments: &[u8]) -> Vec<u8> {
+fn request(asked: u32, file: u64, unique: u64, arguments: &[u8]) -> Vec<u8> {
     let length = (HEADER_BYTES + arguments.len()) as u32;
     let numbers = [&length.to_ne_bytes()[..], &asked.to_ne_bytes(), &unique.to_ne_bytes(), &file.to_ne_bytes()];
     [&numbers.concat()[..], &[0; 16], arguments].concat()

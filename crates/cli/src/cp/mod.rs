@@ -210,7 +210,7 @@ impl Copy<'_> {
         let progress = self.progress();
         progress.count_there(&source.mount, found);
         let options = self.options(&progress, &original, source.name());
-        let copied = copy::between((&source.mount, &source.below()), (&target.mount, &path), &options).await;
+        let copied = copy::between(&source.mount, &source.below(), &target.mount, &path, &options).await;
         self.finish(&progress, copied, source.name())
     }
 

@@ -36,7 +36,7 @@ impl Copy<'_> {
         let (file, is_new) = self.create(&session).await?;
         let (progress, path) = (self.progress(), super::remote_name(to));
         progress.listener()(Event::Begun { path: &path });
-        let written = write_stream(&session, file, (&progress, is_new)).await;
+        let written = write_stream(&session, file, &progress, is_new).await;
         let elapsed = progress.finish();
         let bytes = written.map_err(|failure| Failure::Partly {
             failure: Box::new(failure),
@@ -65,11 +65,7 @@ impl Copy<'_> {
 }
 
 /// Writes standard input to a file, and sets a new file's mode when all data is on stable storage.
-async fn write_stream(
-    session: &Session,
-    file: File,
-    (progress, is_new): (&CopyProgress, bool),
-) -> Result<u64, Failure> {
+async fn write_stream(session: &Session, file: File, progress: &CopyProgress, is_new: bool) -> Result<u64, Failure> {
     let mut offset = 0;
     loop {
         let piece = read_piece().await.map_err(|source| Failure::System { action: "read standard input", source })?;

@@ -139,7 +139,7 @@ impl<'s> Script<'s> {
     async fn copy_at_server(&self, name: &[u8], tree: &Path) -> Result<(), Failure> {
         let mount = self.mount(Version::V4_2, Transport::Tcp).await?;
         let (copy, began) = ([name, b"-copy"].concat(), Instant::now());
-        let copied = copy::between((&mount, name), (&mount, &copy), &CopyOptions::default()).await;
+        let copied = copy::between(&mount, name, &mount, &copy, &CopyOptions::default()).await;
         self.tell("by the server, NFSv4.2", began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?);
         tell_compared(&compare(tree, &self.stage.path(EXPORT).join(OsStr::from_bytes(&copy)))?);
         mount.unmount().await.map_err(about(self.url.to_string()))

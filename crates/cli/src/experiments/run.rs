@@ -66,7 +66,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let listener = thread::Builder::new().name("interruption".to_owned()).spawn(listen);
     let listener = listener.map_err(|source| Failure::System { action: "start a thread", source })?;
     for name in names {
-        if run_one(flags, (&name, &settings), &out)? == Ending::Stopped {
+        if run_one(flags, &name, &settings, &out)? == Ending::Stopped {
             let signal = listener.join().ok().flatten().unwrap_or_default();
             let left = format!("what was measured is in {}; {}", out.display(), resume(&out));
             return Err(Failure::Interrupted { signal, left });
@@ -75,7 +75,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     Ok(())
 }
 
-fn run_one(flags: &Flags, (name, settings): (&str, &Settings), out: &Path) -> Result<Ending, Failure> {
+fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result<Ending, Failure> {
     let mut experiment = flags.conditions.make(name)?;
     let mut head = engine::head(experiment.as_ref(), settings, &version());
     // Another build may be another server, so it does not resume the run.

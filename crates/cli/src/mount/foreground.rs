@@ -35,18 +35,18 @@ pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
 
 fn serve(flags: &Flags, settings: &Settings, log: &Log) -> Result<(), Failure> {
     let runtime = connect::start_runtime()?;
-    let served = serve_with(flags, settings, (&runtime, log));
+    let served = serve_with(flags, settings, &runtime, log);
     // Destroys sessions and client IDs at the server, also of a failed mount.
     runtime.block_on(client::leave_servers(remote::FAREWELL));
     served
 }
 
-fn serve_with(flags: &Flags, settings: &Settings, (runtime, log): (&Handle, &Log)) -> Result<(), Failure> {
+fn serve_with(flags: &Flags, settings: &Settings, runtime: &Handle, log: &Log) -> Result<(), Failure> {
     // The working directory may be below the mount, or be removed.
     let dir = std::path::absolute(&flags.dir).map_err(|source| Failure::Local { path: flags.dir.clone(), source })?;
     let target = Target { source: &flags.source, dir: &dir };
     let files = if flags.as_daemon && settings.is_background {
-        connect_behind(target, settings, (runtime, log))?
+        connect_behind(target, settings, runtime, log)?
     } else {
         connect::connect(target, settings, runtime)?
     };
@@ -70,7 +70,8 @@ fn serve_with(flags: &Flags, settings: &Settings, (runtime, log): (&Handle, &Log
 fn connect_behind(
     target: Target<'_>,
     settings: &Settings,
-    (runtime, log): (&Handle, &Log),
+    runtime: &Handle,
+    log: &Log,
 ) -> Result<Arc<RemoteFs>, Failure> {
     let mut patient = settings.clone();
     patient.retry = None;

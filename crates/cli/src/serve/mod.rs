@@ -52,7 +52,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     privilege.log();
     let budget = descriptors::raise_limit();
     let wish = parent_process_death_signal();
-    let serving = Serving::start((flags, budget), sources, loaded)?;
+    let serving = Serving::start(flags, budget, sources, loaded)?;
     keep_death_signal(wish);
     serving.until_told(signals);
     Ok(())

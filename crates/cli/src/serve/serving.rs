@@ -53,7 +53,7 @@ impl Serving {
     ///
     /// # Errors
     /// When any of it cannot be served.
-    pub fn start((flags, budget): (&Flags, Budget), sources: Sources, loaded: Loaded) -> Result<Serving, Failure> {
+    pub fn start(flags: &Flags, budget: Budget, sources: Sources, loaded: Loaded) -> Result<Serving, Failure> {
         let privilege = Privilege::of_this_process();
         let settings = flags.settings().or(loaded.settings.clone());
         let mut options = start::options(&settings, &privilege)?;

@@ -197,8 +197,8 @@ fn table(series: &Series, level: Level) -> Table {
     let us = |ns: f64| format!("{:.1}", ns / 1000.0);
     let [rate, local, remote] = FIGURES;
     let mut cells = vec![series.outcomes.len().to_string(), transactions.to_string()];
-    cells.push(series::shown(series, rate, level, (1.0, 0)));
-    cells.extend([local, remote].map(|figure| series::shown(series, figure, level, (1.0, 2))));
+    cells.push(series::shown(series, rate, level, 1.0, 0));
+    cells.extend([local, remote].map(|figure| series::shown(series, figure, level, 1.0, 2)));
     cells.push(us(latencies.mean()));
     cells.extend(QUANTILES.map(|(_, quantile)| us(latencies.quantile(quantile) as f64)));
     cells.push(us(latencies.max() as f64));

@@ -57,7 +57,7 @@ impl EstimateRecord {
 }
 
 /// Returns the mean of one figure as text.
-pub fn shown<C, O>(series: &Series<C, O>, figure: Figure<O>, level: Level, (scale, digits): (f64, usize)) -> String {
+pub fn shown<C, O>(series: &Series<C, O>, figure: Figure<O>, level: Level, scale: f64, digits: usize) -> String {
     let SeriesMean { value, half_width } = series.mean(figure, level);
     let half = half_width.filter(|half| half.is_finite());
     let half = half.map_or(String::new(), |half| format!(" ±{:.1}%", half * 100.0));
@@ -103,6 +103,6 @@ mod tests {
     fn mean_is_shown_with_its_interval() {
         let figure: Figure<u32> = |outcome| f64::from(*outcome);
         let series = Series { case: (), deciding: vec![figure], outcomes: vec![90, 110] };
-        assert_eq!(shown(&series, figure, Level::P95, (0.1, 1)), "10.0 ±127.1%");
+        assert_eq!(shown(&series, figure, Level::P95, 0.1, 1), "10.0 ±127.1%");
     }
 }

@@ -5,6 +5,13 @@ use super::retry::under_stateid;
 use crate::cache::Passing;
 use crate::{Copied, Mount, Result, v4};
 
+/// Which bytes are copied or shared: `count` from `from` on in the source, to `to` in the target.
+struct Extent {
+    from: u64,
+    to: u64,
+    count: u64,
+}
+
 /// A copy by the server, from [`File::begin_copy`].
 #[derive(Debug)]
 #[must_use = "a copy that nobody waits for is cancelled"]
@@ -78,7 +85,7 @@ impl File {
         self.prepare_transfer(source).await?;
         let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => {
-            let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
+            let transfer = self.transfer(source, other.stateid()?.0, stateid, Extent { from, to, count });
             v4::copy(open.client(), transfer)
         })
     }
@@ -94,7 +101,7 @@ impl File {
         let _change = self.mount.change([self.handle()]);
         let change = Change { passing: self.passing(), mount: self.mount.clone() };
         let mut copying = under_stateid!(self, open, stateid => {
-            let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
+            let transfer = self.transfer(source, other.stateid()?.0, stateid, Extent { from, to, count });
             v4::begin_copy(open.client(), transfer)
         })
         .map(|begun| Copying { begun, change })?;
@@ -114,7 +121,7 @@ impl File {
         self.prepare_transfer(source).await?;
         let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => {
-            let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
+            let transfer = self.transfer(source, other.stateid()?.0, stateid, Extent { from, to, count });
             v4::clone(open.client(), transfer)
         })
     }
@@ -129,8 +136,9 @@ impl File {
     fn transfer(
         &self,
         source: &File,
-        (source_stateid, destination_stateid): (v4::Stateid, v4::Stateid),
-        (source_offset, destination_offset, count): (u64, u64, u64),
+        source_stateid: v4::Stateid,
+        destination_stateid: v4::Stateid,
+        Extent { from: source_offset, to: destination_offset, count }: Extent,
     ) -> v4::Transfer {
         let (source, destination) = (*source.handle(), *self.handle());
         v4::Transfer {

@@ -19,7 +19,7 @@ impl Mount {
     pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
         let set = *set;
         let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, create(&dir, &name, mode, &set)) };
-        self.make("CREATE", (dir, name), call).await
+        self.make("CREATE", dir, name, call).await
     }
 
     /// Makes a directory.
@@ -29,7 +29,7 @@ impl Mount {
     pub async fn mkdir(&self, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
         let set = *set;
         let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, mkdir(&dir, &name, &set)) };
-        self.make("MKDIR", (dir, name), call).await
+        self.make("MKDIR", dir, name, call).await
     }
 
     /// Makes a symbolic link to `target`.
@@ -38,7 +38,7 @@ impl Mount {
     /// The error of the server.
     pub async fn symlink(&self, dir: &Handle, name: &[u8], target: &[u8], set: &SetAttributes) -> Result<Entry> {
         let (target, set) = (Bytes::copy_from_slice(target), *set);
-        self.make("SYMLINK", (dir, name), move |mount, dir, name| {
+        self.make("SYMLINK", dir, name, move |mount, dir, name| {
             let target = target.clone();
             async move { call_once!(&mount, symlink(&dir, &name, &target, &set)) }
         })
@@ -52,7 +52,7 @@ impl Mount {
     pub async fn mknod(&self, dir: &Handle, name: &[u8], node: SpecialFile, set: &SetAttributes) -> Result<Entry> {
         let set = *set;
         let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, mknod(&dir, &name, node, &set)) };
-        self.make("MKNOD", (dir, name), call).await
+        self.make("MKNOD", dir, name, call).await
     }
 
     /// Removes a name of anything but a directory.
@@ -61,7 +61,7 @@ impl Mount {
     /// The error of the server.
     pub async fn remove(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         let call = |mount, dir, name: Vec<u8>| async move { call_once!(&mount, remove(&dir, &name)) };
-        self.unlink("REMOVE", (dir, name), call).await
+        self.unlink("REMOVE", dir, name, call).await
     }
 
     /// Removes an empty directory.
@@ -70,7 +70,7 @@ impl Mount {
     /// [`Status::NotEmpty`](crate::Status::NotEmpty); other errors of the server.
     pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         let call = |mount, dir, name: Vec<u8>| async move { call_once!(&mount, rmdir(&dir, &name)) };
-        self.unlink("RMDIR", (dir, name), call).await
+        self.unlink("RMDIR", dir, name, call).await
     }
 
     /// Moves a file to another name, and replaces an existing file of the same kind.
@@ -115,7 +115,8 @@ impl Mount {
     async fn make<F>(
         &self,
         operation: &'static str,
-        (dir, name): (&Handle, &[u8]),
+        dir: &Handle,
+        name: &[u8],
         call: impl Fn(Mount, Handle, Vec<u8>) -> F,
     ) -> Result<Entry>
     where
@@ -138,7 +139,8 @@ impl Mount {
     async fn unlink<F>(
         &self,
         operation: &'static str,
-        (dir, name): (&Handle, &[u8]),
+        dir: &Handle,
+        name: &[u8],
         call: impl Fn(Mount, Handle, Vec<u8>) -> F,
     ) -> Result<()>
     where

@@ -68,7 +68,7 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
         let _under_way = client.0.opens.begin_open();
         match open_once(&client, &mut owner, &opening).await {
             Ok((stateid, entry, dir_change)) => {
-                let file = OpenFile::new(client.clone(), entry.handle, &opening, (owner, stateid));
+                let file = OpenFile::new(client.clone(), entry.handle, &opening, owner, stateid);
                 return Ok(Opened { file, entry, dir_change });
             }
             Err(error) if patience.allows(&error) => patience.wait().await,

@@ -46,26 +46,9 @@ pub(super) struct Held {
     pub(super) is_delegated: bool,
 }
 
-impl OpenFile {
-    pub(super) fn new(client: Client, handle: Handle, opening: &Opening, held: (Owner, Stateid)) -> Arc<OpenFile> {
-        OpenFile::make(client, handle, opening, held, false)
-    }
-
-    /// A file that a delegation alone keeps open.
-    pub(super) fn delegated(client: Client, delegation: &Delegation, opening: &Opening, owner: Owner) -> Arc<OpenFile> {
-        OpenFile::make(client, delegation.handle, opening, (owner, delegation.stateid), true)
-    }
-
-    fn make(
-        client: Client,
-        handle: Handle,
-        opening: &Opening,
-        (owner, stateid): (Owner, Stateid),
-        is_delegated: bool,
-    ) -> Arc<OpenFile> {
-        let (target, share) = (opening.target.clone(), opening.share);
-        let number = owner.number();
-        let held = Held {
+impl Held {
+    fn new(owner: Owner, stateid: Stateid) -> Held {
+        Held {
             owner: Some(owner),
             stateid,
             locks: None,
@@ -73,8 +56,30 @@ impl OpenFile {
             era: 0,
             is_lost: false,
             is_forgotten: false,
-            is_delegated,
-        };
+            is_delegated: false,
+        }
+    }
+}
+
+impl OpenFile {
+    pub(super) fn new(
+        client: Client,
+        handle: Handle,
+        opening: &Opening,
+        owner: Owner,
+        stateid: Stateid,
+    ) -> Arc<OpenFile> {
+        OpenFile::make(client, handle, opening, owner.number(), Held::new(owner, stateid))
+    }
+
+    /// A file that a delegation alone keeps open.
+    pub(super) fn delegated(client: Client, delegation: &Delegation, opening: &Opening, owner: Owner) -> Arc<OpenFile> {
+        let (number, held) = (owner.number(), Held::new(owner, delegation.stateid));
+        OpenFile::make(client, delegation.handle, opening, number, Held { is_delegated: true, ..held })
+    }
+
+    fn make(client: Client, handle: Handle, opening: &Opening, number: u64, held: Held) -> Arc<OpenFile> {
+        let (target, share) = (opening.target.clone(), opening.share);
         let (held, order) = (Kept::new(held), tokio::sync::Mutex::new(()));
         let _excluding = client.0.opens.exclude(share);
         let file = Arc::new(OpenFile { client, handle, target, share, number, held, order, _excluding });

@@ -25,7 +25,7 @@ fn checking() -> CopyOptions {
 }
 
 async fn copy(from: (&Mount, &str), to: (&Mount, &str), options: &CopyOptions) -> Result<Summary, CopyError> {
-    between((from.0, from.1.as_bytes()), (to.0, to.1.as_bytes()), options).await
+    between(from.0, from.1.as_bytes(), to.0, to.1.as_bytes(), options).await
 }
 
 async fn assert_is_sparse_copy(mount: &Mount, name: &str) {

@@ -68,7 +68,7 @@ struct Told(AtomicU64);
 async fn copy(mount: &Mount, from: &str, to: &str) -> (Summary, u64) {
     let told = Arc::<Told>::default();
     let options = CopyOptions { verify: true, ..telling(&told) };
-    let summary = between((mount, from.as_bytes()), (mount, to.as_bytes()), &options).await.unwrap();
+    let summary = between(mount, from.as_bytes(), mount, to.as_bytes(), &options).await.unwrap();
     (summary, told.0.load(Ordering::Relaxed))
 }
 
@@ -109,7 +109,7 @@ async fn copy_that_cannot_end_for_want_of_room_is_an_error_of_its_file() {
             let mount = export.mount(Version::V4_2).await;
             make(&mount, b"file", size, &[(0, pattern(size))]).await;
             files.plan.replace(format!("copy:error={error}@2+,write:error={error}@5+").parse::<Rules>().unwrap());
-            let refused = between((&mount, b"file"), (&mount, b"copy"), &CopyOptions::default()).await.unwrap_err();
+            let refused = between(&mount, b"file", &mount, b"copy", &CopyOptions::default()).await.unwrap_err();
             let CopyError::Remote(refused) = refused else { panic!("{refused}") };
             assert_eq!((refused.status(), refused.file()), (Some(status), Some(&b"copy"[..])), "{size}");
         }
@@ -127,7 +127,7 @@ async fn clone_and_copy_that_are_refused_are_asked_for_once() {
         mount.rename(&mount.root().handle, b"file", &dir, &name.as_bytes()[4..]).await.unwrap();
     }
     let options = CopyOptions { files: 1, ..CopyOptions::default() };
-    let summary = between((&mount, b"dir"), (&mount, b"copy"), &options).await.unwrap();
+    let summary = between(&mount, b"dir", &mount, b"copy", &options).await.unwrap();
     assert_eq!((summary.files, summary.server_bytes), (3, 15_000));
     assert_eq!(files.plan.calls(Operation::Clone), 1);
 }
@@ -173,7 +173,7 @@ async fn server_that_restarts_while_it_copies_loses_nothing() {
     files.plan.replace("copy:delay=300ms".parse::<Rules>().unwrap());
     let told = Arc::<Told>::default();
     let (options, own) = (telling(&told), mount.clone());
-    let copying = tokio::spawn(async move { between((&own, b"file"), (&own, b"copy"), &options).await });
+    let copying = tokio::spawn(async move { between(&own, b"file", &own, b"copy", &options).await });
     while told.0.load(Ordering::Relaxed) == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -204,7 +204,7 @@ async fn what_is_added_while_a_file_is_copied_is_not_copied() {
         for (name, target) in [("same", &mount), ("other", &other)] {
             Files::change(&files.files, "file", Change::Cut(SHORT));
             let options = changing(&files, Change::Append(b"and more"));
-            let summary = between((&mount, b"file"), (target, name.as_bytes()), &options).await.unwrap();
+            let summary = between(&mount, b"file", target, name.as_bytes(), &options).await.unwrap();
             assert_eq!(summary.bytes, SHORT, "{version}, {name}");
             assert!(bytes(&mount, name).await == pattern(SHORT), "{version}, {name}");
         }
@@ -242,7 +242,7 @@ async fn file_that_is_cut_while_it_is_copied_is_an_error_and_never_filled_with_z
             };
             let cut = Change::Cut(size / 2);
             for (name, target) in [("same", &mount), ("other", &other)] {
-                let refused = between((&mount, b"file"), (target, name.as_bytes()), &changing(&files, cut)).await;
+                let refused = between(&mount, b"file", target, name.as_bytes(), &changing(&files, cut)).await;
                 assert!(matches!(refused, Err(CopyError::Shrank { .. })), "{version}, {size}, {name}: {refused:?}");
                 grow();
             }
@@ -273,7 +273,7 @@ async fn longer_target_is_cut_and_the_hole_at_the_end_stays_one() {
         for (name, target) in [("same", &mount), ("other", &other)] {
             make(&mount, name.as_bytes(), 6 * MIB, &[(0, vec![0xff; 6 << 20])]).await;
             let options = CopyOptions { overwrite: true, verify: true, ..CopyOptions::default() };
-            between((&mount, b"file"), (target, name.as_bytes()), &options).await.unwrap();
+            between(&mount, b"file", target, name.as_bytes(), &options).await.unwrap();
             let copy = find(target, name).await.attributes;
             assert_eq!(copy.size_bytes, 4 * MIB, "{version}, {name}");
             assert!(copy.used_bytes < 2 * MIB, "{version}, {name}: {copy:?}");

@@ -91,12 +91,12 @@ async fn copies_between_servers_have_the_attributes_of_their_originals() {
     let (mount, others) = (export.mount(Version::V4_2).await, other.mount(Version::V4_2).await);
     make_tree(&mount.root_dir()).await;
     // By the server itself, and through here.
-    between((&mount, b"tree"), (&mount, b"there"), &keeping()).await.unwrap();
+    between(&mount, b"tree", &mount, b"there", &keeping()).await.unwrap();
     assert_has_attributes(&mount.root_dir(), "there").await;
-    between((&mount, b"tree"), (&others, b"here"), &keeping()).await.unwrap();
+    between(&mount, b"tree", &others, b"here", &keeping()).await.unwrap();
     assert_has_attributes(&others.root_dir(), "here").await;
     // Without the option there are none.
-    between((&mount, b"tree"), (&others, b"bare"), &CopyOptions::default()).await.unwrap();
+    between(&mount, b"tree", &others, b"bare", &CopyOptions::default()).await.unwrap();
     assert!(others.root_dir().list_xattrs("bare/below/file").await.unwrap().is_empty());
 }
 
@@ -119,14 +119,14 @@ async fn copy_over_what_is_there_has_no_attribute_that_its_original_has_not() {
     let mount = export.mount(Version::V4_2).await;
     let root = mount.root_dir();
     make_tree(&root).await;
-    between((&mount, b"tree"), (&mount, b"copy"), &keeping()).await.unwrap();
+    between(&mount, b"tree", &mount, b"copy", &keeping()).await.unwrap();
     for path in ["copy", "copy/below", "copy/plain", "copy/below/file"] {
         root.set_xattr(path, "stale", "1", XattrMode::Create).await.unwrap();
     }
     root.remove_xattr("copy/below/file", "long").await.unwrap();
     root.set_xattr("copy", "of", "something else", XattrMode::Replace).await.unwrap();
     let over = CopyOptions { overwrite: true, ..keeping() };
-    between((&mount, b"tree"), (&mount, b"copy"), &over).await.unwrap();
+    between(&mount, b"tree", &mount, b"copy", &over).await.unwrap();
     assert_has_attributes(&root, "copy").await;
 
     let Some(folder) = Folder::new("xattrs-over") else { return };
@@ -150,8 +150,8 @@ async fn server_that_keeps_no_attributes_is_refused_before_anything_is_copied() 
         let copy = format!("copy-{version}");
         let target = std::env::temp_dir().join(format!("wharf-never-{}-{version}", std::process::id()));
         let refusals = [
-            between((&mount, b"tree"), (&older, copy.as_bytes()), &keeping()).await.unwrap_err(),
-            between((&older, b"tree"), (&mount, copy.as_bytes()), &keeping()).await.unwrap_err(),
+            between(&mount, b"tree", &older, copy.as_bytes(), &keeping()).await.unwrap_err(),
+            between(&older, b"tree", &mount, copy.as_bytes(), &keeping()).await.unwrap_err(),
             download(&older, b"tree", &target, &keeping()).await.unwrap_err(),
             upload(&older, Path::new("/dev/null"), copy.as_bytes(), &keeping()).await.unwrap_err(),
         ];

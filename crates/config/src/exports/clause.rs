@@ -24,7 +24,7 @@ impl Clause {
         let clients = parse_clients(&client.text()?).map_err(|reason| (word.position(), reason.into()))?;
         let mut offer = defaults.clone();
         if let Some(list) = list {
-            read_parenthesis(&list, word.position(), (&mut offer, reader))?;
+            read_parenthesis(&list, word.position(), &mut offer, reader)?;
         }
         Ok(Clause { clients, offer, position: word.position() })
     }
@@ -34,7 +34,8 @@ impl Clause {
 pub(super) fn read_parenthesis(
     list: &Word<'_>,
     open: Position,
-    (offer, reader): (&mut Offer, &mut Reader<'_>),
+    offer: &mut Offer,
+    reader: &mut Reader<'_>,
 ) -> Result<(), Located> {
     match list.split_once(b')') {
         (_, None) => Err((open, Reason::OpenParenthesis)),

@@ -56,7 +56,7 @@ impl Entry {
         if !self.clauses.is_empty() {
             return Err((word.position(), Reason::DetachedOptions));
         }
-        read_parenthesis(&word.skip_first(), word.position(), (&mut self.unnamed, reader))
+        read_parenthesis(&word.skip_first(), word.position(), &mut self.unnamed, reader)
     }
 
     fn push(&mut self, clause: Clause) -> Result<(), Located> {

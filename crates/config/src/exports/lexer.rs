@@ -91,7 +91,7 @@ impl<'a> Lexer<'a> {
                 space if space.is_whitespace() && quote.is_none() => break,
                 _ => {
                     self.take();
-                    push(&mut glyphs, character, (position, quote.is_some()));
+                    push(&mut glyphs, character, position, quote.is_some());
                 }
             }
         }
@@ -125,7 +125,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-fn push(glyphs: &mut Vec<Glyph>, character: char, (position, is_literal): (Position, bool)) {
+fn push(glyphs: &mut Vec<Glyph>, character: char, position: Position, is_literal: bool) {
     let mut buffer = [0; 4];
     let bytes = character.encode_utf8(&mut buffer).bytes();
     glyphs.extend(bytes.map(|byte| Glyph { byte, position, is_literal }));

@@ -104,7 +104,7 @@ impl OldFile {
 impl ReplyLog for FileReplyLog {
     fn keep(&self, record: &[u8]) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = current.append(&self.dir, (seconds_since_1970(), record)) {
+        if let Err(error) = current.append(&self.dir, seconds_since_1970(), record) {
             current.fail(&self.dir, &error);
         }
     }
@@ -120,7 +120,7 @@ impl CurrentFile {
         Ok(())
     }
 
-    fn append(&mut self, dir: &Path, (time, body): (u64, &[u8])) -> io::Result<()> {
+    fn append(&mut self, dir: &Path, time: u64, body: &[u8]) -> io::Result<()> {
         self.encode(time, body);
         if self.file.is_none() || self.end + self.record.len() > FILE_BYTES {
             self.empty(dir, 1 - self.index)?;

@@ -128,7 +128,7 @@ fn record_that_cannot_be_stored_drops_the_earlier_ones() {
 fn old_records_are_not_taken_up() {
     let dir = TestDir::new("old");
     let (log, _) = dir.open();
-    log.current.lock().unwrap().append(&dir.0, (seconds_since_1970() - 61, b"old")).unwrap();
+    log.current.lock().unwrap().append(&dir.0, seconds_since_1970() - 61, b"old").unwrap();
     log.keep(b"new");
     assert_eq!(dir.records(), [b"new"]);
 }

@@ -70,7 +70,7 @@ struct Times {
 
 impl Times {
     /// The share of the connection with this number, from 0, of so many.
-    fn new(rate: Rate, (number, connections): (u32, u32), seed: u64) -> Times {
+    fn new(rate: Rate, number: u32, connections: u32, seed: u64) -> Times {
         let gap_s = f64::from(connections) / rate.per_second;
         let mut times = Times { next_s: f64::from(number) / rate.per_second, gap_s, random: None };
         if rate.spacing == Spacing::Poisson {
@@ -111,10 +111,10 @@ const STOP_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Arrivals {
     /// Those of the connection with this number, from 0, of so many. It is called inside of a runtime.
-    pub(super) fn new(rate: Rate, place: (u32, u32), seed: u64) -> io::Result<Arrivals> {
+    pub(super) fn new(rate: Rate, number: u32, connections: u32, seed: u64) -> io::Result<Arrivals> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
         let timer = sys::watched(timer)?;
-        Ok(Arrivals { times: Times::new(rate, place, seed), timer })
+        Ok(Arrivals { times: Times::new(rate, number, connections, seed), timer })
     }
 
     /// Waits until the next operation is due, and tells when that is: earlier than now when it had to wait for others.
@@ -148,8 +148,8 @@ impl Arrivals {
 mod tests {
     use super::*;
 
-    fn times(text: &str, place: (u32, u32)) -> Vec<f64> {
-        Times::new(text.parse().unwrap(), place, 7).take(20_000).map(|time| time.as_secs_f64()).collect()
+    fn times(text: &str, number: u32, connections: u32) -> Vec<f64> {
+        Times::new(text.parse().unwrap(), number, connections, 7).take(20_000).map(|time| time.as_secs_f64()).collect()
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn connections_with_a_fixed_rate_take_turns_at_equal_distances() {
-        let (one, two) = (times("100", (0, 2)), times("100", (1, 2)));
+        let (one, two) = (times("100", 0, 2), times("100", 1, 2));
         let mut both = [&one[..50], &two[..50]].concat();
         both.sort_by(f64::total_cmp);
         assert!(both.iter().enumerate().all(|(index, time)| (time - index as f64 / 100.0).abs() < 1e-6), "{both:?}");
@@ -173,11 +173,11 @@ mod tests {
 
     #[test]
     fn gaps_of_a_poisson_process_have_the_mean_and_the_deviation_of_an_exponential_distribution() {
-        let found = times("1000,poisson", (0, 1));
+        let found = times("1000,poisson", 0, 1);
         let gaps: Vec<f64> = found.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         assert!((mean - 1e-3).abs() < 3e-5 && (variance.sqrt() - 1e-3).abs() < 5e-5, "{mean} {variance}");
-        assert_ne!(found, times("1000,poisson", (1, 2)));
+        assert_ne!(found, times("1000,poisson", 1, 2));
     }
 }

@@ -146,12 +146,13 @@ impl Lane {
     /// The lane with this number, from 0, on a connection of its own; `meter` counts what the lanes of its thread do.
     pub(super) fn new(
         job: &Job,
-        (number, meter): (u32, &Arc<Meter>),
+        number: u32,
+        meter: &Arc<Meter>,
         mount: Mount,
         targets: &Arc<[Target]>,
     ) -> Result<Lane, Error> {
         let first_target = if job.files == Files::OnePerConnection { number as usize } else { 0 };
-        let arrivals = |rate| Arrivals::new(rate, (number, job.connections), job.seed).map(Mutex::new);
+        let arrivals = |rate| Arrivals::new(rate, number, job.connections, job.seed).map(Mutex::new);
         let payload = Pattern::new(job.seed).block(0, job.block_bytes);
         Ok(Lane {
             arrivals: job.rate.map(arrivals).transpose().map_err(Error::Timer)?,
@@ -223,7 +224,7 @@ impl Lane {
         {
             let (result, submitted) = submit(self.carry_out(step, open.as_ref())).await;
             let times = Times { began, submitted, ended: Instant::now() };
-            self.record(step, result, (times, began >= schedule.measured_from));
+            self.record(step, result, times, began >= schedule.measured_from);
             now = times.ended;
         }
         if let Some(Err(error)) = close(open).await {
@@ -340,7 +341,7 @@ impl Lane {
         Ok(Done { moved_bytes: self.block_bytes.into(), is_short })
     }
 
-    fn record(&self, step: Step, result: client::Result<Done>, (times, is_measured): (Times, bool)) {
+    fn record(&self, step: Step, result: client::Result<Done>, times: Times, is_measured: bool) {
         let found = &mut self.state.borrow_mut().found;
         let tally = match (step.operation.moves_bytes(), step.is_write) {
             (false, _) => &mut found.metadata,

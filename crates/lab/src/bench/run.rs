@@ -161,7 +161,7 @@ fn conduct(job: &Job, workers: &[Member], events: &Receiver<Event>) -> Result<Me
     let mut ended = None;
     let mut found = Found::new(job);
     for _ in workers {
-        found.merge(wait_for_end(events, &mut sampler, (schedule, &mut ended))?);
+        found.merge(wait_for_end(events, &mut sampler, schedule, &mut ended)?);
     }
     let ended = ended.map_or_else(|| Reading::take(job, &sampler), Ok)?;
     let server_memory = job.server_pid.map(|pid| Process::Id(pid).memory()).transpose()?;
@@ -186,7 +186,8 @@ fn warm_up(job: &Job, schedule: Schedule) {
 fn wait_for_end(
     events: &Receiver<Event>,
     sampler: &mut Sampler<'_>,
-    (schedule, ended): (Schedule, &mut Option<Reading>),
+    schedule: Schedule,
+    ended: &mut Option<Reading>,
 ) -> Result<Found, Error> {
     loop {
         let time_to_reading = schedule.time_to_end().filter(|_| ended.is_none());
@@ -251,7 +252,7 @@ impl Part<'_> {
     async fn connect_all(&self) -> Result<Vec<Lane>, Error> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
-            let mut lane = Lane::new(self.job, (number, &self.meter), connect(self.job).await?, self.targets)?;
+            let mut lane = Lane::new(self.job, number, &self.meter, connect(self.job).await?, self.targets)?;
             if self.job.holds_opens {
                 lane.open_all(self.job.files.choice()).await?;
             }

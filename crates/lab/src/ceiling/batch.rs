@@ -88,7 +88,7 @@ impl Batch {
         let mut bytes = 0;
         if is_read(call) {
             let (count, is_end) = source.data(call);
-            source.replies.append_read(call, (count, is_end), &mut self.headers);
+            source.replies.append_read(call, count, is_end, &mut self.headers);
             bytes = count as usize;
         } else {
             source.replies.append(call, &mut self.headers);

@@ -77,7 +77,7 @@ impl Replies {
     }
 
     /// Appends the beginning of the reply to a READ, whose data come behind it: so many bytes, a multiple of four.
-    pub(super) fn append_read(&self, call: &Call, (bytes, is_end): (u32, bool), out: &mut Vec<u8>) {
+    pub(super) fn append_read(&self, call: &Call, bytes: u32, is_end: bool, out: &mut Vec<u8>) {
         let start = out.len();
         self.read.append_to(out, call.xid);
         let mark = 1 << 31 | (READ_HEADER_BYTES as u32 - 4 + bytes);
@@ -146,7 +146,7 @@ mod tests {
     fn header_of_a_read_announces_its_data_and_the_end_of_the_file() {
         let call = Call { xid: [9, 8, 7, 6], program: NFS, procedure: READ, end: [0; 3] };
         let mut out = vec![5];
-        Replies::new(b"/x", 1 << 20).append_read(&call, (4096, true), &mut out);
+        Replies::new(b"/x", 1 << 20).append_read(&call, 4096, true, &mut out);
         let header = &out[1..];
         assert_eq!(header.len(), READ_HEADER_BYTES);
         assert_eq!(header[..8], [0x80, 0, 0x10, 128, 9, 8, 7, 6]);

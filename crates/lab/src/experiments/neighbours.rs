@@ -131,7 +131,7 @@ impl Neighbours {
         let slow = Scratch::new(memory, "neighbours-slow", 2 * MIB)?;
         fill(slow.path())?;
         let own = vec![wharf(WHARF, slow.path(), &[]), wharf(UNFAIR, slow.path(), &["--no-fairness"])];
-        let mut servers = Servers::new(program, (memory, 2 * FILE_BYTES), NAME, [own, self.others.clone()].concat());
+        let mut servers = Servers::new(program, memory, 2 * FILE_BYTES, NAME, [own, self.others.clone()].concat());
         servers.make_file_once(FILE, FILE_BYTES)?;
         Ok(Running { servers, slow })
     }
@@ -185,7 +185,7 @@ fn measure_first(job: &Job) -> Result<Figures, PassError> {
 }
 
 /// Measures a job while another one runs, which has this niceness.
-fn beside((others, niceness): (Job, i32), measured: &Job) -> Result<Figures, PassError> {
+fn beside(others: Job, niceness: i32, measured: &Job) -> Result<Figures, PassError> {
     let (stop, (begun, has_begun)) = (others.stop.clone(), mpsc::channel());
     // Nobody listens any more when the measurement is over.
     let watcher = Observer(Arc::new(move |_: &Progress| {
@@ -315,7 +315,7 @@ impl Experiment for Neighbours {
         let server = running.servers.get(&levels[SERVER])?;
         let job = measured(server, seed, runtime(self.conditions.scale));
         let mut figures = match neighbours(levels, server, running.slow.path(), seed)? {
-            Some(others) => beside((others, if self.runs_first { 0 } else { MOST_NICENESS }), &job)?,
+            Some(others) => beside(others, if self.runs_first { 0 } else { MOST_NICENESS }, &job)?,
             None => measure_first(&job)?,
         };
         let kinds = [P50, P99, OPERATIONS, NEIGHBOUR_OPERATIONS];
@@ -358,10 +358,10 @@ mod tests {
         };
         let name = path.display().to_string();
         let others = Job { connections: 2, depth: 4, end: End::After(NEIGHBOUR_TIME), ..job(&name) };
-        let figures = beside((others, MOST_NICENESS), &job(&name)).unwrap().values;
+        let figures = beside(others, MOST_NICENESS, &job(&name)).unwrap().values;
         assert!(figures[OPERATIONS] > 0.0 && figures[NEIGHBOUR_OPERATIONS] > 0.0, "{figures:?}");
         // Others that cannot begin end the wait for them.
-        let refused = beside((Job { depth: 0, ..job(&name) }, 0), &job(&name)).unwrap_err().0;
+        let refused = beside(Job { depth: 0, ..job(&name) }, 0, &job(&name)).unwrap_err().0;
         assert!(refused.contains("depth is 0"), "{refused}");
     }
 

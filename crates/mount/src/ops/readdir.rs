@@ -36,7 +36,7 @@ pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> Outcome {
     let place = arguments.u64()?;
     let room = (arguments.u32()? as usize).min(MAX_DATA_BYTES);
     let dir = call.handle()?;
-    let place = dots(call, &dir, (place, room), detail)?;
+    let place = dots(call, &dir, place, room, detail)?;
     if place < DOTS {
         return Ok(());
     }
@@ -52,7 +52,7 @@ pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> Outcome {
 }
 
 /// Adds `.` and `..`, unless the listing has passed them. Returns the next offset.
-fn dots(call: &mut Call<'_>, dir: &Handle, (place, room): (u64, usize), detail: Detail) -> Result<u64, Errno> {
+fn dots(call: &mut Call<'_>, dir: &Handle, place: u64, room: usize, detail: Detail) -> Result<u64, Errno> {
     if place >= DOTS {
         return Ok(place);
     }

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use vfs::{Context, Detail, Entry, Error, FileKind, Handle, Place, ReadDir, Result};
+use vfs::{Context, Detail, Entry, Error, FileKind, Handle, ReadDir, Result};
 
 use super::LoggedExport;
 
@@ -30,13 +30,14 @@ impl LoggedExport {
         }
     }
 
-    /// Checks whether `moved` may be moved to a place, over any file there. Handles are those of the file system
-    /// inside.
+    /// Checks whether `moved` may be renamed, over `replaced` if that exists, and into `new_dir` if that is another
+    /// directory. Handles are those of the file system inside.
     pub(super) fn check_rename(
         &self,
         cx: &Context<'_>,
-        (moved, from): (&Entry, Place<'_>),
-        (replaced, to): (Option<&Entry>, Place<'_>),
+        moved: &Entry,
+        replaced: Option<&Entry>,
+        new_dir: Option<Handle>,
     ) -> Result<()> {
         let is_dir = |entry: &Entry| entry.attributes.kind == FileKind::Directory;
         if let Some(replaced) = replaced {
@@ -47,7 +48,10 @@ impl LoggedExport {
                 (false, false) => {}
             }
         }
-        if is_dir(moved) && from.dir != to.dir { self.check_not_below(cx, &moved.handle, to.dir) } else { Ok(()) }
+        match new_dir {
+            Some(dir) if is_dir(moved) => self.check_not_below(cx, &moved.handle, dir),
+            _ => Ok(()),
+        }
     }
 
     fn check_empty(&self, cx: &Context<'_>, dir: &Handle) -> Result<()> {

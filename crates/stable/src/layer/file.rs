@@ -43,12 +43,12 @@ impl OpenFile for StableFile {
         let bytes = parts.iter().map(|part| part.len()).sum();
         // Decided once: the log may get slow meanwhile, and an event loop cannot flush what it has written.
         let is_flushed = self.export.log.passes(bytes);
-        let held = self.export.hold_to_write(cx, &self.handle, (bytes, is_flushed))?;
+        let held = self.export.hold_to_write(cx, &self.handle, bytes, is_flushed)?;
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
         if is_flushed {
             let before = self.export.log.end();
             drop(held);
-            self.bring_to_storage(cx, (self.begin_flush(), before))?;
+            self.bring_to_storage(cx, self.begin_flush(), before)?;
             return Ok(Written { stability, ..written });
         }
         let pending = self.append_data(cx, offset_bytes, &first(parts, written.count));
@@ -69,7 +69,7 @@ impl OpenFile for StableFile {
                 // this position.
                 let (flush, before) = (self.begin_flush(), self.export.log.end());
                 drop(held);
-                return self.bring_to_storage(cx, (flush, before)).map_err(|error| self.keep_dirty(error));
+                return self.bring_to_storage(cx, flush, before).map_err(|error| self.keep_dirty(error));
             }
         };
         drop(held);
@@ -144,7 +144,7 @@ impl StableFile {
     }
 
     /// Syncs the file, and marks its data in the log before a position as obsolete.
-    fn bring_to_storage(&self, cx: &Context<'_>, (flush, before): (FlushInFlight<'_>, Position)) -> Result<()> {
+    fn bring_to_storage(&self, cx: &Context<'_>, flush: FlushInFlight<'_>, before: Position) -> Result<()> {
         self.export.end_flush(flush, || {
             self.inner.sync(cx)?;
             if self.export.unsynced.logged_end(&self.handle).is_none() {

@@ -101,7 +101,7 @@ impl FileSystem for StableFs {
 
     fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
         let remove = |place: Place<'_>, entry: &Entry| self.inner.remove_seen(cx, place, entry);
-        self.export.remove_by(cx, (place, Removal::File), remove)
+        self.export.remove_by(cx, place, Removal::File, remove)
     }
 
     fn remove_seen(&self, cx: &Context<'_>, place: Place<'_>, _seen: &Entry) -> Result<()> {
@@ -110,7 +110,7 @@ impl FileSystem for StableFs {
     }
 
     fn remove_dir(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
-        self.export.remove_by(cx, (place, Removal::Directory), |place, _| self.inner.remove_dir(cx, place))
+        self.export.remove_by(cx, place, Removal::Directory, |place, _| self.inner.remove_dir(cx, place))
     }
 
     fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {

@@ -63,7 +63,7 @@ const MAX_BYTES_ON_LOOP: usize = 64 << 10;
 pub(crate) struct LoggedExport {
     pub(crate) inner: Arc<dyn FileSystem>,
     pub(crate) name: String,
-    number: u32,
+    pub(crate) number: u32,
     log: Arc<WriteLog>,
     pub(crate) aliases: Aliases,
     pub(crate) unsynced: Unsynced,
@@ -86,7 +86,7 @@ pub(crate) enum Pending {
 }
 
 impl LoggedExport {
-    pub(crate) fn new(inner: Arc<dyn FileSystem>, (name, number): (&str, u32), log: &Arc<WriteLog>) -> LoggedExport {
+    pub(crate) fn new(inner: Arc<dyn FileSystem>, name: &str, number: u32, log: &Arc<WriteLog>) -> LoggedExport {
         LoggedExport {
             inner,
             name: name.to_owned(),
@@ -156,7 +156,8 @@ impl LoggedExport {
         &self,
         cx: &Context<'_>,
         file: &Handle,
-        (bytes, is_flushed): (usize, bool),
+        bytes: usize,
+        is_flushed: bool,
     ) -> Result<ChangeGuard<'_>> {
         if !cx.may_block && (is_flushed || bytes > MAX_BYTES_ON_LOOP) {
             return self.check_storage().and(Err(Error::WouldBlock));

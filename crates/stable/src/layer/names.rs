@@ -30,7 +30,7 @@ impl LoggedExport {
             CreateMode::Guarded | CreateMode::Exclusive(_) => (*set, None),
         };
         let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, &made_with)?)?;
-        let pending = self.append_make(cx, place, &entry, (NodeKind::Regular, &[]));
+        let pending = self.append(cx, made(place, &entry, NodeKind::Regular), &[]);
         drop(held);
         self.settle(&pending)?;
         if size_bytes.is_none_or(|size_bytes| size_bytes == entry.attributes.size_bytes) {
@@ -51,28 +51,10 @@ impl LoggedExport {
         let held = self.hold_name(cx, &place)?;
         let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
-        let pending = self.append_make(cx, place, &entry, (NodeKind::of(node), target));
+        let pending = self.append(cx, made(place, &entry, NodeKind::of(node)), target);
         drop(held);
         self.settle(&pending)?;
         Ok(entry)
-    }
-
-    fn append_make(
-        &self,
-        cx: &Context<'_>,
-        place: Place<'_>,
-        entry: &Entry,
-        (node, target): (NodeKind, &[u8]),
-    ) -> Pending {
-        let attributes = &entry.attributes;
-        let make = Make {
-            named: named(place, &entry.handle),
-            node,
-            fileid: attributes.fileid,
-            born: attributes.created.unwrap_or_default().into(),
-            after: KeptAttributes::of(attributes),
-        };
-        self.append(cx, Change::Make(make), target)
     }
 
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
@@ -107,7 +89,8 @@ impl LoggedExport {
     pub(super) fn remove_by(
         &self,
         cx: &Context<'_>,
-        (place, what): (Place<'_>, Removal),
+        place: Place<'_>,
+        what: Removal,
         remove: impl FnOnce(Place<'_>, &Entry) -> Result<()>,
     ) -> Result<()> {
         let _held = self.hold_name(cx, &place)?;
@@ -127,7 +110,8 @@ impl LoggedExport {
             // Both names lead to one file: POSIX rename does nothing.
             return self.inner.rename(cx, inner_from, inner_to);
         }
-        self.check_rename(cx, (&moved, inner_from), (replaced.as_ref(), inner_to))?;
+        let new_dir = (inner_from.dir != inner_to.dir).then_some(inner_to.dir);
+        self.check_rename(cx, &moved, replaced.as_ref(), new_dir)?;
         let file = self.outer_of(&moved.handle)?;
         let replaced = replaced.map(|replaced| self.outer_of(&replaced.handle)).transpose()?;
         let replaced = replaced.map_or_else(FileId::none, FileId);
@@ -165,25 +149,28 @@ impl LoggedExport {
 
     pub(super) fn set_xattr(&self, cx: &Context<'_>, file: &Handle, set: &SetXattr<'_>) -> Result<()> {
         let xattr = Xattr { file: FileId(*file), name: set.name.as_bytes() };
-        self.change_file(cx, file, |inner| self.inner.set_xattr(cx, inner, set), (Change::SetXattr(xattr), set.value))
+        let change = Logged { change: Change::SetXattr(xattr), payload: set.value };
+        self.change_file(cx, file, change, |inner| self.inner.set_xattr(cx, inner, set))
     }
 
     pub(super) fn remove_xattr(&self, cx: &Context<'_>, file: &Handle, name: XattrName<'_>) -> Result<()> {
         let xattr = Xattr { file: FileId(*file), name: name.as_bytes() };
-        self.change_file(cx, file, |inner| self.inner.remove_xattr(cx, inner, name), (Change::RemoveXattr(xattr), &[]))
+        let change = Logged { change: Change::RemoveXattr(xattr), payload: &[] };
+        self.change_file(cx, file, change, |inner| self.inner.remove_xattr(cx, inner, name))
     }
 
     pub(super) fn set_acls(&self, cx: &Context<'_>, file: &Handle, acls: &Acls) -> Result<()> {
-        let (change, lists) = (Change::SetAcls(FileId(*file)), acls_bytes(acls));
-        self.change_file(cx, file, |inner| self.inner.set_acls(cx, inner, acls), (change, lists.as_slice()))
+        let lists = acls_bytes(acls);
+        let change = Logged { change: Change::SetAcls(FileId(*file)), payload: lists.as_slice() };
+        self.change_file(cx, file, change, |inner| self.inner.set_acls(cx, inner, acls))
     }
 
     fn change_file(
         &self,
         cx: &Context<'_>,
         file: &Handle,
+        Logged { change, payload }: Logged<'_>,
         make: impl FnOnce(&Handle) -> Result<()>,
-        (change, payload): (Change<'_>, &[u8]),
     ) -> Result<()> {
         let held = self.hold_file(cx, file)?;
         make(&self.inner_of(file)?)?;
@@ -198,6 +185,23 @@ impl LoggedExport {
             self.unsynced.logged(file, *end);
         }
     }
+}
+
+/// A change with its data.
+struct Logged<'r> {
+    change: Change<'r>,
+    payload: &'r [u8],
+}
+
+fn made<'r>(place: Place<'r>, entry: &Entry, node: NodeKind) -> Change<'r> {
+    let attributes = &entry.attributes;
+    Change::Make(Make {
+        named: named(place, &entry.handle),
+        node,
+        fileid: attributes.fileid,
+        born: attributes.created.unwrap_or_default().into(),
+        after: KeptAttributes::of(attributes),
+    })
 }
 
 fn named<'r>(place: Place<'r>, file: &Handle) -> NamedFile<'r> {

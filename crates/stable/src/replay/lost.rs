@@ -33,7 +33,7 @@ pub(super) fn make_again(
             match (dir, born) {
                 (Some((inner_dir, dir)), Some(born)) => {
                     let name = site.temporary(NEW);
-                    new.push((file, make(site, (&inner_dir, &name), &born)?));
+                    new.push((file, make(site, &inner_dir, &name, &born)?));
                     made(file, (dir, name));
                 }
                 (None, Some(_)) => still.push(file),
@@ -63,7 +63,7 @@ fn position(new: &[(Handle, Handle)], file: &Handle) -> Option<Handle> {
     new.iter().find(|(outer, _)| outer == file).map(|(_, inner)| *inner)
 }
 
-fn make(site: &Site<'_>, (dir, name): (&Handle, &[u8]), born: &Born) -> Result<Handle, WriteLogError> {
+fn make(site: &Site<'_>, dir: &Handle, name: &[u8], born: &Born) -> Result<Handle, WriteLogError> {
     let place = Place { dir: *dir, name: Name::new(name).map_err(|_| WriteLogError::NotAWriteLog)? };
     let set = SetAttributes::default();
     let device = |[major, minor]: [u32; 2]| vfs::Device { major, minor };
@@ -80,15 +80,11 @@ fn make(site: &Site<'_>, (dir, name): (&Handle, &[u8]), born: &Born) -> Result<H
 }
 
 /// Removes what an interrupted replay was creating: a file, or a directory with other such files.
-pub(super) fn remove_tree(
-    site: &mut Site<'_>,
-    dir: &Handle,
-    (name, entry): (&[u8], &Entry),
-) -> Result<(), WriteLogError> {
+pub(super) fn remove_tree(site: &mut Site<'_>, dir: &Handle, name: &[u8], entry: &Entry) -> Result<(), WriteLogError> {
     let is_dir = entry.attributes.kind == FileKind::Directory;
     if is_dir {
         for (name, child) in site.entries(&entry.handle, |_| true)? {
-            remove_tree(site, &entry.handle, (&name, &child))?;
+            remove_tree(site, &entry.handle, &name, &child)?;
         }
     }
     let place = Place { dir: *dir, name: Name::new(name).map_err(|_| WriteLogError::NotAWriteLog)? };

@@ -68,7 +68,7 @@ const PAUSES_MS: [u64; 4] = [10, 50, 250, 1000];
 /// Replays the changes of an export.
 pub(crate) fn run(
     log: &Log,
-    export: (u32, &LoggedExport),
+    export: &LoggedExport,
     state_file: &StateFile,
     tickets: &mut Tickets,
 ) -> Result<Replayed, WriteLogError> {
@@ -88,16 +88,16 @@ pub(crate) fn run(
 
 fn run_once(
     log: &Log,
-    (number, export): (u32, &LoggedExport),
+    export: &LoggedExport,
     state_file: &StateFile,
     tickets: &mut Tickets,
 ) -> Result<Replayed, WriteLogError> {
     let mut plan = Plan::default();
-    each_record(log, number, |record, _| {
+    each_record(log, export.number, |record, _| {
         plan.note_cancelled(record);
         Ok(())
     })?;
-    each_record(log, number, |record, end| {
+    each_record(log, export.number, |record, end| {
         if !plan.is_cancelled(end) {
             tickets.add(record);
         }
@@ -106,7 +106,7 @@ fn run_once(
     })?;
     let mut site = Site::new(export, state_file, plan);
     names::put_right(&mut site)?;
-    each_record(log, number, |record, end| data::apply(&mut site, record, end))?;
+    each_record(log, export.number, |record, end| data::apply(&mut site, record, end))?;
     data::finish(&mut site)?;
     site.fs().sync_all(&CX).map_err(|source| site.error("bring everything to storage", source))?;
     // Only now are the removed files gone for good.

@@ -62,7 +62,7 @@ fn take_up_temporaries(site: &mut Site<'_>, work: &mut PendingNames) -> Result<(
                     work.spare.entry(file).or_default().push(Spare { at: (dir, name), was: None });
                 }
                 _ if name.starts_with(NEW.as_bytes()) => {
-                    lost::remove_tree(site, &inner, (&name, &entry))?;
+                    lost::remove_tree(site, &inner, &name, &entry)?;
                 }
                 _ => {}
             }

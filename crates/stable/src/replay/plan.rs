@@ -96,9 +96,9 @@ impl Plan {
             return;
         }
         match &record.change {
-            Change::Write(write) => self.wrote(write, (RecordTime::from_ns(record.at_ns), end)),
+            Change::Write(write) => self.wrote(write, RecordTime::from_ns(record.at_ns), end),
             Change::Set(set) => self.file(set.file.0).keep(set.after, end),
-            Change::Make(make) => self.made(make, (record.payload, end)),
+            Change::Make(make) => self.made(make, record.payload, end),
             Change::Link(named) => self.named(named),
             Change::Remove(named) => self.unnamed(named),
             Change::Move(moved) => {
@@ -133,7 +133,7 @@ impl Plan {
         self.files.entry(file).or_default()
     }
 
-    fn made(&mut self, make: &Make<'_>, (target, end): (&[u8], u64)) {
+    fn made(&mut self, make: &Make<'_>, target: &[u8], end: u64) {
         self.named(&make.named);
         let file = self.file(make.named.file.0);
         file.born = Some(Born { node: make.node, target: target.to_vec(), fileid: make.fileid, at: make.born });
@@ -154,7 +154,7 @@ impl Plan {
         self.names.insert((named.dir.0, named.name.to_vec()), None);
     }
 
-    fn wrote(&mut self, write: &Write, (at, end): (RecordTime, u64)) {
+    fn wrote(&mut self, write: &Write, at: RecordTime, end: u64) {
         let file = self.file(write.file.0);
         let Some(mut kept) = file.kept else { return };
         kept.modified = at;

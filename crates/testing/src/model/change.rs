@@ -64,20 +64,20 @@ impl Change {
             8 => Change::RemoveDir(spot),
             9 | 10 => Change::Rename(spot, random_spot(model, rng)),
             kind => match pick(&model.regular(), rng) {
-                Some(file) => Change::of_file(kind, (file, spot), limits, rng),
+                Some(file) => Change::of_file(kind, file, spot, limits, rng),
                 None => Change::Make(spot, FileKind::Regular),
             },
         }
     }
 
-    fn of_file(kind: u8, (file, spot): (Handle, Spot), limits: &Limits, rng: &mut Rng) -> Change {
+    fn of_file(kind: u8, file: Handle, spot: Spot, limits: &Limits, rng: &mut Rng) -> Change {
         match (kind, rng.u8(..3)) {
             (11, 0) if limits.has_xattrs => Change::SetNote(file, vec![rng.u8(..); rng.usize(..200)]),
             (11, _) => Change::Link(file, spot),
             (12, 0) => Change::SetMode(file, rng.u32(..0o1000)),
             (12, _) => Change::Resize(file, rng.usize(..limits.max_offset * 3 / 2)),
             (13 | 14, _) => Change::Commit(file),
-            _ => Change::write((file, 0), limits, rng),
+            _ => Change::write(file, 0, limits, rng),
         }
     }
 
@@ -85,11 +85,11 @@ impl Change {
     pub fn of_part(part: &Part, limits: &Limits, rng: &mut Rng) -> Change {
         match rng.u8(..3) {
             0 => Change::Commit(part.file),
-            _ => Change::write((part.file, part.start), limits, rng),
+            _ => Change::write(part.file, part.start, limits, rng),
         }
     }
 
-    fn write((file, start): (Handle, usize), limits: &Limits, rng: &mut Rng) -> Change {
+    fn write(file: Handle, start: usize, limits: &Limits, rng: &mut Rng) -> Change {
         let large = limits.large.filter(|(one_of, _)| rng.usize(..*one_of) == 0);
         let max_bytes = large.map_or(limits.max_write_bytes, |(_, max_bytes)| max_bytes);
         let (offset, length) = (start + rng.usize(..limits.max_offset), rng.usize(1..max_bytes));

@@ -168,7 +168,7 @@ pub fn damage_replies(
                 }
                 damaged += 1;
                 if damage == Damage::Cut && at >= HEADER_BYTES {
-                    is_whole |= !is_refused((operation, at), ended.err().as_ref(), is_whole);
+                    is_whole |= !is_refused(operation, at, ended.err().as_ref(), is_whole);
                     assert!(!is_whole || operation.has_more_than_the_answer(version), "{operation:?} {at}: no error");
                 }
                 // What the server knows of the file may be lost.
@@ -198,7 +198,7 @@ async fn connect(version: Version, plan: &Arc<Mutex<Plan>>) -> Mount {
 }
 
 /// Whether a call failed for a reason that names the reply; it must not when a shorter one was enough.
-fn is_refused((operation, at): (Operation, usize), error: Option<&Error>, shorter_was_enough: bool) -> bool {
+fn is_refused(operation: Operation, at: usize, error: Option<&Error>, shorter_was_enough: bool) -> bool {
     let Some(error) = error else { return false };
     let is_bad = matches!(error.reason(), Reason::BadReply(_) | Reason::NotAReply(_) | Reason::Lie(_));
     assert!(is_bad && !shorter_was_enough, "{operation:?} cut to {at} bytes: {error}");

@@ -177,8 +177,8 @@ fn table(flags: &Flags, all: &[Series]) -> Table {
         let bytes: u64 = series.outcomes.iter().map(Outcome::bytes).sum();
         let mut cells: Vec<String> = buffers.collect();
         cells.extend([series.outcomes.len().to_string(), units::binary_bytes(bytes as f64)]);
-        cells.extend(speeds.iter().map(|(.., figure)| series::shown(series, *figure, level, (1e-6, 0))));
-        cells.extend(FIGURES[2..].iter().map(|figure| series::shown(series, *figure, level, (1.0, 3))));
+        cells.extend(speeds.iter().map(|(.., figure)| series::shown(series, *figure, level, 1e-6, 0)));
+        cells.extend(FIGURES[2..].iter().map(|figure| series::shown(series, *figure, level, 1.0, 3)));
         cells.extend(both_ends::cells(&series.outcomes));
         table.push(cells);
     }

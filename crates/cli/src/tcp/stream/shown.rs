@@ -122,9 +122,9 @@ fn figures(series: &Series, level: Level) -> [String; 5] {
     [
         series.outcomes.len().to_string(),
         units::binary_bytes(received as f64),
-        series::shown(series, speed, level, (1e-6, 0)),
-        series::shown(series, sender, level, (1.0, 3)),
-        series::shown(series, receiver, level, (1.0, 3)),
+        series::shown(series, speed, level, 1e-6, 0),
+        series::shown(series, sender, level, 1.0, 3),
+        series::shown(series, receiver, level, 1.0, 3),
     ]
 }
 

@@ -77,7 +77,7 @@ impl FileData {
             self.recorder().block_reads.hits(1);
             return Ok(buffer.len());
         }
-        let mut call = Call::new(self, &self.recorder().block_reads, (offset, buffer.len()));
+        let mut call = Call::new(self, &self.recorder().block_reads, offset, buffer.len());
         self.fill(&mut call, offset, buffer).await
     }
 
@@ -90,7 +90,7 @@ impl FileData {
     /// Fills buffers one after another, unless the file ends. Missing data is requested at once for all of them.
     pub(crate) async fn read_vectored(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
         let count = buffers.iter().map(|buffer| buffer.len()).sum();
-        let mut call = Call::new(self, &self.recorder().block_reads, (offset, count));
+        let mut call = Call::new(self, &self.recorder().block_reads, offset, count);
         let mut done = 0;
         for buffer in buffers {
             let count = self.fill(&mut call, offset + done as u64, buffer).await?;
@@ -130,7 +130,7 @@ impl FileData {
 
     /// Takes all of `data`, to be written later, or sent and committed at once if it is urgent. Does not wait for that.
     pub(crate) async fn write(&self, offset: u64, data: &[u8], is_urgent: bool) -> Result<()> {
-        let mut call = Call::new(self, &self.recorder().block_writes, (offset, data.len()));
+        let mut call = Call::new(self, &self.recorder().block_writes, offset, data.len());
         let mut done = 0;
         loop {
             let wait = {
@@ -300,7 +300,7 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(data: &'a FileData, recorder: &'a Recorder, (from, count): (u64, usize)) -> Call<'a> {
+    fn new(data: &'a FileData, recorder: &'a Recorder, from: u64, count: usize) -> Call<'a> {
         let progress = Progress { from, to: from.saturating_add(count as u64), ..Progress::default() };
         Call { data, recorder, progress, is_checked: false }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::block::Block;
 use super::ids::{BlockId, FileId};
 use super::late_io::LateIo;
 use super::read::{Job, Progress, Step, Then};
@@ -26,6 +27,12 @@ pub(super) struct Author<'a> {
     /// Whether this open may read.
     pub(super) can_read: bool,
     pub(super) now: Instant,
+}
+
+/// What of one block is written.
+struct Part {
+    index: u64,
+    bytes: Range<u32>,
 }
 
 impl State {
@@ -56,14 +63,14 @@ impl State {
                 break Then::Done;
             }
             let index = place >> self.config.shift;
-            let part = self.config.part(index, place, end);
-            let from = &data[(place - at) as usize..][..part.len()];
-            let slot = match self.room_for(author, progress, (index, &part), &mut jobs) {
+            let part = Part { index, bytes: self.config.part(index, place, end) };
+            let from = &data[(place - at) as usize..][..part.bytes.len()];
+            let slot = match self.room_for(author, progress, &part, &mut jobs) {
                 Ok(slot) => slot,
                 Err(then) => break then,
             };
-            self.put_data(slot, (file, index), part.start, from);
-            place += part.len() as u64;
+            self.put_data(slot, part.bytes.start, from);
+            place += part.bytes.len() as u64;
         };
         let bytes = (place - at) as usize;
         if bytes > 0 {
@@ -87,10 +94,10 @@ impl State {
         &mut self,
         author: Author<'_>,
         progress: &mut Progress,
-        (index, part): (u64, &Range<u32>),
+        part: &Part,
         jobs: &mut Vec<Job>,
     ) -> std::result::Result<BlockId, Then> {
-        let file = author.file;
+        let (file, index) = (author.file, part.index);
         let found = self.find(file, index);
         let is_dirty = found.is_some_and(|slot| self.block_ref(slot).is_dirty());
         if !is_dirty && self.dirty >= self.config.max_dirty {
@@ -103,8 +110,8 @@ impl State {
             self.want_room();
             return Err(Then::Room);
         };
-        if self.has_too_many_parts(file, slot, part) {
-            return self.make_whole(author, progress, (index, slot), jobs);
+        if self.has_too_many_parts(file, slot, &part.bytes) {
+            return self.make_whole(author, progress, slot, jobs);
         }
         progress.count(index, true);
         if progress.pins.front().is_some_and(|pin| *pin == (index, slot)) {
@@ -135,10 +142,11 @@ impl State {
         &mut self,
         Author { file, can_read, .. }: Author<'_>,
         progress: &mut Progress,
-        (index, slot): (u64, BlockId),
+        slot: BlockId,
         jobs: &mut Vec<Job>,
     ) -> std::result::Result<BlockId, Then> {
         if can_read {
+            let index = self.block_ref(slot).index;
             progress.count(index, false);
             let then = self.want(file, progress, index..index + 1, jobs);
             self.block(slot).is_unseen = false;
@@ -152,9 +160,10 @@ impl State {
         Ok(slot)
     }
 
-    fn put_data(&mut self, slot: BlockId, (file, index): (FileId, u64), at: u32, data: &[u8]) {
+    fn put_data(&mut self, slot: BlockId, at: u32, data: &[u8]) {
         self.newest_change += 1;
         let (block_bytes, since) = (self.config.block_bytes(), self.newest_change);
+        let Block { file, index, .. } = *self.block_ref(slot);
         let end = self.config.start(index) + u64::from(at) + data.len() as u64;
         self.block(slot).write(at, data, block_bytes, since);
         self.note_changes(slot);

@@ -35,13 +35,13 @@ struct Andrew {
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let contenders = [wharf_twice(), conditions.servers.clone()].concat();
-    let script = Script::new(match conditions.scale {
+    let (directories, files) = match conditions.scale {
         Scale::Quick => (5, 10),
         Scale::Usual => (20, 20),
         Scale::Full => (100, 40),
-    });
-    let servers =
-        Servers::new(&conditions.program, (&conditions.memory, script.space_bytes()), NAME, contenders.clone());
+    };
+    let script = Script::new(directories, files);
+    let servers = Servers::new(&conditions.program, &conditions.memory, script.space_bytes(), NAME, contenders.clone());
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     Ok(Box::new(Andrew { contenders, servers, script, runtime }))
 }

@@ -36,7 +36,7 @@ pub(super) enum ScriptError {
 
 impl Script {
     /// A tree of so many directories with so many files each.
-    pub(super) fn new((directories, files): (usize, usize)) -> Script {
+    pub(super) fn new(directories: usize, files: usize) -> Script {
         let mut random = Rng::with_seed(SEED);
         let mut size = || {
             let power = random.u32(SIZE_POWERS);

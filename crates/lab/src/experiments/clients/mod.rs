@@ -67,7 +67,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let wharf = Named { name: WHARF.to_owned(), contender: Contender::Wharf(Vec::new()) };
     let contenders = [vec![wharf], conditions.servers.clone()].concat();
     let (scale, program) = (conditions.scale, conditions.program.clone());
-    let servers = Servers::new(&program, (&conditions.memory, space_bytes(scale)), NAME, contenders.clone());
+    let servers = Servers::new(&program, &conditions.memory, space_bytes(scale), NAME, contenders.clone());
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     Ok(Box::new(Clients { clients, contenders, servers, scale, runtime, program, skipped }))
 }
@@ -156,7 +156,7 @@ impl Experiment for Clients {
         let (elapsed, cpu) = match levels[CLIENT].as_str() {
             MOUNT => (self.by_mount(server, version)?, None),
             LIBNFS => by_libnfs(server, bytes)?,
-            _ => self.by_library(server, (version, seed))?,
+            _ => self.by_library(server, version, seed)?,
         };
         let mut figures = Figures::default();
         figures.set(BANDWIDTH, bytes as f64 / elapsed.as_secs_f64() / 1e6);
@@ -175,7 +175,7 @@ impl Experiment for Clients {
 type Taken = (Duration, Option<Duration>);
 
 impl Clients {
-    fn by_library(&self, server: &Server, (version, seed): (&str, u64)) -> Result<Taken, PassError> {
+    fn by_library(&self, server: &Server, version: &str, seed: u64) -> Result<Taken, PassError> {
         let mut url = server.url(FILE);
         url.parameters.version = Some(kind::version(version)?);
         let load = FileLoad {

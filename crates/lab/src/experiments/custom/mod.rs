@@ -61,8 +61,8 @@ pub fn read(path: &Path, conditions: &Conditions) -> Result<Box<dyn Experiment>,
     if custom.contenders == SERVER {
         named.insert(1, Named { name: format!("{}{AGAIN}", named[0].name), ..named[0].clone() });
     }
-    let space = (&conditions.memory, space_bytes(&custom));
-    let servers = Servers::new(&conditions.program, space, &name, named.clone());
+    let space_bytes = space_bytes(&custom);
+    let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes, &name, named.clone());
     Ok(Box::new(CustomExperiment { name, custom, named, servers, program: conditions.program.clone() }))
 }
 

@@ -63,8 +63,7 @@ struct Mix {
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let contenders = [wharf_twice(), conditions.servers.clone()].concat();
-    let space = (&conditions.memory, space_bytes());
-    let servers = Servers::new(&conditions.program, space, NAME, contenders.clone());
+    let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes(), NAME, contenders.clone());
     Ok(Box::new(Mix { contenders, servers, scale: conditions.scale, most: 0.0 }))
 }
 

@@ -105,8 +105,8 @@ fn is_quick(load: &Load) -> bool {
     }
 }
 
-fn load(version: &'static str, what: &str, (workload, file): (&'static str, &'static str), size: Size) -> Load {
-    let (block_bytes, connections, depth) = size;
+fn load(version: &'static str, what: &str, Work { workload, file }: Work, size: Size) -> Load {
+    let Size { block_bytes, connections, depth } = size;
     Load {
         storage: MEMORY,
         version,
@@ -124,23 +124,49 @@ fn load(version: &'static str, what: &str, (workload, file): (&'static str, &'st
 }
 
 /// The bytes of an operation, connections, and calls outstanding on each.
-type Size = (u32, u32, u32);
+#[derive(Clone, Copy)]
+struct Size {
+    block_bytes: u32,
+    connections: u32,
+    depth: u32,
+}
+
+impl Size {
+    const fn of(block_bytes: u32, connections: u32, depth: u32) -> Size {
+        Size { block_bytes, connections, depth }
+    }
+}
+
+/// What a load does, and with which file.
+#[derive(Clone, Copy)]
+struct Work {
+    workload: &'static str,
+    file: &'static str,
+}
+
+impl Work {
+    const fn with(file: &'static str, workload: &'static str) -> Work {
+        Work { workload, file }
+    }
+}
 
 fn of_version(version: &'static str) -> Vec<Load> {
     let (small, medium, large) = (SMALL_BYTES, 128 << 10, 1 << 20);
-    let of = |what: &str, how, size| load(version, what, how, size);
-    let (any, in_order, written) = (("randread", READ_FILE), ("read", READ_FILE), ("write", WRITE_FILE));
+    let of = |what: &str, how: Work, size| load(version, what, how, size);
+    let (any, in_order, written) =
+        (Work::with(READ_FILE, "randread"), Work::with(READ_FILE, "read"), Work::with(WRITE_FILE, "write"));
     let mut loads: Vec<Load> = [("GETATTR", "getattr"), ("ACCESS", "access"), ("LOOKUP", "lookup")]
-        .map(|(what, workload)| of(what, (workload, READ_FILE), (SMALL_BYTES, 4, 16)))
+        .map(|(what, workload)| of(what, Work::with(READ_FILE, workload), Size::of(SMALL_BYTES, 4, 16)))
         .to_vec();
-    let shapes = [1, 4].into_iter().flat_map(|connections| [1, 16, 64].map(|depth| (small, connections, depth)));
+    let shapes =
+        [1, 4].into_iter().flat_map(|connections| [1, 16, 64].map(|depth| Size::of(small, connections, depth)));
     loads.extend(shapes.map(|size| of("READ 4 KiB random", any, size)));
-    loads.push(of("READ 128 KiB sequential", in_order, (medium, 4, 16)));
-    loads.push(of("READ 1 MiB sequential", in_order, (large, 4, 4)));
-    loads.push(of("WRITE 4 KiB UNSTABLE", written, (small, 4, 16)));
-    loads.push(of("WRITE 128 KiB UNSTABLE", written, (medium, 4, 16)));
-    loads.push(of("WRITE 1 MiB UNSTABLE", written, (large, 4, 4)));
-    loads.push(Load { has_stable_writes: true, ..of("WRITE 4 KiB FILE_SYNC", written, (small, 4, 16)) });
+    loads.push(of("READ 128 KiB sequential", in_order, Size::of(medium, 4, 16)));
+    loads.push(of("READ 1 MiB sequential", in_order, Size::of(large, 4, 4)));
+    loads.push(of("WRITE 4 KiB UNSTABLE", written, Size::of(small, 4, 16)));
+    loads.push(of("WRITE 128 KiB UNSTABLE", written, Size::of(medium, 4, 16)));
+    loads.push(of("WRITE 1 MiB UNSTABLE", written, Size::of(large, 4, 4)));
+    loads.push(Load { has_stable_writes: true, ..of("WRITE 4 KiB FILE_SYNC", written, Size::of(small, 4, 16)) });
     loads
 }
 
@@ -154,7 +180,10 @@ fn own_files(version: &'static str, scale: Scale) -> Vec<Load> {
     let of = |connections, bytes: u32| {
         let size = if bytes < 1 << 10 { format!("{bytes} B") } else { format!("{} KiB", bytes >> 10) };
         let what = format!("READ {size} of own files");
-        Load { files: LoadFiles::Own, ..load(version, &what, ("read", OWN_FILE), (bytes, connections, 1)) }
+        Load {
+            files: LoadFiles::Own,
+            ..load(version, &what, Work::with(OWN_FILE, "read"), Size::of(bytes, connections, 1))
+        }
     };
     connections.into_iter().flat_map(|count| sizes.iter().map(move |bytes| of(count, *bytes))).collect()
 }
@@ -163,7 +192,7 @@ fn many_files(version: &'static str, scale: Scale) -> Vec<Load> {
     let of = |count| {
         let what = format!("READ 4 KiB of {count} files");
         let files = LoadFiles::Many { count, are_open: false };
-        Load { files, ..load(version, &what, ("randread", MANY_FILES), (SMALL_BYTES, 4, 16)) }
+        Load { files, ..load(version, &what, Work::with(MANY_FILES, "randread"), Size::of(SMALL_BYTES, 4, 16)) }
     };
     // NFSv4 has the same way to a file; opens are what differs.
     up_to(&MANY, scale).filter(|_| version == "3").map(of).collect()
@@ -171,13 +200,15 @@ fn many_files(version: &'static str, scale: Scale) -> Vec<Load> {
 
 fn of_version_3(scale: Scale) -> Vec<Load> {
     let listing = format!("READDIRPLUS of {} names", names(scale));
-    let getattr = |connections| load("3", "GETATTR", ("getattr", READ_FILE), (SMALL_BYTES, connections, 1));
-    let two_loops = load("3", "READ 128 KiB sequential, two loops", ("read", READ_FILE), (128 << 10, 4, 16));
+    let getattr =
+        |connections| load("3", "GETATTR", Work::with(READ_FILE, "getattr"), Size::of(SMALL_BYTES, connections, 1));
+    let two_loops =
+        load("3", "READ 128 KiB sequential, two loops", Work::with(READ_FILE, "read"), Size::of(128 << 10, 4, 16));
     let others = [
         Load { has_two_loops: true, ..two_loops },
-        load("3", "CREATE and REMOVE", ("createremove", EMPTY_DIRECTORY), (SMALL_BYTES, 4, 16)),
+        load("3", "CREATE and REMOVE", Work::with(EMPTY_DIRECTORY, "createremove"), Size::of(SMALL_BYTES, 4, 16)),
         // The next call needs the cookie of the one before, so a connection has one at a time.
-        load("3", &listing, ("readdirplus", LARGE_DIRECTORY), (SMALL_BYTES, 4, 1)),
+        load("3", &listing, Work::with(LARGE_DIRECTORY, "readdirplus"), Size::of(SMALL_BYTES, 4, 1)),
     ];
     up_to(&CONNECTIONS, scale).map(getattr).chain(others).collect()
 }
@@ -187,20 +218,22 @@ fn opened(scale: Scale) -> Vec<Load> {
     let of = |count| {
         let what = format!("READ 4 KiB by {count} {}", if count == 1 { "open" } else { "opens" });
         let files = LoadFiles::Many { count, are_open: true };
-        Load { files, ..load("4.1", &what, ("randread", MANY_FILES), (SMALL_BYTES, 1, 64)) }
+        Load { files, ..load("4.1", &what, Work::with(MANY_FILES, "randread"), Size::of(SMALL_BYTES, 1, 64)) }
     };
     up_to(&OPENS, scale).map(of).collect()
 }
 
 fn of_version_4() -> [Load; 7] {
-    let (blocks, size) = ("READ_PLUS 128 KiB", (128 << 10, 1, 8));
-    let plus = |what: &str, workload, file| load("4.2", &format!("{blocks} of {what}"), (workload, file), size);
-    let own_locks = load("4.1", "LOCK and LOCKU of own files", ("lock", MANY_FILES), (SMALL_BYTES, 1, LOCKS));
+    let (blocks, size) = ("READ_PLUS 128 KiB", Size::of(128 << 10, 1, 8));
+    let plus =
+        |what: &str, workload, file| load("4.2", &format!("{blocks} of {what}"), Work::with(file, workload), size);
+    let own_locks =
+        load("4.1", "LOCK and LOCKU of own files", Work::with(MANY_FILES, "lock"), Size::of(SMALL_BYTES, 1, LOCKS));
     [
-        load("4.1", "OPEN and CLOSE", ("open", READ_FILE), (SMALL_BYTES, 1, 64)),
-        load("4.1", "LOCK and LOCKU", ("lock", READ_FILE), (SMALL_BYTES, 1, 64)),
+        load("4.1", "OPEN and CLOSE", Work::with(READ_FILE, "open"), Size::of(SMALL_BYTES, 1, 64)),
+        load("4.1", "LOCK and LOCKU", Work::with(READ_FILE, "lock"), Size::of(SMALL_BYTES, 1, 64)),
         Load { files: LoadFiles::Many { count: LOCKS, are_open: false }, ..own_locks },
-        load("4.2", "READ 128 KiB sequential", ("read", READ_FILE), size),
+        load("4.2", "READ 128 KiB sequential", Work::with(READ_FILE, "read"), size),
         plus("data", "readplus-data", READ_FILE),
         // Files with holes are made for the load, in a directory.
         plus("a hole", "readplus-hole", EMPTY_DIRECTORY),
@@ -213,16 +246,19 @@ fn on_disk(scale: Scale) -> Vec<Load> {
     let of = |what: &str, how, size| Load { storage: DISK, ..load("3", what, how, size) };
     let is_same = |load: &Load| ["createremove", "readdirplus"].contains(&load.workload);
     let same = of_version_3(scale).into_iter().filter(is_same);
-    let written = ("write", WRITE_FILE);
-    let (in_order, medium) = (("read", READ_FILE), 128 << 10);
+    let written = Work::with(WRITE_FILE, "write");
+    let (in_order, medium) = (Work::with(READ_FILE, "read"), 128 << 10);
     let mut loads: Vec<Load> = same.map(|load| Load { storage: DISK, ..load }).collect();
-    loads.push(of("READ 128 KiB sequential", in_order, (medium, 4, 16)));
-    loads.push(of("READ 1 MiB sequential", in_order, (1 << 20, 4, 4)));
-    loads.push(Load { is_cold: true, ..of("READ 128 KiB sequential, cold", in_order, (medium, 4, 4)) });
-    loads.push(of("READ 4 KiB random", ("randread", READ_FILE), (SMALL_BYTES, 4, 16)));
-    loads.push(Load { is_cold: true, ..of("READ 4 KiB random, cold", ("randread", READ_FILE), (SMALL_BYTES, 4, 16)) });
-    loads.push(of("WRITE 128 KiB UNSTABLE", written, (medium, 4, 16)));
-    loads.push(Load { has_stable_writes: true, ..of("WRITE 4 KiB FILE_SYNC", written, (SMALL_BYTES, 4, 16)) });
+    loads.push(of("READ 128 KiB sequential", in_order, Size::of(medium, 4, 16)));
+    loads.push(of("READ 1 MiB sequential", in_order, Size::of(1 << 20, 4, 4)));
+    loads.push(Load { is_cold: true, ..of("READ 128 KiB sequential, cold", in_order, Size::of(medium, 4, 4)) });
+    loads.push(of("READ 4 KiB random", Work::with(READ_FILE, "randread"), Size::of(SMALL_BYTES, 4, 16)));
+    loads.push(Load {
+        is_cold: true,
+        ..of("READ 4 KiB random, cold", Work::with(READ_FILE, "randread"), Size::of(SMALL_BYTES, 4, 16))
+    });
+    loads.push(of("WRITE 128 KiB UNSTABLE", written, Size::of(medium, 4, 16)));
+    loads.push(Load { has_stable_writes: true, ..of("WRITE 4 KiB FILE_SYNC", written, Size::of(SMALL_BYTES, 4, 16)) });
     loads
 }
 

@@ -66,8 +66,9 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
             Group::OnDisk => (&conditions.disk, "peers-disk", 1),
             Group::TwoLoops => (&conditions.memory, "peers-loops", 2),
         };
-        let space = (parent, space_bytes(scale, group));
-        (group, Servers::new(&conditions.program, space, name, contenders.clone()).with_loops(loops))
+        let space_bytes = space_bytes(scale, group);
+        let servers = Servers::new(&conditions.program, parent, space_bytes, name, contenders.clone());
+        (group, servers.with_loops(loops))
     };
     let servers = Group::ALL.map(servers).into();
     let mut peers = Peers { contenders, servers, scale, loads: loads::of(scale), small_files: 0, skipped };
@@ -289,7 +290,7 @@ impl Experiment for Peers {
             servers.make_directory(LARGE_DIRECTORY, names)?;
             match group {
                 Group::OnDisk => servers.sync()?,
-                _ => servers.make_small_files(MANY_DIRECTORY, (self.small_files, SMALL_BYTES))?,
+                _ => servers.make_small_files(MANY_DIRECTORY, self.small_files, SMALL_BYTES)?,
             }
         }
         Ok(())

@@ -62,7 +62,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
         server(OFF, &["--read-ahead", "off"]),
     ];
     let space_bytes = file_bytes(scale) + 16 * MIB;
-    let servers = Servers::new(&conditions.program, (&conditions.disk, space_bytes), NAME, ways);
+    let servers = Servers::new(&conditions.program, &conditions.disk, space_bytes, NAME, ways);
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     Ok(Box::new(ReadAhead { servers, scale, runtime, file: PathBuf::new() }))
 }
@@ -138,7 +138,7 @@ impl Experiment for ReadAhead {
         let spent = || server.pid().map_or(Ok(Default::default()), |pid| Process::Id(pid).time());
         let before = spent()?;
         let url = server.url(FILE);
-        let reading = readers::read_all(&url, (&load, seed), file_bytes(self.scale));
+        let reading = readers::read_all(&url, &load, seed, file_bytes(self.scale));
         let (bytes, time) = processors::on(Processor::Last, || self.runtime.block_on(reading))?;
         let cpu = spent()?.saturating_sub(before);
         if bytes != file_bytes(self.scale) {

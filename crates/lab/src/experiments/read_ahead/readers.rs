@@ -33,13 +33,9 @@ pub(super) const LOADS: [Load; 4] = [
 
 /// Reads the whole file once, each reader its own part of it over a connection of its own; says how many bytes came and
 /// how long that took.
-pub(super) async fn read_all(
-    url: &Url,
-    (load, seed): (&Load, u64),
-    file_bytes: u64,
-) -> client::Result<(u64, Duration)> {
+pub(super) async fn read_all(url: &Url, load: &Load, seed: u64, file_bytes: u64) -> client::Result<(u64, Duration)> {
     let mut readers = Vec::new();
-    for part in parts((load, seed), file_bytes) {
+    for part in parts(load, seed, file_bytes) {
         let options = Options { use_privileged_port: false, ..Options::default() };
         let mount = Mount::connect(url, &options).await?;
         let file = mount.walk(mount.path_below(), Follow::Links).await?.handle;
@@ -74,7 +70,7 @@ pub(super) async fn read_all(
 }
 
 /// The offsets that each reader reads, in their order: all blocks of the file, of which the last may be shorter.
-fn parts((load, seed): (&Load, u64), file_bytes: u64) -> Vec<Vec<u64>> {
+fn parts(load: &Load, seed: u64, file_bytes: u64) -> Vec<Vec<u64>> {
     let block = u64::from(BLOCK_BYTES);
     let blocks = file_bytes.div_ceil(block);
     let first = |reader: u64| reader * blocks / u64::from(load.readers);
@@ -98,7 +94,7 @@ mod tests {
         let block = u64::from(BLOCK_BYTES);
         for load in &LOADS {
             for blocks in [1, 2, 255, 256, 257] {
-                let mut all: Vec<u64> = parts((load, 1), blocks * block - 24).concat();
+                let mut all: Vec<u64> = parts(load, 1, blocks * block - 24).concat();
                 all.sort_unstable();
                 assert_eq!(all, (0..blocks).map(|index| index * block).collect::<Vec<_>>(), "{load:?}");
             }
@@ -108,7 +104,7 @@ mod tests {
     #[test]
     fn shuffled_requests_stay_within_their_window() {
         let block = u64::from(BLOCK_BYTES);
-        let offsets = &parts((&LOADS[3], 1), 160 * block)[0];
+        let offsets = &parts(&LOADS[3], 1, 160 * block)[0];
         assert!(offsets.iter().zip(0..).all(|(offset, place)| offset / block / 16 == place / 16));
         assert!(!offsets.is_sorted());
     }

@@ -80,12 +80,12 @@ pub(super) fn ratios(kind: VolumeKind) -> Vec<DocumentRatio> {
     let cells = rows(kind).iter().flat_map(|(file, cold, warm)| [(*file, UNCACHED, cold), (*file, CACHED, warm)]);
     cells
         .flat_map(|(file, cache, seconds)| {
-            (1..VERSIONS.len()).map(move |index| ratio(kind, (file, cache), seconds, index))
+            (1..VERSIONS.len()).map(move |index| ratio(kind, file, cache, seconds, index))
         })
         .collect()
 }
 
-fn ratio(kind: VolumeKind, (file, cache): (&str, &str), seconds: &[f64; 4], index: usize) -> DocumentRatio {
+fn ratio(kind: VolumeKind, file: &str, cache: &str, seconds: &[f64; 4], index: usize) -> DocumentRatio {
     let levels = [(FILE_SYSTEM, kind.name()), (FILE, file), (CACHE, cache), (PATH, WIRE), (VERSION, VERSIONS[index])];
     let levels: Levels = levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into();
     DocumentRatio { levels, ratio: seconds[index] / seconds[0], figures: Some([seconds[index], seconds[0]]) }

@@ -52,7 +52,7 @@ struct ReplyPath {
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let scale = conditions.scale;
     let ways: Vec<Named> = way::all(scale == Scale::Quick).into_iter().chain(conditions.servers.clone()).collect();
-    let servers = Servers::new(&conditions.program, (&conditions.memory, space_bytes(scale)), NAME, ways.clone());
+    let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes(scale), NAME, ways.clone());
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     Ok(Box::new(ReplyPath { ways, servers, scale, runtime }))
 }

@@ -62,11 +62,19 @@ fn total_bytes(scale: Scale) -> u64 {
     }
 }
 
+/// The socket buffers of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Buffers {
+    send_bytes: usize,
+    receive_bytes: u64,
+}
+
 /// The send and receive buffers that take part, in bytes.
-fn buffers(scale: Scale) -> impl Iterator<Item = (usize, u64)> {
+fn buffers(scale: Scale) -> impl Iterator<Item = Buffers> {
     let step = if scale == Scale::Quick { 3 } else { 1 };
     // From the largest but two, so that the pair of the trace is always there.
-    DOCUMENT_BUFFERS.into_iter().skip(2 % step).step_by(step)
+    let all = DOCUMENT_BUFFERS.map(|(send_bytes, receive_bytes)| Buffers { send_bytes, receive_bytes });
+    all.into_iter().skip(2 % step).step_by(step)
 }
 
 fn rule(name: &str) -> Rule {
@@ -84,7 +92,7 @@ impl Segments {
     }
 
     fn tables(&self) -> Vec<TableKind> {
-        let pairs: Vec<String> = buffers(self.scale).map(|(send, _)| buffer_name(send)).collect();
+        let pairs: Vec<String> = buffers(self.scale).map(|buffers| buffer_name(buffers.send_bytes)).collect();
         let table = |title: &str, figure: &str, only, document: Vec<DocumentRatio>| TableKind {
             only,
             document: document.into_iter().filter(|ratio| pairs.contains(&ratio.levels[BUFFERS])).collect(),
@@ -102,9 +110,9 @@ impl Segments {
         tables
     }
 
-    fn model(&self, limit: Limit, rule: Rule, (send, receive): (usize, u64), seed: u64) -> Result<Figures, PassError> {
+    fn model(&self, limit: Limit, rule: Rule, buffers: Buffers, seed: u64) -> Result<Figures, PassError> {
         let situation = Situation { total_bytes: total_bytes(self.scale), ..Situation::document(limit, rule, seed) };
-        let outcome = model::run(&situation.with_buffers(send, receive));
+        let outcome = model::run(&situation.with_buffers(buffers.send_bytes, buffers.receive_bytes));
         if let Some(failure) = &outcome.failure {
             return Err(PassError(format!("the model's connection ended early: {failure}")));
         }
@@ -115,11 +123,11 @@ impl Segments {
         Ok(figures)
     }
 
-    fn tap(&self, rule: Rule, (send, receive): (usize, u64), seed: u64) -> Result<Figures, PassError> {
+    fn tap(&self, rule: Rule, buffers: Buffers, seed: u64) -> Result<Figures, PassError> {
         let options = user::Options {
-            sender: Config { rule, send_buffer_bytes: send, ..Config::default() },
+            sender: Config { rule, send_buffer_bytes: buffers.send_bytes, ..Config::default() },
             mtu: MTU,
-            receive_buffer_bytes: Some(usize::try_from(receive)?),
+            receive_buffer_bytes: Some(usize::try_from(buffers.receive_bytes)?),
             read_bytes_per_second: None,
             read_bytes: READ_BYTES,
             total_bytes: total_bytes(self.scale),
@@ -160,7 +168,7 @@ fn counts(tally: &Tally) -> Figures {
 
 impl Experiment for Segments {
     fn design(&self) -> Design {
-        let pairs = buffers(self.scale).map(|(send, _)| buffer_name(send)).collect();
+        let pairs = buffers(self.scale).map(|buffers| buffer_name(buffers.send_bytes)).collect();
         let no_tap = format!("The TAP device: it needs root and {TUN}.");
         Design {
             name: NAME.to_owned(),
@@ -222,7 +230,7 @@ impl Experiment for Segments {
     }
 
     fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
-        let pair = buffers(self.scale).find(|(send, _)| buffer_name(*send) == levels[BUFFERS]);
+        let pair = buffers(self.scale).find(|pair| buffer_name(pair.send_bytes) == levels[BUFFERS]);
         let pair = pair.ok_or_else(|| PassError(format!("there is no send buffer of {}", levels[BUFFERS])))?;
         let rule = rule(&levels[RULE]);
         match LIMITS.iter().find(|(name, _)| *name == levels[PATH]) {
@@ -236,17 +244,19 @@ impl Experiment for Segments {
 mod tests {
     use super::*;
 
+    const TRACED: Buffers = Buffers { send_bytes: 1 << 20, receive_bytes: 2 << 20 };
+
     #[test]
     fn the_pair_of_the_trace_takes_part_at_every_scale() {
         for scale in [Scale::Quick, Scale::Usual, Scale::Full] {
-            assert!(buffers(scale).any(|pair| pair == (1 << 20, 2 << 20)), "{scale:?}");
+            assert!(buffers(scale).any(|pair| pair == TRACED), "{scale:?}");
         }
     }
 
     #[test]
     fn model_makes_more_packets_before_the_change_where_the_reader_is_the_limit() {
         let experiment = Segments { scale: Scale::Quick, has_tap: false };
-        let found = |rule| experiment.model(Limit::Receiver, rule, (1 << 20, 2 << 20), 1).unwrap().values;
+        let found = |rule| experiment.model(Limit::Receiver, rule, TRACED, 1).unwrap().values;
         assert!(found(Rule::Before)[PACKETS] > found(Rule::After)[PACKETS]);
         // µs/KiB times KiB/s is the share of the processor.
         let (before, kib_per_second) = (found(Rule::Before), found(Rule::Before)[SPEED] * 1e6 / 8.0 / 1024.0);
