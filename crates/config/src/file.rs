@@ -128,7 +128,7 @@ pub fn parse_toml(
     path: &Path,
     defaults: &Defaults,
 ) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {
-    let place = Place { text, path };
+    let place = FileText { text, path };
     let file: File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
     let settings = ServerSettings {
         reply: file.reply,
@@ -144,12 +144,12 @@ pub fn parse_toml(
 }
 
 /// The text to which the offsets refer.
-struct Place<'a> {
+struct FileText<'a> {
     text: &'a str,
     path: &'a Path,
 }
 
-impl Place<'_> {
+impl FileText<'_> {
     fn origin(&self, span: Range<usize>) -> Origin {
         Origin::file(self.path, Position::of_offset(self.text, span.start))
     }
@@ -176,7 +176,7 @@ fn unknown_name(message: &str) -> Reason {
     Reason::Unknown { what, nearest: suggestion::nearest(&name, quoted), name }
 }
 
-fn export_spec(export: &Spanned<Export>, place: &Place<'_>, defaults: &Defaults) -> Result<ExportSpec, ConfigError> {
+fn export_spec(export: &Spanned<Export>, place: &FileText<'_>, defaults: &Defaults) -> Result<ExportSpec, ConfigError> {
     let whole = export.span();
     let export = export.get_ref();
     let (source, name) = source_and_name(export, &whole, place)?;
@@ -201,7 +201,11 @@ fn export_spec(export: &Spanned<Export>, place: &Place<'_>, defaults: &Defaults)
     })
 }
 
-fn source_and_name(export: &Export, whole: &Range<usize>, place: &Place<'_>) -> Result<(Source, String), ConfigError> {
+fn source_and_name(
+    export: &Export,
+    whole: &Range<usize>,
+    place: &FileText<'_>,
+) -> Result<(Source, String), ConfigError> {
     let name = match &export.name {
         Some(name) => Some(path::export_name(name.get_ref()).map_err(place.bad(name.span()))?),
         None => None,
@@ -226,7 +230,7 @@ fn source_and_name(export: &Export, whole: &Range<usize>, place: &Place<'_>) -> 
     }
 }
 
-fn client_patterns(clients: &[Spanned<String>], place: &Place<'_>) -> Result<Vec<ClientPattern>, ConfigError> {
+fn client_patterns(clients: &[Spanned<String>], place: &FileText<'_>) -> Result<Vec<ClientPattern>, ConfigError> {
     clients.iter().map(|text| parse_clients(text.get_ref()).map_err(place.bad(text.span()))).collect()
 }
 

@@ -47,12 +47,12 @@ enum Due {
 /// All requests that wait for locks.
 #[derive(Default)]
 pub(crate) struct LockWaits {
-    state: Mutex<State>,
+    state: Mutex<WaitState>,
     has_changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct WaitState {
     waits: VecDeque<(LockWait, Pause)>,
     granted: VecDeque<LockWait>,
     is_over: bool,

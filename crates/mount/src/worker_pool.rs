@@ -15,7 +15,7 @@ const MAX_QUEUED: usize = 1024;
 /// more threads.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerPool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// Notified when a request leaves the queue.
     has_room: Condvar,
     /// Notified when a thread ends.
@@ -23,7 +23,7 @@ pub(crate) struct WorkerPool {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     threads: usize,
     listening: usize,
     ended: usize,
@@ -114,7 +114,7 @@ impl WorkerPool {
         self.wait_until(time, |state| state.ended == state.threads)
     }
 
-    fn wait_until(&self, time: Duration, is_true: impl Fn(&State) -> bool) -> bool {
+    fn wait_until(&self, time: Duration, is_true: impl Fn(&PoolState) -> bool) -> bool {
         let end = Instant::now() + time;
         let mut state = hold(&self.state);
         loop {

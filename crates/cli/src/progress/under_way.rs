@@ -9,10 +9,10 @@ use crate::remote::display_name;
 
 /// The progress of a command's copies. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct UnderWay(Arc<Mutex<State>>);
+pub struct UnderWay(Arc<Mutex<ProgressState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ProgressState {
     /// Files with incomplete copies.
     incomplete: BTreeSet<Vec<u8>>,
     /// The number of regular files copied.
@@ -28,7 +28,7 @@ struct State {
 const MAX_NAMED: usize = 4;
 
 impl UnderWay {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProgressState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,7 +9,7 @@ use crate::core::{Core, Failure};
 /// The state that a connection's callers and its driver share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
     /// One permit per call that the core has room for.
     pub(super) permits: Semaphore,
     pub(super) server: Arc<str>,
@@ -22,7 +22,7 @@ pub(super) struct Shared {
 /// The locked state. The lock is held while one call is encoded or one batch is processed, never over a system call or
 /// a wake.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct ConnectionState {
     pub(super) core: Core,
     /// Wakes the driver. The first caller after a poll takes it, so that later callers need not wake the driver again.
     pub(super) driver: Option<Waker>,
@@ -31,7 +31,7 @@ pub(super) struct State {
 
 impl Shared {
     pub(super) fn new(core: Core, max_pending: usize, server: Arc<str>) -> Shared {
-        let state = Mutex::new(State { core, driver: None, is_closing: false });
+        let state = Mutex::new(ConnectionState { core, driver: None, is_closing: false });
         Shared {
             state,
             permits: Semaphore::new(max_pending),
@@ -42,7 +42,7 @@ impl Shared {
     }
 
     /// The state, even after a panic under the lock: its calls still need their results.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

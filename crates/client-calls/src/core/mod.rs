@@ -44,7 +44,7 @@ pub use counters::Counters;
 pub use failure::Failure;
 pub use incoming::Incoming;
 pub use news::News;
-use slot::{Slot, State};
+use slot::{Slot, SlotState};
 pub use timers::Expired;
 use window::Window;
 
@@ -157,7 +157,7 @@ impl Core {
         let deadline_ns = now_ns.saturating_add(self.first_timeout_ns);
         let slot = self.slot_mut(xid);
         slot.xid = xid;
-        slot.state = State::Pending;
+        slot.state = SlotState::Pending;
         slot.head.clear();
         slot.call = Call::new(write(xid, &mut slot.head), now_ns);
         if let Some(Tail { data, behind }) = tail {
@@ -203,8 +203,8 @@ impl Core {
         slot.release();
         self.taken -= 1;
         match state {
-            State::Done(result) => Poll::Ready(result),
-            State::Free | State::Pending => Poll::Ready(Err(Failure::Closed)),
+            SlotState::Done(result) => Poll::Ready(result),
+            SlotState::Free | SlotState::Pending => Poll::Ready(Err(Failure::Closed)),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::statistics::{Call, Label};
 
 /// The use of an entry in the table of calls.
 #[derive(Debug, Default)]
-pub(super) enum State {
+pub(super) enum SlotState {
     /// No call.
     #[default]
     Free,
@@ -24,7 +24,7 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) xid: Xid,
-    pub(super) state: State,
+    pub(super) state: SlotState,
     /// The encoded call, up to its data.
     pub(super) head: Buffer,
     /// The data of the call, shared with the caller; its length is in `head`.
@@ -53,7 +53,7 @@ impl Slot {
     pub(super) fn new() -> Slot {
         Slot {
             xid: Xid(0),
-            state: State::Free,
+            state: SlotState::Free,
             head: Buffer::new(),
             data: Bytes::new(),
             behind: &[],
@@ -69,11 +69,11 @@ impl Slot {
     }
 
     pub(super) fn is_free(&self) -> bool {
-        matches!(self.state, State::Free)
+        matches!(self.state, SlotState::Free)
     }
 
     pub(super) fn is_pending(&self) -> bool {
-        matches!(self.state, State::Pending)
+        matches!(self.state, SlotState::Pending)
     }
 
     /// The length of the call as sent, in bytes, with padding.
@@ -83,14 +83,14 @@ impl Slot {
 
     /// Ends the call, frees its message and returns the waker of its caller.
     pub(super) fn finish(&mut self, result: Result<Bytes, Failure>) -> Option<Waker> {
-        self.state = State::Done(result);
+        self.state = SlotState::Done(result);
         self.forget_message();
         self.waker.take()
     }
 
     /// Frees the entry.
     pub(super) fn release(&mut self) {
-        self.state = State::Free;
+        self.state = SlotState::Free;
         self.waker = None;
         self.forget_message();
     }

@@ -10,7 +10,7 @@ use vfs::{Attributes, FileKind};
 
 use super::directories::{BYTES_PER_ENTRY, DirectoryCache, Part};
 use super::version::DirVersion;
-use super::{AccessCache, AttributeCache, FileState, NameCache, Place, SymlinkCache, symlinks};
+use super::{AccessCache, AttributeCache, FileState, NameAt, NameCache, SymlinkCache, symlinks};
 use crate::{Caching, Credentials, Detail, DirEntry, Handle, Rights};
 
 const MANY: u64 = 100_000;
@@ -59,13 +59,18 @@ fn many_names_of_one_directory_and_a_name_of_each_of_many() {
         let (cache, clock) = (NameCache::new(&Caching::default()), AttributeCache::new(&Caching::default()));
         let look = |number: u64| {
             let (dir, name) = if is_one { (0, number.to_string()) } else { (number, "name".into()) };
-            cache.look(Instant::now(), Place { dir: &handle(dir), name: name.as_bytes() }, version())
+            cache.look(Instant::now(), NameAt { dir: &handle(dir), name: name.as_bytes() }, version())
         };
         for number in 0..MANY {
             let (dir, name) = if is_one { (0, number.to_string()) } else { (number, "name".into()) };
             // Every other name is cached as absent.
             let file = (number % 2 == 0).then(|| handle(number));
-            cache.learn(clock.ask(Instant::now()), Place { dir: &handle(dir), name: name.as_bytes() }, version(), file);
+            cache.learn(
+                clock.ask(Instant::now()),
+                NameAt { dir: &handle(dir), name: name.as_bytes() },
+                version(),
+                file,
+            );
         }
         assert_newest_are_known(most(), |number| match look(number) {
             Some(found) => found == (number % 2 == 0).then(|| handle(number)),
@@ -79,12 +84,17 @@ fn names_of_a_directory_that_changes_all_the_time() {
     let (cache, clock) = (NameCache::new(&Caching::default()), AttributeCache::new(&Caching::default()));
     for change in 0..MANY {
         let version = DirVersion { change, ..version() };
-        cache.learn(clock.ask(Instant::now()), Place { dir: &handle(0), name: b"name" }, version, Some(handle(change)));
+        cache.learn(
+            clock.ask(Instant::now()),
+            NameAt { dir: &handle(0), name: b"name" },
+            version,
+            Some(handle(change)),
+        );
     }
     assert!(cache.kept() <= most() as usize, "answers of old versions go, too");
     let newest = DirVersion { change: MANY - 1, ..version() };
     assert_eq!(
-        cache.look(Instant::now(), Place { dir: &handle(0), name: b"name" }, newest),
+        cache.look(Instant::now(), NameAt { dir: &handle(0), name: b"name" }, newest),
         Some(Some(handle(MANY - 1)))
     );
 }

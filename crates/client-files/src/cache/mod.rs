@@ -42,7 +42,7 @@ pub(crate) use answers::FileState;
 pub(crate) use attributes::{Asked, AttributeCache};
 pub(crate) use blocks::{BlockCache, FileData, HoldAll, Passing, Promise};
 pub(crate) use directories::{DirectoryCache, KeptPart, Part};
-pub(crate) use names::{NameCache, Place};
+pub(crate) use names::{NameAt, NameCache};
 pub use order::Order;
 pub(crate) use questions::{Question, Questions};
 pub(crate) use symlinks::SymlinkCache;

@@ -29,7 +29,7 @@ pub(crate) struct NameCache {
 #[derive(Debug, Default)]
 struct Names {
     dirs: Order<Handle, Directory>,
-    found: Order<(u64, Box<[u8]>), Found>,
+    found: Order<(u64, Box<[u8]>), KnownName>,
     editions: u64,
 }
 
@@ -44,7 +44,7 @@ struct Directory {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct KnownName {
     /// The file, or `None` if there is none of that name.
     file: Option<Handle>,
     learned: Instant,
@@ -52,7 +52,7 @@ struct Found {
 
 /// A name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place<'a> {
+pub(crate) struct NameAt<'a> {
     pub(crate) dir: &'a Handle,
     pub(crate) name: &'a [u8],
 }
@@ -73,7 +73,7 @@ impl NameCache {
     }
 
     /// The file of that name, or `Some(None)` when the name is known not to exist.
-    pub(crate) fn look(&self, now: Instant, place: Place<'_>, version: DirVersion) -> Option<Option<Handle>> {
+    pub(crate) fn look(&self, now: Instant, place: NameAt<'_>, version: DirVersion) -> Option<Option<Handle>> {
         let mut names = self.lock();
         let dir = names.dirs.get(place.dir).filter(|dir| dir.version == Some(version))?;
         let key = (dir.edition, place.name.into());
@@ -82,18 +82,18 @@ impl NameCache {
     }
 
     /// Takes in the answer to a LOOKUP that was sent when the directory had that version.
-    pub(crate) fn learn(&self, asked: Asked, place: Place<'_>, version: DirVersion, file: Option<Handle>) {
+    pub(crate) fn learn(&self, asked: Asked, place: NameAt<'_>, version: DirVersion, file: Option<Handle>) {
         if !self.is_kept(place.name, file) {
             return;
         }
         let mut names = self.lock();
         let Some(edition) = names.edition(place.dir, version, asked.number) else { return };
-        names.found.insert((edition, place.name.into()), Found { file, learned: asked.time });
+        names.found.insert((edition, place.name.into()), KnownName { file, learned: asked.time });
         names.shrink(self.max_entries);
     }
 
     /// Invalidates a name that this client changed, and answers still in flight. Returns the file it led to, if known.
-    pub(crate) fn outdate(&self, now: Asked, place: Place<'_>) -> Option<Handle> {
+    pub(crate) fn outdate(&self, now: Asked, place: NameAt<'_>) -> Option<Handle> {
         let mut names = self.lock();
         let before = names.outdate(now, place);
         names.shrink(self.max_entries);
@@ -107,7 +107,7 @@ impl NameCache {
         &self,
         asked: Asked,
         now: Asked,
-        place: Place<'_>,
+        place: NameAt<'_>,
         file: Option<Option<Handle>>,
     ) -> Option<Handle> {
         let mut names = self.lock();
@@ -118,7 +118,7 @@ impl NameCache {
             dir.is_own_next = true;
             let key = (dir.edition, place.name.into());
             if let Some(file) = file.filter(|file| is_alone && self.is_kept(place.name, *file)) {
-                names.found.insert(key, Found { file, learned: asked.time });
+                names.found.insert(key, KnownName { file, learned: asked.time });
             }
         }
         names.shrink(self.max_entries);
@@ -186,7 +186,7 @@ impl Names {
         self.editions
     }
 
-    fn outdate(&mut self, now: Asked, place: Place<'_>) -> Option<Handle> {
+    fn outdate(&mut self, now: Asked, place: NameAt<'_>) -> Option<Handle> {
         let Some(dir) = self.dirs.get(place.dir) else {
             self.add(place.dir, None, now.number);
             return None;
@@ -224,8 +224,8 @@ mod tests {
             Bench { attributes, names, dir: handle(0) }
         }
 
-        fn place<'a>(&'a self, name: &'a str) -> Place<'a> {
-            Place { dir: &self.dir, name: name.as_bytes() }
+        fn place<'a>(&'a self, name: &'a str) -> NameAt<'a> {
+            NameAt { dir: &self.dir, name: name.as_bytes() }
         }
 
         fn learn(&self, name: &str, change: u64, file: Option<Handle>) {
@@ -343,7 +343,7 @@ mod tests {
         let bench = Bench::new(Caching { max_entries: 5, ..Caching::default() });
         for number in 0..100 {
             bench.learn(&number.to_string(), 1, None);
-            let other = Place { dir: &handle(number), name: b"a" };
+            let other = NameAt { dir: &handle(number), name: b"a" };
             bench.names.learn(bench.attributes.ask(Instant::now()), other, version(1), None);
         }
         bench.learn(&"x".repeat(256), 1, None);

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use vfs::{Attributes, FileKind};
 
 use super::{Mount, Mounted};
-use crate::cache::{Asked, Caches, DirVersion, FileState, Place, Question};
+use crate::cache::{Asked, Caches, DirVersion, FileState, NameAt, Question};
 use crate::v4::{CachedFiles, Target};
 use crate::{Entry, Error, Handle, Reason, Result, Rights, Status, Version};
 
@@ -63,7 +63,7 @@ impl Mount {
     /// [`Status::NoEntry`]; other errors of the server.
     pub async fn find(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
         let cached = self.look_for(dir, name).await?;
-        self.follow(Place { dir, name }, cached).await
+        self.follow(NameAt { dir, name }, cached).await
     }
 
     /// Like [`Mount::find`], but may return expired attributes of a file other than a directory. Also returns whether
@@ -78,7 +78,7 @@ impl Mount {
         {
             return Ok((Entry { handle, attributes }, false));
         }
-        self.follow(Place { dir, name }, cached).await.map(|entry| (entry, true))
+        self.follow(NameAt { dir, name }, cached).await.map(|entry| (entry, true))
     }
 
     /// The cached file of a name.
@@ -89,14 +89,14 @@ impl Mount {
             return Ok(None);
         }
         let version = DirVersion::of(&self.attributes(dir).await?);
-        let cached = self.caches().names.look(Instant::now(), Place { dir, name }, version);
+        let cached = self.caches().names.look(Instant::now(), NameAt { dir, name }, version);
         self.0.cache_recorder.names.look(cached.is_some());
         Ok(cached)
     }
 
     /// The file that a name leads to, given its cached answer.
-    async fn follow(&self, place: Place<'_>, cached: Option<Option<Handle>>) -> Result<Entry> {
-        let Place { dir, name } = place;
+    async fn follow(&self, place: NameAt<'_>, cached: Option<Option<Handle>>) -> Result<Entry> {
+        let NameAt { dir, name } = place;
         match cached {
             Some(Some(handle)) => match self.attributes(&handle).await {
                 Ok(attributes) => Ok(Entry { handle, attributes }),
@@ -116,11 +116,11 @@ impl Mount {
     /// The cached file of a name in an unchanged directory.
     #[doc(hidden)]
     pub fn known_name(&self, dir: &Handle, name: &[u8]) -> Option<Handle> {
-        self.caches().names.look(Instant::now(), Place { dir, name }, self.dir_version(dir)?)?
+        self.caches().names.look(Instant::now(), NameAt { dir, name }, self.dir_version(dir)?)?
     }
 
     /// The cached file of a name, if its attributes are valid, too.
-    fn known_entry(&self, place: Place<'_>) -> Option<Result<Entry>> {
+    fn known_entry(&self, place: NameAt<'_>) -> Option<Result<Entry>> {
         let version = self.dir_version(place.dir)?;
         let Some(handle) = self.caches().names.look(Instant::now(), place, version)? else {
             return Some(Err(self.no_entry(place.name)));
@@ -220,7 +220,7 @@ impl Mount {
     }
 
     /// Takes in the result of a LOOKUP sent while the directory had that version.
-    pub(super) fn learn_lookup(&self, asked: Asked, place: Place<'_>, version: DirVersion, found: &Result<Entry>) {
+    pub(super) fn learn_lookup(&self, asked: Asked, place: NameAt<'_>, version: DirVersion, found: &Result<Entry>) {
         let file = match found {
             Ok(entry) => Some(entry.handle),
             Err(error) if error.status() == Some(Status::NoEntry) => None,
@@ -243,14 +243,14 @@ impl Mount {
     }
 
     /// Invalidates a name that this client changed. Returns the file it led to, if known.
-    pub(crate) fn outdate_name(&self, place: Place<'_>) -> Option<Handle> {
+    pub(crate) fn outdate_name(&self, place: NameAt<'_>) -> Option<Handle> {
         let now = self.outdate_listing(place.dir);
         self.caches().names.outdate(now, place)
     }
 
     /// Like [`Mount::outdate_name`], for a change whose reply carries no attributes of the directory in this version of
     /// NFS.
-    pub(super) fn replace_name(&self, asked: Asked, place: Place<'_>, file: Option<Option<Handle>>) -> Option<Handle> {
+    pub(super) fn replace_name(&self, asked: Asked, place: NameAt<'_>, file: Option<Option<Handle>>) -> Option<Handle> {
         let now = self.outdate_listing(place.dir);
         self.caches().names.replace(asked, now, place, file)
     }
@@ -278,7 +278,7 @@ impl CachedFiles for Mounted {
         if let Target::Name { dir, name } = target {
             self.caches.attributes.outdate(dir);
             self.caches.directories.outdate(now, dir);
-            self.caches.names.outdate(now, Place { dir, name });
+            self.caches.names.outdate(now, NameAt { dir, name });
         }
     }
 

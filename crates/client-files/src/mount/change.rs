@@ -3,7 +3,7 @@
 use client_calls::DirChange;
 
 use super::Mount;
-use crate::cache::{Asked, DirVersion, Place};
+use crate::cache::{Asked, DirVersion, NameAt};
 use crate::{Entry, Handle, Version};
 
 /// A change by this client to some files or names.
@@ -14,7 +14,7 @@ pub(crate) struct Change<'a, const N: usize> {
     mount: &'a Mount,
     asked: Asked,
     files: [Option<&'a Handle>; N],
-    names: [Option<Place<'a>>; N],
+    names: [Option<NameAt<'a>>; N],
 }
 
 impl Mount {
@@ -25,7 +25,7 @@ impl Mount {
 
     /// Begins a call that changes these names and their directories.
     pub(crate) fn change_names<'a, const N: usize>(&'a self, places: [(&'a Handle, &'a [u8]); N]) -> Change<'a, N> {
-        let (files, names) = (places.map(|(dir, _)| Some(dir)), places.map(|(dir, name)| Some(Place { dir, name })));
+        let (files, names) = (places.map(|(dir, _)| Some(dir)), places.map(|(dir, name)| Some(NameAt { dir, name })));
         Change { mount: self, asked: self.ask(), files, names }
     }
 }

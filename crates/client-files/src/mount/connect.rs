@@ -117,7 +117,7 @@ pub(super) struct Dialer<'a> {
 }
 
 /// The results that a mount is made from.
-pub(super) struct Found {
+pub(super) struct MountParts {
     pub(super) connections: Box<[Connection]>,
     pub(super) options: Options,
     pub(super) other_programs: Arc<OtherPrograms>,
@@ -129,8 +129,8 @@ pub(super) struct Found {
 
 impl Mount {
     /// Chooses the sizes, and makes the mount.
-    pub(super) fn new(server: &Arc<str>, found: Found, v4: Option<v4::Client>) -> Result<Mount> {
-        let Found { connections, options, other_programs, export, below, root, info } = found;
+    pub(super) fn new(server: &Arc<str>, found: MountParts, v4: Option<v4::Client>) -> Result<Mount> {
+        let MountParts { connections, options, other_programs, export, below, root, info } = found;
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
         let own = User::new(connections, v4);
@@ -187,7 +187,8 @@ impl Dialer<'_> {
             _ => v3::fsinfo(&connections[0], &root).await?,
         };
         let (options, root) = (self.options.clone(), Entry { handle: root, attributes });
-        let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
+        let found =
+            MountParts { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
         Mount::new(self.server, found, None)
     }
 

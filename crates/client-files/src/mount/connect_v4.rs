@@ -8,7 +8,7 @@ use proto::nfs4::{MinorVersion, PORT};
 use vfs::FileKind;
 
 use super::Mount;
-use super::connect::{Dialer, Found, below};
+use super::connect::{Dialer, MountParts, below};
 use super::exports_v4;
 use crate::{Entry, Error, MountRefusal, NoExport, Reason, Result, Rights, Status, v4};
 
@@ -39,7 +39,8 @@ impl Dialer<'_> {
         let info = v4::fsinfo(client, &root.handle).await?;
         let connections = client.connections().into();
         let options = self.options.clone();
-        let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
+        let found =
+            MountParts { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
         Mount::new(self.server, found, Some(client.clone()))
     }
 }

@@ -5,7 +5,7 @@ use client_calls::{DirPosition, FileChange, Page};
 use vfs::{Attributes, SetAttributes, Space, Stability};
 
 use super::Mount;
-use crate::cache::Place;
+use crate::cache::NameAt;
 use crate::listing::Listing;
 use crate::{
     Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, Status, Version,
@@ -57,7 +57,7 @@ impl Mount {
         let (asked, version) = (self.ask(), self.dir_version(dir));
         let found = call!(self, lookup(dir, name)).map_err(|error| error.about(name));
         if let Some(version) = version {
-            self.learn_lookup(asked, Place { dir, name }, version, &found);
+            self.learn_lookup(asked, NameAt { dir, name }, version, &found);
         }
         found.inspect(|entry| self.learn(asked, &entry.handle, &entry.attributes))
     }

@@ -6,7 +6,7 @@ use client_calls::{DirPosition, Page};
 use tokio::time::Instant;
 
 use super::Mount;
-use crate::cache::{DirVersion, KeptPart, Part, Place, Question};
+use crate::cache::{DirVersion, KeptPart, NameAt, Part, Question};
 use crate::{Detail, DirEntry, Entry, Handle, Result, Rights, Status};
 
 impl Mount {
@@ -51,7 +51,7 @@ impl Mount {
         self.caches().directories.learn(asked, part, &page);
         for entry in &page.entries {
             if let Some(file) = &entry.entry {
-                let place = Place { dir: part.dir, name: &entry.name };
+                let place = NameAt { dir: part.dir, name: &entry.name };
                 self.caches().names.learn(asked, place, part.version, Some(file.handle));
             }
         }

@@ -57,20 +57,20 @@ async fn run(mounted: Weak<Mounted>, losses: u64) {
 
 /// Whether the server has a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum LockAtServer {
     Held,
     Gone,
     /// It accepts only reclaims.
     Reclaims,
 }
 
-async fn look(owner: &LockOwner, lock: HeldLock) -> Result<Found> {
+async fn look(owner: &LockOwner, lock: HeldLock) -> Result<LockAtServer> {
     Ok(match owner.ask_as_stranger(lock.as_exclusive()).await? {
-        Answer::Held { svid, owner: name, .. } if owner.is_me(svid, &name) => Found::Held,
+        Answer::Held { svid, owner: name, .. } if owner.is_me(svid, &name) => LockAtServer::Held,
         // TEST may report any of several shared locks; a restarted server has none of them.
-        Answer::Held { .. } if !lock.is_exclusive() => Found::Held,
-        Answer::Status(Wire::DeniedGracePeriod) => Found::Reclaims,
-        _ => Found::Gone,
+        Answer::Held { .. } if !lock.is_exclusive() => LockAtServer::Held,
+        Answer::Status(Wire::DeniedGracePeriod) => LockAtServer::Reclaims,
+        _ => LockAtServer::Gone,
     })
 }
 
@@ -84,7 +84,7 @@ async fn check(owners: &[Arc<LockOwner>]) -> Result<()> {
         look(owner, lock).await?
     };
     // It may have been released before it was tested.
-    if found == Found::Held || !owner.locks().contains(&lock) {
+    if found == LockAtServer::Held || !owner.locks().contains(&lock) {
         return Ok(());
     }
     for owner in owners {
@@ -113,9 +113,9 @@ async fn reclaim_one(owner: &LockOwner, lock: HeldLock) -> Result<bool> {
         }
         // Servers without reclaim refuse this even for a lock that they have.
         match look(owner, lock).await? {
-            Found::Held => return Ok(true),
-            Found::Gone => return Ok(false),
-            Found::Reclaims => {}
+            LockAtServer::Held => return Ok(true),
+            LockAtServer::Gone => return Ok(false),
+            LockAtServer::Reclaims => {}
         }
     }
     Ok(false)

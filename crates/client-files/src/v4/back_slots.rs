@@ -46,7 +46,7 @@ struct BackSlot {
 
 /// Whether a CB_SEQUENCE begins a new callback or repeats one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Sequenced {
     New(CbSequenceOk),
     /// A retransmission, with the results to replay.
     Again(Vec<u8>),
@@ -57,7 +57,7 @@ impl BackSlots {
     pub(super) const COUNT: u32 = 8;
 
     /// Checks a callback's slot and sequence id in `current`, the session in use now.
-    pub(super) fn place(&mut self, args: &CbSequenceArgs, current: SessionId) -> Result<Place, Status> {
+    pub(super) fn place(&mut self, args: &CbSequenceArgs, current: SessionId) -> Result<Sequenced, Status> {
         if args.session != current {
             return Err(Status::BadSession);
         }
@@ -66,13 +66,13 @@ impl BackSlots {
         }
         let slot = self.slots.get(args.slot.0 as usize).ok_or(Status::BadSlot)?;
         if args.sequence == slot.sequence && slot.sequence != 0 {
-            return Ok(Place::Again(slot.results.clone()));
+            return Ok(Sequenced::Again(slot.results.clone()));
         }
         if args.sequence != slot.sequence.wrapping_add(1) {
             return Err(Status::SeqMisordered);
         }
         let highest = SlotId(Self::COUNT - 1);
-        Ok(Place::New(CbSequenceOk {
+        Ok(Sequenced::New(CbSequenceOk {
             session: current,
             sequence: args.sequence,
             slot: args.slot,
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn callback_that_comes_again_gets_the_same_results_and_is_not_carried_out() {
         let mut slots = BackSlots::default();
-        assert!(matches!(slots.place(&args(2, 1), SESSION), Ok(Place::New(_))));
+        assert!(matches!(slots.place(&args(2, 1), SESSION), Ok(Sequenced::New(_))));
         slots.keep(&args(2, 1), b"results");
-        assert_eq!(slots.place(&args(2, 1), SESSION), Ok(Place::Again(b"results".to_vec())));
-        assert!(matches!(slots.place(&args(2, 2), SESSION), Ok(Place::New(_))));
+        assert_eq!(slots.place(&args(2, 1), SESSION), Ok(Sequenced::Again(b"results".to_vec())));
+        assert!(matches!(slots.place(&args(2, 2), SESSION), Ok(Sequenced::New(_))));
     }
 
     #[test]

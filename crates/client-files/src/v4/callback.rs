@@ -13,7 +13,7 @@ use proto::nfs4::{
 use rpc::{AuthStat, Call, CallError, Rejection, Xid};
 use xdr::{Decode, Encode, Encoder};
 
-use super::back_slots::Place;
+use super::back_slots::Sequenced;
 use super::cb_getattr::{self, Answer};
 use super::client::{Client, Inner};
 
@@ -108,8 +108,8 @@ fn carry_out(compound: &CbCompoundArgs<'_>, told: &[Answer], client: &Client) ->
     };
     match place {
         Err(status) => encode(compound, status, vec![CallbackResOp::CbSequence(Res::Fail(status))]),
-        Ok(Place::Again(results)) => results,
-        Ok(Place::New(ok)) => {
+        Ok(Sequenced::Again(results)) => results,
+        Ok(Sequenced::New(ok)) => {
             let first = vec![CallbackResOp::CbSequence(Res::Ok(ok))];
             let results = carry_out_all(compound, first, operations.iter().zip(&told[1..]), client);
             keep(client, sequence, &results);

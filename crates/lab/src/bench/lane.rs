@@ -133,10 +133,10 @@ pub(super) struct Lane {
     metadata: Metadata,
     meter: Arc<Meter>,
     stop: Stop,
-    state: RefCell<State>,
+    state: RefCell<LaneState>,
 }
 
-struct State {
+struct LaneState {
     plan: Plan,
     found: Found,
     unstable: Unstable,
@@ -170,7 +170,7 @@ impl Lane {
             payload,
             meter: Arc::clone(meter),
             stop: job.stop.clone(),
-            state: RefCell::new(State {
+            state: RefCell::new(LaneState {
                 plan: Plan::new(job, number),
                 found: Found::new(job),
                 unstable: Unstable::default(),

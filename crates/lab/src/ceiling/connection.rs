@@ -21,7 +21,7 @@ pub(super) struct Connection {
 
 /// What comes next for a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ConnectionState {
     Waits,
     Gone,
 }
@@ -39,7 +39,7 @@ impl Connection {
     }
 
     /// Receives once, unless replies are in the way, and sends as much as goes.
-    pub(super) fn answer(&mut self, source: &Source) -> State {
+    pub(super) fn answer(&mut self, source: &Source) -> ConnectionState {
         let done = match self.is_blocked {
             true => Ok(()),
             false => self.receive(),
@@ -47,9 +47,9 @@ impl Connection {
         match done.and_then(|()| self.send(source)) {
             Ok(()) => self.is_blocked = false,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.is_blocked = true,
-            Err(_) => return State::Gone,
+            Err(_) => return ConnectionState::Gone,
         }
-        State::Waits
+        ConnectionState::Waits
     }
 
     fn receive(&mut self) -> io::Result<()> {

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::thread::sched_yield;
 
 use super::batch::Source;
-use super::connection::{Connection, State};
+use super::connection::{Connection, ConnectionState};
 use super::replies::{MAX_READ_BYTES, Replies};
 use super::{CeilingError, Way};
 
@@ -135,12 +135,12 @@ impl Responder {
         let (before, state) = (connection.is_blocked, connection.answer(&self.source));
         match state {
             // The kernel takes a closed socket out of the set.
-            State::Gone => self.connections[index] = None,
-            State::Waits if connection.is_blocked != before => {
+            ConnectionState::Gone => self.connections[index] = None,
+            ConnectionState::Waits if connection.is_blocked != before => {
                 let wanted = if connection.is_blocked { epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
                 epoll::modify(&self.epoll, &connection.stream, event_data(index), wanted)?;
             }
-            State::Waits => {}
+            ConnectionState::Waits => {}
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ impl Listener {
         thread::scope(|scope| {
             while !is_over.load(Ordering::Relaxed) {
                 let Some((stream, peer)) = accept(&self.listener).map_err(failed)? else { continue };
-                let Some(place) = Place::take(&self.peers, peer.ip()) else { continue };
+                let Some(place) = Admission::take(&self.peers, peer.ip()) else { continue };
                 let (is_over, on_test) = (&is_over, &on_test);
                 let serve = move || {
                     let _place = place;
@@ -232,24 +232,24 @@ fn words(error: &Error) -> String {
 }
 
 /// A slot for a peer, as long as this lives.
-struct Place<'a> {
+struct Admission<'a> {
     peers: &'a Mutex<Vec<IpAddr>>,
     peer: IpAddr,
 }
 
-impl<'a> Place<'a> {
-    fn take(peers: &'a Mutex<Vec<IpAddr>>, peer: IpAddr) -> Option<Place<'a>> {
+impl<'a> Admission<'a> {
+    fn take(peers: &'a Mutex<Vec<IpAddr>>, peer: IpAddr) -> Option<Admission<'a>> {
         let mut all = peers.lock().unwrap_or_else(PoisonError::into_inner);
         let same = all.iter().filter(|other| **other == peer).count();
         if all.len() >= MAX_PEERS || same >= MAX_PEERS_OF_ADDRESS {
             return None;
         }
         all.push(peer);
-        Some(Place { peers, peer })
+        Some(Admission { peers, peer })
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Admission<'_> {
     fn drop(&mut self) {
         let mut all = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = all.iter().position(|other| *other == self.peer) {

@@ -21,7 +21,7 @@ pub use receiver::{ReceiverConfig, WindowUpdates};
 pub use situations::{DOCUMENT_BUFFERS, Limit};
 
 use crate::fault::Faults;
-use crate::sender::{Config, Failure, Segment, Sender, State, Statistics, Transmit};
+use crate::sender::{Config, Failure, Segment, Sender, Statistics, TcpState, Transmit};
 use crate::stream;
 use crate::trace::Tally;
 
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
 
     fn finish(mut self) -> Outcome {
         while let Some(Reverse((at, number))) = self.queue.pop() {
-            let is_over = self.sender.state() == State::Closed || self.has_arrived();
+            let is_over = self.sender.state() == TcpState::Closed || self.has_arrived();
             if is_over || at > MAX_TIME {
                 break;
             }
@@ -205,7 +205,7 @@ impl<'a> Run<'a> {
 
     /// Whether the receiver has everything and the sender knows it.
     fn has_arrived(&self) -> bool {
-        self.sender.state() == State::FinWait2 && self.receiver.has_ended()
+        self.sender.state() == TcpState::FinWait2 && self.receiver.has_ended()
     }
 
     fn push(&mut self, at: Duration, event: Event) {

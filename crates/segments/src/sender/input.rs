@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{DEFAULT_MSS, Failure, Flags, MIN_MSS, Peer, Segment, Sender, State, TIMESTAMP_BYTES};
+use super::{DEFAULT_MSS, Failure, Flags, MIN_MSS, Peer, Segment, Sender, TIMESTAMP_BYTES, TcpState};
 
 /// The maximum window scale (RFC 7323 §2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
@@ -11,8 +11,8 @@ impl Sender {
     /// Processes a segment of this connection.
     pub fn on_segment(&mut self, segment: &Segment, data: &[u8], now: Duration) {
         match self.state {
-            State::Closed => {}
-            State::SynSent => self.on_handshake(segment, now),
+            TcpState::Closed => {}
+            TcpState::SynSent => self.on_handshake(segment, now),
             _ => self.on_synchronized(segment, data, now),
         }
     }
@@ -41,7 +41,7 @@ impl Sender {
                 self.establish(segment, now);
             } else {
                 // Simultaneous open: the SYN is retransmitted with an acknowledgment.
-                self.state = State::SynReceived;
+                self.state = TcpState::SynReceived;
                 self.nxt = 0;
             }
         }
@@ -65,7 +65,7 @@ impl Sender {
     }
 
     fn establish(&mut self, segment: &Segment, now: Duration) {
-        self.state = State::Established;
+        self.state = TcpState::Established;
         let was_syn_lost = self.statistics.timeouts > 0;
         self.rto.begin_data(was_syn_lost);
         if was_syn_lost {
@@ -83,7 +83,7 @@ impl Sender {
         }
         if !self.is_acceptable(segment, data) {
             self.ack_now |= !segment.flags.rst;
-            if segment.flags.fin && self.state == State::TimeWait {
+            if segment.flags.fin && self.state == TcpState::TimeWait {
                 self.forget_later(now);
             }
             return;
@@ -133,11 +133,11 @@ impl Sender {
             self.ack_now = true;
             return false;
         };
-        if self.state == State::SynReceived {
+        if self.state == TcpState::SynReceived {
             if ack == 0 {
                 return false;
             }
-            self.state = State::Established;
+            self.state = TcpState::Established;
         }
         let told_more = self.learn_blocks(segment, ack);
         let scaled = self.scaled_window(segment);
@@ -231,15 +231,15 @@ impl Sender {
 
     fn on_fin_acknowledged(&mut self, now: Duration) {
         match self.state {
-            State::FinWait1 => {
-                self.state = State::FinWait2;
+            TcpState::FinWait1 => {
+                self.state = TcpState::FinWait2;
                 self.forget_later(now);
             }
-            State::Closing => {
-                self.state = State::TimeWait;
+            TcpState::Closing => {
+                self.state = TcpState::TimeWait;
                 self.forget_later(now);
             }
-            State::LastAck => self.end(None),
+            TcpState::LastAck => self.end(None),
             _ => {}
         }
     }
@@ -264,12 +264,12 @@ impl Sender {
 
     fn on_peer_closed(&mut self, now: Duration) {
         self.state = match self.state {
-            State::Established => State::CloseWait,
-            State::FinWait1 => State::Closing,
-            State::FinWait2 => State::TimeWait,
+            TcpState::Established => TcpState::CloseWait,
+            TcpState::FinWait1 => TcpState::Closing,
+            TcpState::FinWait2 => TcpState::TimeWait,
             state => state,
         };
-        if self.state == State::TimeWait {
+        if self.state == TcpState::TimeWait {
             self.forget_later(now);
         }
     }

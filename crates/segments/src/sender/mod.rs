@@ -46,7 +46,7 @@ const MIN_MSS: u16 = 88;
 #[derive(Debug, Clone)]
 pub struct Sender {
     config: Config,
-    state: State,
+    state: TcpState,
     failure: Option<Failure>,
     /// The number of the SYN.
     initial: u32,
@@ -76,7 +76,7 @@ pub struct Sender {
 
 /// States of RFC 9293 §3.3.2, without LISTEN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum TcpState {
     /// The SYN is unanswered.
     SynSent,
     /// Both ends opened at the same time.
@@ -151,7 +151,7 @@ impl Sender {
     pub fn new(config: Config, initial: u32) -> Sender {
         let own_mss = config.mss.max(MIN_MSS);
         Sender {
-            state: State::SynSent,
+            state: TcpState::SynSent,
             failure: None,
             initial,
             una: 0,
@@ -179,7 +179,7 @@ impl Sender {
 
     /// Takes data to send, and returns how much fits; nothing after [`Sender::close`].
     pub fn write(&mut self, bytes: &[u8]) -> usize {
-        if self.is_closing || self.state == State::Closed { 0 } else { self.buffer.push(bytes) }
+        if self.is_closing || self.state == TcpState::Closed { 0 } else { self.buffer.push(bytes) }
     }
 
     /// Reads received data into `bytes`, and returns its length.
@@ -205,7 +205,7 @@ impl Sender {
     }
 
     /// Where the connection is.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> TcpState {
         self.state
     }
 
@@ -250,11 +250,11 @@ impl Sender {
     }
 
     fn is_synchronized(&self) -> bool {
-        !matches!(self.state, State::SynSent | State::SynReceived | State::Closed)
+        !matches!(self.state, TcpState::SynSent | TcpState::SynReceived | TcpState::Closed)
     }
 
     fn end(&mut self, failure: Option<Failure>) {
-        self.state = State::Closed;
+        self.state = TcpState::Closed;
         self.failure = failure;
         self.timers = Timers::default();
         self.ack_now = false;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::recovery::Resend;
-use super::{Flags, Segment, Sender, State};
+use super::{Flags, Segment, Sender, TcpState};
 use crate::Offer;
 
 /// One segment or super-segment. [`Sender::payload`] has its data.
@@ -26,8 +26,8 @@ impl Sender {
             return Some(Transmit { segment, offset: 0, bytes: 0, offload_mss: None });
         }
         match self.state {
-            State::Closed => None,
-            State::SynSent | State::SynReceived => self.handshake(now),
+            TcpState::Closed => None,
+            TcpState::SynSent | TcpState::SynReceived => self.handshake(now),
             _ => self.resend(now).or_else(|| self.send_new(now)).or_else(|| self.fin(now)).or_else(|| self.ack(now)),
         }
     }
@@ -41,7 +41,7 @@ impl Sender {
         if self.nxt > 0 {
             return self.ack_now.then(|| self.ack(now)).flatten();
         }
-        let flags = Flags { syn: true, ack: self.state == State::SynReceived, ..Flags::default() };
+        let flags = Flags { syn: true, ack: self.state == TcpState::SynReceived, ..Flags::default() };
         self.timed = (self.max == 0).then_some((0, now));
         (self.nxt, self.max) = (1, 1);
         self.arm_retransmission(now);
@@ -187,8 +187,8 @@ impl Sender {
         self.nxt += 1;
         self.max = self.max.max(self.nxt);
         self.state = match self.state {
-            State::Established => State::FinWait1,
-            State::CloseWait => State::LastAck,
+            TcpState::Established => TcpState::FinWait1,
+            TcpState::CloseWait => TcpState::LastAck,
             state => state,
         };
     }
@@ -208,7 +208,7 @@ impl Sender {
 
     fn segment(&mut self, offset: u64, bytes: usize, flags: Flags, now: Duration) -> Transmit {
         let mut options = super::SegmentOptions::default();
-        let is_answer = self.state == State::SynReceived;
+        let is_answer = self.state == TcpState::SynReceived;
         if flags.syn {
             let config = &self.config;
             options.mss = Some(config.mss);

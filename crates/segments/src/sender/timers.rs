@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Failure, Sender, State};
+use super::{Failure, Sender, TcpState};
 
 /// The timers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,7 +77,7 @@ impl Sender {
 
     /// Both sides have closed, or only this one, and the other is silent.
     pub(super) fn forget_later(&mut self, now: Duration) {
-        let wait = if self.state == State::TimeWait { self.config.time_wait } else { self.config.give_up };
+        let wait = if self.state == TcpState::TimeWait { self.config.time_wait } else { self.config.give_up };
         self.timers.forget = Some(now + wait);
     }
 

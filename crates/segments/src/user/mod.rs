@@ -23,7 +23,7 @@ use measure::ProcessorTicks;
 use crate::Faults;
 use crate::kernel::{busy_between, machine_ticks, thread_time};
 use crate::link::{HERE, Link, LinkError, LinkOptions, PREFIX, THERE, THERE_MAC, own_network};
-use crate::sender::{Config, Failure, Sender, State, Statistics, Transmit};
+use crate::sender::{Config, Failure, Sender, Statistics, TcpState, Transmit};
 use crate::stream;
 use crate::trace::Tally;
 use capture::Capture;
@@ -279,7 +279,7 @@ impl<'a> Run<'a> {
             if let Some(failure) = self.sender.failure() {
                 return Err(Error::Connection { failure, received_bytes: self.receiver.received_bytes() });
             }
-            if matches!(self.sender.state(), State::TimeWait | State::Closed) {
+            if matches!(self.sender.state(), TcpState::TimeWait | TcpState::Closed) {
                 return self.outcome();
             }
             self.tap.wait(self.pause())?;

@@ -17,7 +17,7 @@ use super::late_io::LateIo;
 use super::past::{Hold, Passing};
 use super::read::{Job, Progress, Step, Then};
 use super::reader_window::ReaderWindow;
-use super::state::State;
+use super::table::BlockTable;
 use super::write::Author;
 use super::writer;
 use crate::Result;
@@ -191,7 +191,7 @@ impl FileData {
             }
             state.want_written(self.file, is_committed)
         };
-        let unfinished = |state: &mut State| (!state.is_written(self.file, to, is_committed)).then_some(self.file);
+        let unfinished = |state: &mut BlockTable| (!state.is_written(self.file, to, is_committed)).then_some(self.file);
         self.io.mount.blocks().wait_for_progress(unfinished).await;
     }
 
@@ -234,7 +234,7 @@ impl FileData {
     }
 
     /// Starts a step's jobs, and returns what the caller has to wait for.
-    fn start(&self, state: &State, step: Step) -> Wait {
+    fn start(&self, state: &BlockTable, step: Step) -> Wait {
         for job in step.jobs {
             let filling = Filling { io: Arc::clone(&self.io), job: Some(job) };
             self.runtime.spawn(filling.run());
@@ -251,7 +251,7 @@ impl FileData {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, BlockTable> {
         self.io.mount.blocks().lock()
     }
 

@@ -10,7 +10,7 @@ use vfs::Stability;
 use super::batch::{Batch, Piece};
 use super::ids::{BlockId, FileId};
 use super::series::Series;
-use super::state::State;
+use super::table::BlockTable;
 use crate::{Error, Result, WriteVerifier, Written};
 
 /// How often in a row a server may lose unstable data before WRITEs go to stable storage at once.
@@ -31,7 +31,7 @@ pub(super) enum Action {
     End,
 }
 
-impl State {
+impl BlockTable {
     pub(super) fn next_action(&mut self, file: FileId, now: Instant) -> Action {
         let late = &self.file_ref(file).late;
         if self.holds > 0 || late.holds > 0 || late.writes >= MAX_WRITES {

@@ -21,7 +21,7 @@ macro_rules! index {
 }
 
 index! {
-    /// A file of [`State::files`](super::state::State::files).
+    /// A file of [`BlockTable::files`](super::table::BlockTable::files).
     FileId
 }
 index! {

@@ -51,7 +51,7 @@ mod read;
 mod reader;
 mod reader_window;
 mod series;
-mod state;
+mod table;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -65,17 +65,17 @@ pub(crate) use data::FileData;
 use ids::FileId;
 pub(crate) use past::{HoldAll, Passing};
 pub(crate) use promise::Promise;
-use state::State;
+use table::BlockTable;
 
 /// The data of all files of a mount.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
-    state: Mutex<State>,
+    state: Mutex<BlockTable>,
 }
 
 impl BlockCache {
     pub(crate) fn new(caching: &Caching, sizes: Sizes) -> BlockCache {
-        BlockCache { state: Mutex::new(State::new(Config::new(caching, sizes))) }
+        BlockCache { state: Mutex::new(BlockTable::new(Config::new(caching, sizes))) }
     }
 
     /// Waits until all data dirty by now is on the server's stable storage, or was refused.
@@ -102,7 +102,7 @@ impl BlockCache {
     }
 
     /// Waits for progress of the file that `unfinished` returns, and asks again until it returns none.
-    async fn wait_for_progress(&self, unfinished: impl Fn(&mut State) -> Option<FileId>) {
+    async fn wait_for_progress(&self, unfinished: impl Fn(&mut BlockTable) -> Option<FileId>) {
         loop {
             let progress = {
                 let mut state = self.lock();
@@ -120,7 +120,7 @@ impl BlockCache {
         (!state.is_written(file, state.newest_change, false)).then(|| state.file_ref(file).size)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BlockTable> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use vfs::SetAttributes;
 
 use super::ids::FileId;
-use super::state::State;
+use super::table::BlockTable;
 use crate::file::Io;
 use crate::{Mount, Result};
 
@@ -40,7 +40,7 @@ impl Hold {
 
     /// Waits until no WRITE is in flight: one that is carried out later would extend the file again.
     async fn quiet(&self) {
-        let unfinished = |state: &mut State| state.file_ref(self.file).late.is_under_way().then_some(self.file);
+        let unfinished = |state: &mut BlockTable| state.file_ref(self.file).late.is_under_way().then_some(self.file);
         self.io.mount.blocks().wait_for_progress(unfinished).await;
     }
 }
@@ -65,8 +65,8 @@ impl HoldAll {
     pub(crate) async fn begin(mount: &Mount) -> HoldAll {
         mount.blocks().lock().holds += 1;
         let hold = HoldAll(mount.clone());
-        let is_under_way = |state: &State, file: FileId| state.file_ref(file).late.is_under_way();
-        let unfinished = |state: &mut State| state.file_numbers().find(|file| is_under_way(state, *file));
+        let is_under_way = |state: &BlockTable, file: FileId| state.file_ref(file).late.is_under_way();
+        let unfinished = |state: &mut BlockTable| state.file_numbers().find(|file| is_under_way(state, *file));
         mount.blocks().wait_for_progress(unfinished).await;
         hold
     }

@@ -10,7 +10,7 @@ use super::fill::Fill;
 use super::ids::{BlockId, FileId, ReaderId};
 use super::reader::Reader;
 use super::reader_window::View;
-use super::state::State;
+use super::table::BlockTable;
 use crate::Result;
 
 /// The progress of one read or write.
@@ -71,7 +71,7 @@ pub(super) struct Job {
     /// The range to read: nothing behind the end of the server's file.
     pub(super) offset: u64,
     pub(super) bytes: usize,
-    /// [`super::state::FileState::changes`] when the job was made.
+    /// [`super::table::FileState::changes`] when the job was made.
     changes: u64,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Brought {
     blocks: Vec<Bytes>,
 }
 
-impl State {
+impl BlockTable {
     /// Finds the bytes that one block holds from `at` on, at most `count` of them, and requests what is missing. The
     /// caller copies them after releasing the lock.
     pub(super) fn read(&mut self, reader: ReaderId, progress: &mut Progress, at: u64, count: usize) -> (Bytes, Step) {

@@ -10,7 +10,7 @@ use super::config::Config;
 use super::flush::Action;
 use super::ids::{FileId, ReaderId};
 use super::read::{Job, Progress, Then};
-use super::state::State;
+use super::table::BlockTable;
 use super::write::Author;
 use crate::{Caching, Error, Handle, HitsMisses, Reason, Sizes, Status, WriteVerifier, Written};
 
@@ -23,7 +23,7 @@ const BELIEVED: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// A client of one file, and its server.
 struct World {
-    state: State,
+    state: BlockTable,
     file: FileId,
     reader: ReaderId,
     now: Instant,
@@ -48,7 +48,7 @@ impl World {
     fn new(server: Vec<u8>, caching: Caching, (read, write): (u32, u32)) -> World {
         let config =
             Config::new(&Caching { block_bytes: BLOCK as u32, ..caching }, Sizes { read, write, readdir: 4096 });
-        let mut state = State::new(config);
+        let mut state = BlockTable::new(config);
         let attributes = Attributes { size_bytes: server.len() as u64, ..Attributes::new(FileKind::Regular, 1) };
         let (file, reader) = state.open(&Handle::new(b"file").unwrap(), &attributes);
         World {

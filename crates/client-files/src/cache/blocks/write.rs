@@ -11,7 +11,7 @@ use super::block::Block;
 use super::ids::{BlockId, FileId};
 use super::late_io::LateIo;
 use super::read::{Job, Progress, Step, Then};
-use super::state::State;
+use super::table::BlockTable;
 use crate::Result;
 
 /// How long dirty data waits although nobody asks for it: long enough to gather most of its neighbours.
@@ -35,7 +35,7 @@ struct Part {
     bytes: Range<u32>,
 }
 
-impl State {
+impl BlockTable {
     /// Takes in as much of `data` as there is room for.
     ///
     /// # Errors

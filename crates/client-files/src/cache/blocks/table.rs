@@ -6,7 +6,7 @@
 //!   fills it.
 //! - `order` sorts blocks by insertion. A use is only noted in the block, which a reader has at hand, while its
 //!   neighbours in the order are anywhere in memory. A block used since then gets a new place instead of being evicted.
-//! - [`State::file`] and [`State::block`] give mutable access, and close the file's reader window first.
+//! - [`BlockTable::file`] and [`BlockTable::block`] give mutable access, and close the file's reader window first.
 //! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_dirty`] of them are dirty.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -112,7 +112,7 @@ impl LateWrites {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct BlockTable {
     pub(super) config: Config,
     by_handle: HashMap<Handle, FileId>,
     files: Slab<FileState>,
@@ -133,9 +133,9 @@ pub(super) struct State {
     pub(super) room: Arc<Notify>,
 }
 
-impl State {
-    pub(super) fn new(config: Config) -> State {
-        State {
+impl BlockTable {
+    pub(super) fn new(config: Config) -> BlockTable {
+        BlockTable {
             config,
             by_handle: HashMap::new(),
             files: Slab::new(),
@@ -194,7 +194,7 @@ impl State {
         file
     }
 
-    /// Closes what [`State::open`] opened.
+    /// Closes what [`BlockTable::open`] opened.
     pub(super) fn close(&mut self, file: FileId, reader: ReaderId) {
         self.close_reader_window(file);
         self.readers.remove(reader.index());
@@ -320,7 +320,7 @@ impl State {
 }
 
 /// Blocks and the memory for them.
-impl State {
+impl BlockTable {
     /// A file stays as long as somebody holds its number.
     pub(super) fn file(&mut self, file: FileId) -> &mut FileState {
         self.close_reader_window(file);
@@ -351,7 +351,7 @@ impl State {
         }
     }
 
-    /// Opens the reader window. None of what it shows may change before [`State::close_reader_window`].
+    /// Opens the reader window. None of what it shows may change before [`BlockTable::close_reader_window`].
     pub(super) fn open_reader_window(&mut self, view: View) {
         let file = self.readers[view.reader.index()].file;
         let state = &mut self.files[file.index()];
@@ -474,7 +474,7 @@ impl State {
     }
 }
 
-impl State {
+impl BlockTable {
     /// Takes own writes as the cause of every change of the file, for as long as `promise` holds. Returns `false` if an
     /// earlier promise in use is broken.
     pub(super) fn rely_on(&mut self, file: FileId, promise: Arc<dyn Promise>) -> bool {
@@ -495,7 +495,7 @@ impl FileState {
 }
 
 #[cfg(test)]
-impl State {
+impl BlockTable {
     /// Panics unless the invariants at the top of this file hold.
     pub(super) fn check(&self) {
         assert!(self.slots.len() <= self.config.max_blocks && self.dirty <= self.config.max_dirty);
