@@ -9,7 +9,7 @@ use vfs::Stability;
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) pieces: Vec<Piece>,
-    pub(super) offset: u64,
+    pub(super) offset_bytes: u64,
     pub(super) data: Bytes,
     pub(super) stability: Stability,
 }

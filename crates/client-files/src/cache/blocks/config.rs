@@ -12,16 +12,16 @@ const MAX_WANTED_BYTES: usize = 8 << 20;
 /// Limits of the block cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Config {
-    /// A block has `1 << shift` bytes.
-    pub(super) shift: u32,
+    /// A block has `1 << block_shift` bytes.
+    pub(super) block_shift: u32,
     /// The most blocks.
     pub(super) max_blocks: usize,
     /// The most blocks kept behind sequential readers of files that do not fit.
-    pub(super) max_behind: usize,
+    pub(super) max_behind_blocks: usize,
     /// The most dirty blocks: at most half of all, so that readers find room.
-    pub(super) max_dirty: usize,
+    pub(super) max_dirty_blocks: usize,
     /// The most blocks that one reader waits for at a time.
-    pub(super) max_wanted: u64,
+    pub(super) max_wanted_blocks: u64,
     /// How many adjacent blocks one READ fetches.
     pub(super) read_blocks: u64,
     /// The most bytes of one WRITE.
@@ -33,34 +33,34 @@ pub(super) struct Config {
 impl Config {
     pub(super) fn new(caching: &Caching, sizes: Sizes) -> Config {
         let block_bytes = caching.block_bytes.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end()).next_power_of_two();
-        let shift = block_bytes.trailing_zeros();
-        let blocks = |bytes: u64| usize::try_from(bytes >> shift).unwrap_or(usize::MAX);
+        let block_shift = block_bytes.trailing_zeros();
+        let blocks = |bytes: u64| usize::try_from(bytes >> block_shift).unwrap_or(usize::MAX);
         let max_blocks = blocks(caching.max_bytes).clamp(MIN_BLOCKS, u32::MAX as usize);
         let quarter = max_blocks / 4;
         Config {
-            shift,
+            block_shift,
             max_blocks,
-            max_behind: max_blocks / BEHIND,
-            max_dirty: blocks(caching.max_dirty_bytes).clamp(1, max_blocks / 2),
-            max_wanted: (MAX_WANTED_BYTES >> shift).clamp(1, quarter) as u64,
-            read_blocks: u64::from((sizes.read >> shift).max(1)),
+            max_behind_blocks: max_blocks / BEHIND,
+            max_dirty_blocks: blocks(caching.max_dirty_bytes).clamp(1, max_blocks / 2),
+            max_wanted_blocks: (MAX_WANTED_BYTES >> block_shift).clamp(1, quarter) as u64,
+            read_blocks: u64::from((sizes.read >> block_shift).max(1)),
             write_bytes: sizes.write,
-            ahead_bytes: caching.read_ahead_bytes.min((quarter as u64) << shift),
+            ahead_bytes: caching.read_ahead_bytes.min((quarter as u64) << block_shift),
         }
     }
 
     pub(super) fn block_bytes(&self) -> u32 {
-        1 << self.shift
+        1 << self.block_shift
     }
 
     /// Where a block begins, in bytes.
     pub(super) fn start(&self, index: u64) -> u64 {
-        index << self.shift
+        index << self.block_shift
     }
 
     /// The first block that starts at or behind byte `end`.
     pub(super) fn blocks_to(&self, end: u64) -> u64 {
-        (end >> self.shift) + u64::from(end & u64::from(self.block_bytes() - 1) != 0)
+        (end >> self.block_shift) + u64::from(end & u64::from(self.block_bytes() - 1) != 0)
     }
 
     /// The part of block `index` between two offsets in the file.

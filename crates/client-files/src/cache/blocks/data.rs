@@ -110,7 +110,7 @@ impl FileData {
                 if call.is_checked || state.is_checked(self.file, now) {
                     let (at, left) = (offset + done as u64, buffer.len() - done);
                     let (part, step) = state.read(self.reader, &mut call.progress, at, left);
-                    if state.file_ref(self.file).has_lens {
+                    if state.file_ref(self.file).has_reader_window {
                         self.reader_window.watch(&self.runtime);
                     }
                     (part, self.start(&state, step))
@@ -301,7 +301,8 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn new(data: &'a FileData, recorder: &'a Recorder, from: u64, count: usize) -> Call<'a> {
-        let progress = Progress { from, to: from.saturating_add(count as u64), ..Progress::default() };
+        let to_bytes = from.saturating_add(count as u64);
+        let progress = Progress { from_bytes: from, to_bytes, ..Progress::default() };
         Call { data, recorder, progress, is_checked: false }
     }
 }
@@ -330,7 +331,7 @@ struct Filling {
 impl Filling {
     async fn run(mut self) {
         let Some(job) = &self.job else { return };
-        let result = read(&self.io, job.offset, job.bytes).await;
+        let result = read(&self.io, job.offset_bytes, job.bytes).await;
         if result.as_ref().is_ok_and(|bytes| bytes.len() < job.bytes) {
             // The file is shorter than its attributes say.
             self.io.mount.outdate(&self.io.handle);

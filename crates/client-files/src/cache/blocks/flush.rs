@@ -134,12 +134,13 @@ impl BlockTable {
             block.begin_write(part);
             data.extend_from_slice(&block.data[part.start as usize..part.end as usize]);
         }
-        let offset = pieces.first().map_or(0, |piece| self.config.start(piece.index) + u64::from(piece.part.start));
+        let offset_bytes =
+            pieces.first().map_or(0, |piece| self.config.start(piece.index) + u64::from(piece.part.start));
         let stability = self.stability(file);
         self.begin_write(file);
         let late = &mut self.file(file).late;
         late.gathered_bytes = late.gathered_bytes.saturating_sub(bytes as u64);
-        Batch { pieces, offset, data: data.freeze(), stability }
+        Batch { pieces, offset_bytes, data: data.freeze(), stability }
     }
 
     /// A single WRITE that is to be committed anyway is sent stable and needs no COMMIT. A server that keeps losing
@@ -188,10 +189,10 @@ impl BlockTable {
         match series.end() {
             // A late reply may show a shorter file than the newest one did. If somebody truncated it, its attributes
             // will tell.
-            Some(now) if now.size_bytes >= state.server_size => {
-                is_other |= now.size_bytes > state.server_size;
+            Some(now) if now.size_bytes >= state.server_size_bytes => {
+                is_other |= now.size_bytes > state.server_size_bytes;
                 (state.version, state.is_explained, state.promise) = (Some(now), false, None);
-                state.server_size = now.size_bytes;
+                state.server_size_bytes = now.size_bytes;
             }
             Some(_) => state.checked_until = None,
             None => {}
@@ -224,7 +225,7 @@ impl BlockTable {
         let state = self.file(file);
         state.changes += 1;
         state.is_explained = true;
-        state.server_size = state.server_size.max(batch.offset + u64::from(written.count));
+        state.server_size_bytes = state.server_size_bytes.max(batch.offset_bytes + u64::from(written.count));
     }
 
     fn refused(&mut self, file: FileId, batch: &Batch, error: Error) {

@@ -117,7 +117,7 @@ impl BlockCache {
     pub(crate) fn unwritten_size(&self, handle: &Handle) -> Option<u64> {
         let state = self.lock();
         let file = state.find_file(handle)?;
-        (!state.is_written(file, state.newest_change, false)).then(|| state.file_ref(file).size)
+        (!state.is_written(file, state.newest_change, false)).then(|| state.file_ref(file).size_bytes)
     }
 
     fn lock(&self) -> MutexGuard<'_, BlockTable> {

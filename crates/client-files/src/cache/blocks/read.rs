@@ -17,12 +17,12 @@ use crate::Result;
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     /// The offsets at which it began and ends, unless the file ends before.
-    pub(super) from: u64,
-    pub(super) to: u64,
+    pub(super) from_bytes: u64,
+    pub(super) to_bytes: u64,
     /// Blocks that it waits for or waited for, in order.
     pub(super) pins: VecDeque<(u64, BlockId)>,
     /// Blocks before this one are counted.
-    pub(super) counted_to: u64,
+    pub(super) counted_to_block: u64,
     pub(super) hits: u64,
     pub(super) misses: u64,
 }
@@ -30,8 +30,8 @@ pub(super) struct Progress {
 impl Progress {
     /// Counts a hit or miss once per block.
     pub(super) fn count(&mut self, index: u64, is_hit: bool) {
-        if index >= self.counted_to {
-            self.counted_to = index + 1;
+        if index >= self.counted_to_block {
+            self.counted_to_block = index + 1;
             *(if is_hit { &mut self.hits } else { &mut self.misses }) += 1;
         }
     }
@@ -69,7 +69,7 @@ pub(super) struct Job {
     slots: Vec<BlockId>,
     block_bytes: u32,
     /// The range to read: nothing behind the end of the server's file.
-    pub(super) offset: u64,
+    pub(super) offset_bytes: u64,
     pub(super) bytes: usize,
     /// [`super::table::FileState::changes`] when the job was made.
     changes: u64,
@@ -96,11 +96,11 @@ impl BlockTable {
     pub(super) fn read(&mut self, reader: ReaderId, progress: &mut Progress, at: u64, count: usize) -> (Bytes, Step) {
         let file = self.reader(reader).file;
         self.close_reader_window(file);
-        let end = progress.to.min(self.file_ref(file).size);
+        let end = progress.to_bytes.min(self.file_ref(file).size_bytes);
         let to = at.saturating_add(count as u64).min(end);
         let (mut found, mut jobs) = (Bytes::new(), Vec::new());
         if at < to {
-            let index = at >> self.config.shift;
+            let index = at >> self.config.block_shift;
             let part = self.config.part(index, at, to);
             match self.look(reader, progress, index, &part) {
                 Some(bytes) => found = bytes,
@@ -116,8 +116,8 @@ impl BlockTable {
             return (found, Step { then: Then::More, jobs });
         }
         if place >= end && !found.is_empty() {
-            self.ahead(reader, progress.from, place, &mut jobs);
-            self.look_on(reader, place - progress.from);
+            self.ahead(reader, progress.from_bytes, place, &mut jobs);
+            self.look_on(reader, place - progress.from_bytes);
         }
         (found, Step { then: Then::Done, jobs })
     }
@@ -125,23 +125,31 @@ impl BlockTable {
     /// Whether a read needs the server for these bytes: some are not cached, and none was changed here.
     pub(super) fn is_servers(&self, file: FileId, at: u64, end: u64) -> bool {
         let state = self.file_ref(file);
-        let end = end.min(state.size);
-        if at >= end || end > state.server_size {
+        let end = end.min(state.size_bytes);
+        if at >= end || end > state.server_size_bytes {
             return false;
         }
-        let mut indexes = at >> self.config.shift..self.config.blocks_to(end);
+        let mut indexes = at >> self.config.block_shift..self.config.blocks_to(end);
         state.dirty.range(indexes.clone()).next().is_none() && indexes.any(|index| self.find(file, index).is_none())
     }
 
     /// Opens the window of a sequential reader on the rest of its block, up to where more has to be requested.
     fn look_on(&mut self, reader: ReaderId, count: u64) {
-        let Reader { file, next, asked, window, last: Some((index, slot)), .. } = self.readers[reader.index()] else {
+        let Reader {
+            file,
+            next_bytes: next,
+            asked_to_bytes: asked,
+            window_bytes: window,
+            last: Some((index, slot)),
+            ..
+        } = self.readers[reader.index()]
+        else {
             return;
         };
         let (state, is_here) = (self.file_ref(file), self.is_at(slot, file, index));
         let Some(until) = state.checked_until.filter(|_| state.passing == 0 && is_here) else { return };
         let most = if self.config.ahead_bytes > 0 { asked.saturating_sub(window / 2 + 1) } else { u64::MAX };
-        let part = self.config.part(index, next, state.size.min(most));
+        let part = self.config.part(index, next, state.size_bytes.min(most));
         let block = self.block_ref(slot);
         if (part.len() as u64) < count || !block.known.contains(&part) {
             return;
@@ -159,11 +167,19 @@ impl BlockTable {
         count: usize,
     ) -> Option<Bytes> {
         self.close_reader_window(self.readers[reader.index()].file);
-        let Reader { file, next, asked, window, last: Some((index, slot)), .. } = self.readers[reader.index()] else {
+        let Reader {
+            file,
+            next_bytes: next,
+            asked_to_bytes: asked,
+            window_bytes: window,
+            last: Some((index, slot)),
+            ..
+        } = self.readers[reader.index()]
+        else {
             return None;
         };
         let end = at.checked_add(count as u64)?;
-        if at >> self.config.shift != index || end > self.file_ref(file).size {
+        if at >> self.config.block_shift != index || end > self.file_ref(file).size_bytes {
             return None;
         }
         let block = self.slots.get(slot.index())?;
@@ -180,9 +196,9 @@ impl BlockTable {
         }
         let found = block.data.slice(part.start as usize..part.end as usize);
         let reader = self.reader(reader);
-        reader.next = end;
+        reader.next_bytes = end;
         if !is_sequential {
-            (reader.window, reader.asked) = (0, 0);
+            (reader.window_bytes, reader.asked_to_bytes) = (0, 0);
         }
         Some(found)
     }
@@ -230,11 +246,11 @@ impl BlockTable {
         let reader = self.reader(reader);
         let (file, came_from) = (reader.file, left.filter(|(left, _)| left.checked_add(1) == Some(index)));
         if came_from.is_none() && left.is_none_or(|(left, _)| left != index) {
-            reader.began = index;
+            reader.began_block = index;
         }
-        let is_long = index - reader.began > most / 2;
+        let is_long = index - reader.began_block > most / 2;
         if let Some((left, slot)) = came_from.filter(|_| is_long)
-            && self.file_ref(file).size >> self.config.shift >= most
+            && self.file_ref(file).size_bytes >> self.config.block_shift >= most
         {
             self.leave_behind(file, left, slot);
         }
@@ -242,7 +258,7 @@ impl BlockTable {
 
     fn leave_behind(&mut self, file: FileId, index: u64, slot: BlockId) {
         self.behind.push_back((file, index, slot));
-        if self.behind.len() > self.config.max_behind
+        if self.behind.len() > self.config.max_behind_blocks
             && let Some((file, index, slot)) = self.behind.pop_front()
             && self.is_at(slot, file, index)
             && self.order.remove(&slot).is_some()
@@ -264,7 +280,7 @@ impl BlockTable {
             self.want_written(file, true);
             return Then::Written;
         }
-        let last = indexes.end.min(indexes.start + self.config.max_wanted);
+        let last = indexes.end.min(indexes.start + self.config.max_wanted_blocks);
         let mut first = None;
         for index in indexes.start..last {
             let Some(slot) = self.asked_for(file, index, jobs) else { break };
@@ -335,19 +351,19 @@ impl BlockTable {
         let fill = match jobs.last_mut().filter(is_next).filter(has_room) {
             Some(job) => {
                 job.slots.push(slot);
-                job.bytes = (end - job.offset) as usize;
+                job.bytes = (end - job.offset_bytes) as usize;
                 Arc::clone(&job.fill)
             }
             None => {
-                let (offset, fill) = (self.config.start(index), Arc::new(Fill::default()));
-                let bytes = (end - offset) as usize;
+                let (offset_bytes, fill) = (self.config.start(index), Arc::new(Fill::default()));
+                let bytes = (end - offset_bytes) as usize;
                 jobs.push(Job {
                     file,
                     fill: Arc::clone(&fill),
                     first: index,
                     slots: vec![slot],
                     block_bytes: self.config.block_bytes(),
-                    offset,
+                    offset_bytes,
                     bytes,
                     changes,
                 });
@@ -363,27 +379,27 @@ impl BlockTable {
 
     /// Reads ahead of a sequential reader.
     fn ahead(&mut self, reader: ReaderId, at: u64, end: u64, jobs: &mut Vec<Job>) {
-        let (most, shift) = (self.config.ahead_bytes, self.config.shift);
+        let (most, shift) = (self.config.ahead_bytes, self.config.block_shift);
         let step = self.config.read_blocks << shift;
         let file = self.reader(reader).file;
         // Data read during a change past the cache is not kept.
         let is_passed = self.file_ref(file).passing > 0;
         let state = self.reader(reader);
-        let is_sequential = state.next == at;
-        state.next = end;
+        let is_sequential = state.next_bytes == at;
+        state.next_bytes = end;
         if !is_sequential || is_passed {
-            (state.window, state.asked) = (0, 0);
+            (state.window_bytes, state.asked_to_bytes) = (0, 0);
             return;
         }
-        state.asked = state.asked.max(end);
-        if state.asked - end > state.window / 2 || most == 0 {
+        state.asked_to_bytes = state.asked_to_bytes.max(end);
+        if state.asked_to_bytes - end > state.window_bytes / 2 || most == 0 {
             return;
         }
-        state.window = (state.window * 2).max(step).min(most);
-        let to = (end + state.window).next_multiple_of(step);
-        let asked = std::mem::replace(&mut state.asked, to);
+        state.window_bytes = (state.window_bytes * 2).max(step).min(most);
+        let to = (end + state.window_bytes).next_multiple_of(step);
+        let asked = std::mem::replace(&mut state.asked_to_bytes, to);
         let indexes = self.config.blocks_to(asked)..to >> shift;
-        let last = self.config.blocks_to(self.file_ref(file).server_size);
+        let last = self.config.blocks_to(self.file_ref(file).server_size_bytes);
         for index in indexes.start..indexes.end.min(last) {
             if self.asked_for(file, index, jobs).is_none() {
                 break;
@@ -415,7 +431,7 @@ impl BlockTable {
             && state.changes == job.changes
         {
             // Somebody truncated the file meanwhile.
-            state.server_size = state.server_size.min(job.offset + brought.bytes as u64);
+            state.server_size_bytes = state.server_size_bytes.min(job.offset_bytes + brought.bytes as u64);
             state.checked_until = None;
             self.measure(job.file);
         }

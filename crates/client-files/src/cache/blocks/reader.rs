@@ -5,19 +5,19 @@ use super::ids::{BlockId, FileId};
 pub(super) struct Reader {
     pub(super) file: FileId,
     /// Where the last read ended; `u64::MAX` before the first one.
-    pub(super) next: u64,
+    pub(super) next_bytes: u64,
     /// The end of the data requested ahead.
-    pub(super) asked: u64,
+    pub(super) asked_to_bytes: u64,
     /// The read-ahead window in bytes; it doubles each time.
-    pub(super) window: u64,
+    pub(super) window_bytes: u64,
     /// The block read last, which is found without a search.
     pub(super) last: Option<(u64, BlockId)>,
     /// The first block of the current sequential run.
-    pub(super) began: u64,
+    pub(super) began_block: u64,
 }
 
 impl Reader {
     pub(super) fn new(file: FileId) -> Reader {
-        Reader { file, next: u64::MAX, asked: 0, window: 0, last: None, began: 0 }
+        Reader { file, next_bytes: u64::MAX, asked_to_bytes: 0, window_bytes: 0, last: None, began_block: 0 }
     }
 }

@@ -7,7 +7,7 @@
 //! - `order` sorts blocks by insertion. A use is only noted in the block, which a reader has at hand, while its
 //!   neighbours in the order are anywhere in memory. A block used since then gets a new place instead of being evicted.
 //! - [`BlockTable::file`] and [`BlockTable::block`] give mutable access, and close the file's reader window first.
-//! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_dirty`] of them are dirty.
+//! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_dirty_blocks`] of them are dirty.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -45,9 +45,9 @@ pub(super) struct FileState {
     /// The indexes of dirty blocks.
     pub(super) dirty: BTreeSet<u64>,
     /// The length of the file, dirty data included.
-    pub(super) size: u64,
+    pub(super) size_bytes: u64,
     /// The length of the server's file.
-    pub(super) server_size: u64,
+    pub(super) server_size_bytes: u64,
     /// How many changes past the cache are in flight.
     pub(super) passing: u32,
     /// The version of the file that its clean blocks belong to; `None` if unknown.
@@ -62,7 +62,7 @@ pub(super) struct FileState {
     pub(super) late: LateWrites,
     pub(super) reader_window: Arc<ReaderWindow>,
     /// Whether the reader window may be open.
-    pub(super) has_lens: bool,
+    pub(super) has_reader_window: bool,
 }
 
 /// Write-back of a file's dirty data.
@@ -123,7 +123,7 @@ pub(super) struct BlockTable {
     /// now.
     pub(super) behind: VecDeque<(FileId, u64, BlockId)>,
     /// How many blocks are dirty.
-    pub(super) dirty: usize,
+    pub(super) dirty_blocks: usize,
     /// The number of the newest change.
     pub(super) newest_change: u64,
     /// While this is not 0 no file is written.
@@ -143,7 +143,7 @@ impl BlockTable {
             slots: Slab::new(),
             order: Order::default(),
             behind: VecDeque::new(),
-            dirty: 0,
+            dirty_blocks: 0,
             newest_change: 0,
             holds: 0,
             wants_room: false,
@@ -177,8 +177,8 @@ impl BlockTable {
             tasks: 0,
             blocks: BTreeMap::new(),
             dirty: BTreeSet::new(),
-            size: 0,
-            server_size: 0,
+            size_bytes: 0,
+            server_size_bytes: 0,
             passing: 0,
             version: None,
             is_explained: false,
@@ -187,7 +187,7 @@ impl BlockTable {
             checked_until: None,
             late: LateWrites::default(),
             reader_window: Arc::default(),
-            has_lens: false,
+            has_reader_window: false,
         };
         let file = FileId::new(self.files.insert(state));
         self.by_handle.insert(*handle, file);
@@ -221,14 +221,14 @@ impl BlockTable {
         let version = FileVersion::of(attributes);
         let is_own = (state.is_explained || state.late.writes > 0) && !state.is_promise_broken();
         // Own writes never shorten a file, nor extend it beyond their own end.
-        let has_own_size = (state.server_size..=state.size).contains(&version.size_bytes);
+        let has_own_size = (state.server_size_bytes..=state.size_bytes).contains(&version.size_bytes);
         let is_other = state.version != Some(version) && !(is_own && has_own_size);
         state.version = Some(version);
         state.is_explained = state.late.writes > 0;
         if !state.is_explained {
             state.promise = None;
         }
-        state.server_size = attributes.size_bytes;
+        state.server_size_bytes = attributes.size_bytes;
         if is_other {
             self.forget_clean(file);
         }
@@ -254,8 +254,8 @@ impl BlockTable {
             let end = self.block_ref(*state.blocks.get(index)?).dirty_end();
             (end > 0).then(|| self.config.start(*index) + u64::from(end))
         });
-        let size = state.server_size.max(ends.unwrap_or(0));
-        self.file(file).size = size;
+        let size = state.server_size_bytes.max(ends.unwrap_or(0));
+        self.file(file).size_bytes = size;
     }
 
     /// Invalidates a file that was changed at the server past the cache. Replies to earlier calls may be stale.
@@ -287,7 +287,7 @@ impl BlockTable {
     /// The offset from which on the server surely has no bytes of a file.
     pub(super) fn empty_from(&self, file: FileId) -> u64 {
         let state = self.file_ref(file);
-        if state.passing == 0 { state.server_size } else { u64::MAX }
+        if state.passing == 0 { state.server_size_bytes } else { u64::MAX }
     }
 
     /// Invalidates all clean data.
@@ -315,7 +315,7 @@ impl BlockTable {
 
     /// Whether dirty blocks take more than half of their limit, or somebody waits for memory.
     pub(super) fn is_pressed(&self) -> bool {
-        self.wants_room || self.dirty * 2 > self.config.max_dirty
+        self.wants_room || self.dirty_blocks * 2 > self.config.max_dirty_blocks
     }
 }
 
@@ -344,10 +344,10 @@ impl BlockTable {
     /// Closes the file's reader window, and takes over the position that its reader has reached.
     pub(super) fn close_reader_window(&mut self, file: FileId) {
         if let Some(state) = self.files.get_mut(file.index())
-            && std::mem::take(&mut state.has_lens)
+            && std::mem::take(&mut state.has_reader_window)
             && let Some((reader, next)) = state.reader_window.close()
         {
-            self.readers[reader.index()].next = next;
+            self.readers[reader.index()].next_bytes = next;
         }
     }
 
@@ -356,7 +356,7 @@ impl BlockTable {
         let file = self.readers[view.reader.index()].file;
         let state = &mut self.files[file.index()];
         state.reader_window.open(view);
-        state.has_lens = true;
+        state.has_reader_window = true;
     }
 
     pub(super) fn block_ref(&self, slot: BlockId) -> &Block {
@@ -461,11 +461,11 @@ impl BlockTable {
         let differs = if is_dirty { state.dirty.insert(index) } else { state.dirty.remove(&index) };
         match (differs, is_dirty) {
             (true, true) => {
-                self.dirty += 1;
+                self.dirty_blocks += 1;
                 self.order.remove(&slot);
             }
             (true, false) => {
-                self.dirty -= 1;
+                self.dirty_blocks -= 1;
                 self.settle(slot);
                 self.tell_of_room();
             }
@@ -498,9 +498,9 @@ impl FileState {
 impl BlockTable {
     /// Panics unless the invariants at the top of this file hold.
     pub(super) fn check(&self) {
-        assert!(self.slots.len() <= self.config.max_blocks && self.dirty <= self.config.max_dirty);
+        assert!(self.slots.len() <= self.config.max_blocks && self.dirty_blocks <= self.config.max_dirty_blocks);
         let dirty = |(_, file): (usize, &FileState)| file.dirty.len();
-        assert_eq!(self.files.iter().map(dirty).sum::<usize>(), self.dirty);
+        assert_eq!(self.files.iter().map(dirty).sum::<usize>(), self.dirty_blocks);
         let mut idle = 0;
         for (slot, block) in &self.slots {
             let file = self.files.get(block.file.index());

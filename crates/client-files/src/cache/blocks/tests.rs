@@ -136,7 +136,7 @@ impl World {
 
     fn answer_reads(&mut self) {
         for job in std::mem::take(&mut self.jobs) {
-            let from = (job.offset as usize).min(self.server.len());
+            let from = (job.offset_bytes as usize).min(self.server.len());
             let to = (from + job.bytes).min(self.server.len());
             let brought = job.brought(&self.server[from..to]);
             self.state.end_job(&job, Ok(brought));
@@ -173,7 +173,7 @@ impl World {
     fn carry_out(&mut self, batch: Batch) -> (Batch, Written, FileChange) {
         self.writes += 1;
         let before = Some(FileVersion::of(&self.attributes()));
-        let (from, to) = (batch.offset as usize, batch.offset as usize + batch.data.len());
+        let (from, to) = (batch.offset_bytes as usize, batch.offset_bytes as usize + batch.data.len());
         let stable = (batch.stability != Stability::Unstable).then_some(&mut self.stable);
         for bytes in [Some(&mut self.server), stable].into_iter().flatten() {
             bytes.resize(bytes.len().max(to), 0);
@@ -236,7 +236,7 @@ impl World {
 
 /// A read or write of so many bytes that begins.
 fn span(from: u64, count: usize) -> Progress {
-    Progress { from, to: from + count as u64, ..Progress::default() }
+    Progress { from_bytes: from, to_bytes: from + count as u64, ..Progress::default() }
 }
 
 /// A change by somebody else shows in these attributes.

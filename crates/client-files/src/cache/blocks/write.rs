@@ -62,7 +62,7 @@ impl BlockTable {
             if place >= end {
                 break Then::Done;
             }
-            let index = place >> self.config.shift;
+            let index = place >> self.config.block_shift;
             let part = Part { index, bytes: self.config.part(index, place, end) };
             let from = &data[(place - at) as usize..][..part.bytes.len()];
             let slot = match self.room_for(author, progress, &part, &mut jobs) {
@@ -100,7 +100,7 @@ impl BlockTable {
         let (file, index) = (author.file, part.index);
         let found = self.find(file, index);
         let is_dirty = found.is_some_and(|slot| self.block_ref(slot).is_dirty());
-        if !is_dirty && self.dirty >= self.config.max_dirty {
+        if !is_dirty && self.dirty_blocks >= self.config.max_dirty_blocks {
             self.unpin_all(progress);
             self.want_room();
             return Err(Then::Room);
@@ -168,7 +168,7 @@ impl BlockTable {
         self.block(slot).write(at, data, block_bytes, since);
         self.note_changes(slot);
         let state = self.file(file);
-        state.size = state.size.max(end);
+        state.size_bytes = state.size_bytes.max(end);
     }
 
     /// Schedules the write-back of changes.
@@ -190,8 +190,9 @@ impl BlockTable {
         let state = self.file(file);
         state.changes += 1;
         state.is_explained = true;
-        state.server_size = size;
-        let (last, within) = (size >> self.config.shift, (size & u64::from(self.config.block_bytes() - 1)) as u32);
+        state.server_size_bytes = size;
+        let (last, within) =
+            (size >> self.config.block_shift, (size & u64::from(self.config.block_bytes() - 1)) as u32);
         let first_gone = self.config.blocks_to(size);
         let behind: Vec<(u64, BlockId)> =
             self.file(file).blocks.range(last..).map(|(index, slot)| (*index, *slot)).collect();

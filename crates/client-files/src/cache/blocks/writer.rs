@@ -102,7 +102,7 @@ impl Writing {
     async fn run(mut self) {
         let Some(batch) = &self.batch else { return };
         let told = self.wanted(batch.stability);
-        let result = self.io.write_looking(batch.offset, Bytes::clone(&batch.data), batch.stability, told).await;
+        let result = self.io.write_looking(batch.offset_bytes, Bytes::clone(&batch.data), batch.stability, told).await;
         self.end(result);
     }
 

@@ -181,7 +181,7 @@ fn late_reply_that_tells_of_a_shorter_file_cuts_nothing() {
     world.end_writes(done);
     assert_eq!(world.read(2 * BLOCK, BLOCK as usize), bytes(2 * BLOCK)[BLOCK as usize..]);
     learn(&mut world);
-    assert_eq!(world.state.file_ref(world.file).size, 3 * BLOCK);
+    assert_eq!(world.state.file_ref(world.file).size_bytes, 3 * BLOCK);
 }
 
 #[test]
