@@ -36,7 +36,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
                     records.push(FileRecord::new(&url.path, &entry, target.as_deref()));
                     return Ok(());
                 }
-                show(&mut output, &url.path, (&entry, target.as_deref()))
+                show(&mut output, &url.path, &entry, target.as_deref())
             });
             failures.go_on(shown)?;
         }
@@ -60,7 +60,7 @@ async fn find(url: &Url, flags: &Flags) -> Result<(Entry, Option<Vec<u8>>), Fail
     Ok((entry, target))
 }
 
-fn show(output: &mut Output, path: &[u8], (entry, target): (&Entry, Option<&[u8]>)) -> Result<(), Failure> {
+fn show(output: &mut Output, path: &[u8], entry: &Entry, target: Option<&[u8]>) -> Result<(), Failure> {
     let shown = Shown::on_stdout();
     let attributes = &entry.attributes;
     output.write_all(b"  File: ")?;

@@ -234,7 +234,7 @@ pub struct DirEntry {
 
 impl DirEntry {
     #[doc(hidden)]
-    pub fn new(name: Box<[u8]>, (fileid, cookie): (u64, u64), entry: Option<Entry>) -> DirEntry {
+    pub fn new(name: Box<[u8]>, fileid: u64, cookie: u64, entry: Option<Entry>) -> DirEntry {
         DirEntry { name, fileid, cookie, entry }
     }
 }

@@ -71,7 +71,7 @@ impl Serving {
             files_at_hand: Some(budget.files_at_hand(loaded.exports.len())),
         });
         let backends =
-            backends.with_log(ServedLog::open(&settings.write_log, (options.state_dir.as_deref(), &loaded.exports))?);
+            backends.with_log(ServedLog::open(&settings.write_log, options.state_dir.as_deref(), &loaded.exports)?);
         let addresses = start::addresses(&options)?;
         let host_names = HostNames::start()?;
         let flags = flags.settings();

@@ -29,7 +29,8 @@ impl ServedLog {
     /// other.
     pub fn open(
         settings: &WriteLogSettings,
-        (state_dir, exports): (Option<&Path>, &[ExportSpec]),
+        state_dir: Option<&Path>,
+        exports: &[ExportSpec],
     ) -> Result<Option<ServedLog>, Failure> {
         let Some(place) = &settings.path else { return Ok(None) };
         if let WriteLogPlace::Path(path) = place {

@@ -133,7 +133,7 @@ fn targets_of_many_links_and_of_long_ones() {
 fn page(dir: u64, cookies: std::ops::Range<u64>, is_last: bool) -> Page {
     let entry = |cookie: u64| {
         let name = format!("a name of some length, {dir} {cookie}").into_bytes().into();
-        DirEntry::new(name, (cookie, cookie), None)
+        DirEntry::new(name, cookie, cookie, None)
     };
     let next = DirPosition { cookie: cookies.end - 1, verifier: [1; 8] };
     Page { entries: cookies.map(entry).collect(), next, is_last }

@@ -270,7 +270,7 @@ mod tests {
 
         fn learn(&self, part: Part<'_>, cookies: std::ops::Range<u64>, is_last: bool) {
             let next = at(cookies.end - 1);
-            let entry = |cookie: u64| DirEntry::new(cookie.to_string().into_bytes().into(), (cookie, cookie), None);
+            let entry = |cookie: u64| DirEntry::new(cookie.to_string().into_bytes().into(), cookie, cookie, None);
             let page = Page { entries: cookies.map(entry).collect(), next, is_last };
             self.dirs.learn(self.attributes.ask(Instant::now()), part, &page);
         }

@@ -72,7 +72,7 @@ impl Mount {
                 return None;
             }
             let (name, entry) = (known.name.clone(), found.flatten());
-            entries.push(DirEntry::new(name, (known.fileid, known.cookie), entry));
+            entries.push(DirEntry::new(name, known.fileid, known.cookie, entry));
         }
         Some(Page { entries, next: page.next, is_last: page.is_last })
     }

@@ -5,7 +5,7 @@ use state::{ByteRange, FileKey, NlmLock};
 
 use super::HostKey;
 use super::refusal::Refusal;
-use super::waits::WaitId;
+use super::waits::{WaitId, Waiter};
 use crate::node::CallContext;
 use crate::server::Server;
 
@@ -53,7 +53,8 @@ impl NlmLockRequest {
 
     /// Ends the waits of the owner in the range except `kept`; true if there were any.
     pub(super) fn end_waits(&self, server: &Server, kept: Option<WaitId>) -> bool {
-        server.waits.end_overlapping((&self.host, &self.owner, &self.file), self.range, kept)
+        let waiter = Waiter { host: &self.host, owner: &self.owner, file: &self.file };
+        server.waits.end_overlapping(waiter, self.range, kept)
     }
 }
 

@@ -115,8 +115,16 @@ impl WaitId {
     }
 }
 
+/// An owner of locks, with the file that it waits for.
+#[derive(Clone, Copy)]
+pub(super) struct Waiter<'w> {
+    pub(super) host: &'w HostKey,
+    pub(super) owner: &'w [u8],
+    pub(super) file: &'w FileKey,
+}
+
 impl Wait {
-    fn is_for(&self, (host, owner, file): (&HostKey, &[u8], &FileKey), range: ByteRange) -> bool {
+    fn is_for(&self, Waiter { host, owner, file }: Waiter<'_>, range: ByteRange) -> bool {
         self.host == *host && self.owner == owner && self.file == *file && self.range.overlaps(range)
     }
 }
@@ -134,14 +142,9 @@ impl Waits {
     }
 
     /// Ends the waits of an owner in a range except `kept`; true if there were any.
-    pub(super) fn end_overlapping(
-        &self,
-        owner: (&HostKey, &[u8], &FileKey),
-        range: ByteRange,
-        kept: Option<WaitId>,
-    ) -> bool {
+    pub(super) fn end_overlapping(&self, waiter: Waiter<'_>, range: ByteRange, kept: Option<WaitId>) -> bool {
         let mut table = self.lock();
-        let waits = table.in_file(owner.2).filter(|(id, wait)| Some(*id) != kept && wait.is_for(owner, range));
+        let waits = table.in_file(waiter.file).filter(|(id, wait)| Some(*id) != kept && wait.is_for(waiter, range));
         let ended: Vec<WaitId> = waits.map(|(id, _)| id).collect();
         ended.iter().for_each(|id| drop(table.remove(*id)));
         !ended.is_empty()
