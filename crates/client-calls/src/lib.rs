@@ -10,6 +10,7 @@
 //! as are the methods that the documentation hides.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod connection;
 pub mod core;

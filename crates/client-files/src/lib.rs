@@ -5,6 +5,7 @@
 //! `fs-remote`, as are the methods that the documentation hides.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod cache;
 mod dir;
