@@ -8,7 +8,7 @@ use super::failure::{Failure, OpResult};
 use super::progress::Foreign;
 use crate::fault::Fault;
 
-/// Makes a file the current one. The handle, the only argument, is read where it lies: a copy has 128 bytes.
+/// Makes a file the current one. The handle, the only argument, is read from the call's bytes: a copy has 128.
 pub(super) fn run(compound: &mut Compound<'_>, from: &mut Decoder<'_>) -> OpResult<()> {
     let object = from.opaque(FileHandle::MAX_BYTES).map_err(|_| Status::BadXdr)?;
     let cx = compound.cx;

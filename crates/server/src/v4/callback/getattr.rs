@@ -25,8 +25,8 @@ enum CurrentAttributes {
 }
 
 impl Node<'_> {
-    /// What takes the place of `stored`, the attributes of this file in the file system: another client may hold a write
-    /// delegation and have changed the file (RFC 8881 §10.4.3).
+    /// What takes the place of `stored`, the attributes of this file in the file system: another client may hold a
+    /// write delegation and have changed the file (RFC 8881 §10.4.3).
     #[inline]
     pub(crate) fn attributes_of_holder(&self, stored: &Attributes) -> Result<Option<Attributes>, Fault> {
         if stored.kind != FileKind::Regular || !self.server.state.may_be_delegated_for_writing(&self.file_key()) {
