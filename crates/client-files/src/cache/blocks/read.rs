@@ -135,27 +135,22 @@ impl BlockTable {
 
     /// Opens the window of a sequential reader on the rest of its block, up to where more has to be requested.
     fn look_on(&mut self, reader: ReaderId, count: u64) {
-        let Reader {
-            file,
-            next_bytes: next,
-            asked_to_bytes: asked,
-            window_bytes: window,
-            last: Some((index, slot)),
-            ..
-        } = self.readers[reader.index()]
+        let Reader { file, next_bytes, asked_to_bytes, window_bytes, last: Some((index, slot)), .. } =
+            self.readers[reader.index()]
         else {
             return;
         };
         let (state, is_here) = (self.file_ref(file), self.is_at(slot, file, index));
         let Some(until) = state.checked_until.filter(|_| state.passing == 0 && is_here) else { return };
-        let most = if self.config.ahead_bytes > 0 { asked.saturating_sub(window / 2 + 1) } else { u64::MAX };
-        let part = self.config.part(index, next, state.size_bytes.min(most));
+        let most =
+            if self.config.ahead_bytes > 0 { asked_to_bytes.saturating_sub(window_bytes / 2 + 1) } else { u64::MAX };
+        let part = self.config.part(index, next_bytes, state.size_bytes.min(most));
         let block = self.block_ref(slot);
         if (part.len() as u64) < count || !block.known.contains(&part) {
             return;
         }
         let bytes = block.data.slice(part.start as usize..part.end as usize);
-        self.open_reader_window(View { reader, next, bytes, until });
+        self.open_reader_window(View { reader, next: next_bytes, bytes, until });
     }
 
     /// Finds bytes in the reader's last block if only copying is left to do, as for most small reads.
@@ -167,14 +162,8 @@ impl BlockTable {
         count: usize,
     ) -> Option<Bytes> {
         self.close_reader_window(self.readers[reader.index()].file);
-        let Reader {
-            file,
-            next_bytes: next,
-            asked_to_bytes: asked,
-            window_bytes: window,
-            last: Some((index, slot)),
-            ..
-        } = self.readers[reader.index()]
+        let Reader { file, next_bytes, asked_to_bytes, window_bytes, last: Some((index, slot)), .. } =
+            self.readers[reader.index()]
         else {
             return None;
         };
@@ -188,8 +177,9 @@ impl BlockTable {
         if part.is_empty() || part.len() != count || !is_here || !block.known.contains(&part) {
             return None;
         }
-        let is_sequential = next == at;
-        let has_to_ask = is_sequential && self.config.ahead_bytes > 0 && asked.saturating_sub(end) <= window / 2;
+        let is_sequential = next_bytes == at;
+        let is_ahead_due = asked_to_bytes.saturating_sub(end) <= window_bytes / 2;
+        let has_to_ask = is_sequential && self.config.ahead_bytes > 0 && is_ahead_due;
         // Reading the clock costs as much as all the rest.
         if has_to_ask || !self.is_checked(file, now()) {
             return None;
