@@ -144,8 +144,9 @@ fn lock(wanted: &HostRange) -> FileLock {
 
 #[cfg(test)]
 mod tests {
-    use fs_host::{HostFs, HostOptions};
+    use fs_host::HandleForm;
     use fs_mem::{MemFs, MemOptions};
+    use testing::host_export::Export as Directory;
     use vfs::{CreateMode, FileSystem, Name, Place, SetAttributes};
 
     use super::*;
@@ -168,10 +169,8 @@ mod tests {
 
     #[test]
     fn locks_of_clients_and_of_local_processes_meet() {
-        let dir = std::env::temp_dir().join(format!("wharf-host-locks-{}", std::process::id()));
-        std::fs::create_dir_all(dir.join("export")).unwrap();
-        let options = HostOptions { state_dir: Some(dir.join("state")), ..HostOptions::default() };
-        let host = Arc::new(HostFs::open(&dir.join("export"), options).unwrap());
+        let directory = Directory::on_disk();
+        let host = Arc::new(directory.open(HandleForm::Auto));
         let (mut locks, file) = locks_of(host.clone(), "file");
         let mut local = host.open_for_locks(&Context::ROOT, &file.node).unwrap();
         assert!(locks.is_needed());
@@ -187,30 +186,24 @@ mod tests {
         assert_eq!(local.test(local_lock(3, 9)).unwrap(), LockOutcome::Free);
         locks.release_all(&file);
         assert_eq!(local.test(local_lock(0, 9)).unwrap(), LockOutcome::Free);
-        std::fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
     fn host_that_hears_late_of_a_file_holds_what_was_locked_before() {
-        let dir = std::env::temp_dir().join(format!("wharf-host-locks-late-{}", std::process::id()));
-        std::fs::create_dir_all(dir.join("export")).unwrap();
-        let options = HostOptions { state_dir: Some(dir.join("state")), ..HostOptions::default() };
-        let host = Arc::new(HostFs::open(&dir.join("export"), options).unwrap());
+        let directory = Directory::on_disk();
+        let host = Arc::new(directory.open(HandleForm::Auto));
         let (mut locks, file) = locks_of(host.clone(), "file");
         let local = host.open_for_locks(&Context::ROOT, &file.node).unwrap();
         locks.take(&file, range(20, 29), &|| vec![range(0, 9)]).unwrap();
         let lock = FileLock { first_bytes: 5, last_bytes: 5, exclusive: false };
         let before = FileLock { first_bytes: 0, last_bytes: 9, exclusive: true };
         assert_eq!(local.test(lock).unwrap(), LockOutcome::Taken(before));
-        std::fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
     fn file_stays_open_for_the_next_lock_until_it_is_closed_and_is_free_meanwhile() {
-        let dir = std::env::temp_dir().join(format!("wharf-host-locks-again-{}", std::process::id()));
-        std::fs::create_dir_all(dir.join("export")).unwrap();
-        let options = HostOptions { state_dir: Some(dir.join("state")), ..HostOptions::default() };
-        let host = Arc::new(HostFs::open(&dir.join("export"), options).unwrap());
+        let directory = Directory::on_disk();
+        let host = Arc::new(directory.open(HandleForm::Auto));
         let (mut locks, file) = locks_of(host.clone(), "file");
         let mut local = host.open_for_locks(&Context::ROOT, &file.node).unwrap();
         let whole = FileLock { first_bytes: 0, last_bytes: u64::MAX, exclusive: true };
@@ -230,15 +223,12 @@ mod tests {
         assert_eq!(locks.unlocked.len(), 1, "that was another file");
         locks.close_unlocked(&file);
         assert!(locks.unlocked.is_empty());
-        std::fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
     fn only_the_files_unlocked_last_stay_open() {
-        let dir = std::env::temp_dir().join(format!("wharf-host-locks-many-{}", std::process::id()));
-        std::fs::create_dir_all(dir.join("export")).unwrap();
-        let options = HostOptions { state_dir: Some(dir.join("state")), ..HostOptions::default() };
-        let host = Arc::new(HostFs::open(&dir.join("export"), options).unwrap());
+        let directory = Directory::on_disk();
+        let host = Arc::new(directory.open(HandleForm::Auto));
         let (mut locks, first) = locks_of(host.clone(), "file");
         let keys = (0..MAX_UNLOCKED).map(|number| {
             let name = format!("file{number}");
@@ -254,7 +244,6 @@ mod tests {
         assert!(locks.unlocked.iter().all(|unlocked| unlocked.key != first), "it was unlocked first");
         locks.close_all_unlocked();
         assert!(locks.unlocked.is_empty());
-        std::fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
