@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vfs::{Attributes, Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
 
 use super::flushes::{FlushInFlight, Flushed};
-use super::{Dirty, LoggedExport, Pending};
+use super::{Dirty, FlushCount, LoggedExport, Pending};
 use crate::log::Position;
 use crate::record::{Change, FileId, Synced, Write};
 
@@ -44,6 +44,7 @@ impl OpenFile for StableFile {
         // Decided once: the log may get slow meanwhile, and an event loop cannot flush what it has written.
         let is_flushed = self.export.log.passes(bytes);
         let held = self.export.hold_to_write(cx, &self.handle, bytes, is_flushed)?;
+        let flushes = self.export.unsynced.flushes();
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
         if is_flushed {
             let before = self.export.log.end();
@@ -51,7 +52,7 @@ impl OpenFile for StableFile {
             self.bring_to_storage(cx, self.begin_flush(), before)?;
             return Ok(Written { stability, ..written });
         }
-        let pending = self.append_data(cx, offset_bytes, &first(parts, written.count));
+        let pending = self.append_data(cx, flushes, offset_bytes, &first(parts, written.count));
         drop(held);
         if let Some(pending) = pending {
             self.export.settle(&pending)?;
@@ -62,8 +63,9 @@ impl OpenFile for StableFile {
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.export.check(cx)?;
         let held = self.export.hold_file(cx, &self.handle)?;
+        let flushes = self.export.unsynced.flushes();
         let pending = match self.export.unsynced.take(&self.handle) {
-            Dirty::Ranges(ranges) => self.log_ranges(cx, &ranges).map_err(|error| self.keep_dirty(error))?,
+            Dirty::Ranges(ranges) => self.log_ranges(cx, flushes, &ranges).map_err(|error| self.keep_dirty(error))?,
             Dirty::Much => {
                 // A new size that is recorded but not set yet would hold the file, so its record can only come after
                 // this position.
@@ -113,14 +115,21 @@ impl StableFile {
         Ok(written)
     }
 
-    /// Appends records of data; the caller holds the file. `None` when there is nothing to append.
-    fn append_data(&self, cx: &Context<'_>, offset_bytes: u64, parts: &[&[u8]]) -> Option<Pending> {
+    /// Appends records of data that the file has had since so many `flushes`; the caller holds the file. `None` when
+    /// there is nothing to append.
+    fn append_data(
+        &self,
+        cx: &Context<'_>,
+        flushes: FlushCount,
+        offset_bytes: u64,
+        parts: &[&[u8]],
+    ) -> Option<Pending> {
         let (file, by_root) = (FileId(self.handle), cx.caller.is_root());
         let (mut offset_bytes, mut last) = (offset_bytes, None);
         for part in parts {
             for data in part.chunks(self.export.log.max_data_bytes()) {
                 let pending = self.export.append(cx, Change::Write(Write { file, offset_bytes, by_root }), data);
-                self.export.note_data(&self.handle, &pending);
+                self.export.note_data(&self.handle, &pending, flushes);
                 offset_bytes += data.len() as u64;
                 last = Some(pending);
             }
@@ -129,12 +138,12 @@ impl StableFile {
     }
 
     /// Reads unstably written data back and logs it; the caller holds the file.
-    fn log_ranges(&self, cx: &Context<'_>, ranges: &[Range<u64>]) -> Result<Option<Pending>> {
+    fn log_ranges(&self, cx: &Context<'_>, flushes: FlushCount, ranges: &[Range<u64>]) -> Result<Option<Pending>> {
         let mut last = None;
         for range in ranges {
             let mut data = vec![0; (range.end - range.start) as usize];
             let count = self.inner.read_at(cx, range.start, &mut data)?;
-            last = self.append_data(cx, range.start, &[&data[..count]]).or(last);
+            last = self.append_data(cx, flushes, range.start, &[&data[..count]]).or(last);
         }
         Ok(last)
     }

@@ -39,7 +39,7 @@ use crate::record::{Change, Record};
 use crate::write_log::WriteLog;
 use change_locks::{ChangeGuard, ChangeLocks};
 use flushes::{FlushInFlight, Flushed, Flushes};
-pub(crate) use unsynced::{Dirty, Unsynced};
+pub(crate) use unsynced::{Dirty, FlushCount, Unsynced};
 use versions::Versions;
 
 /// A file system whose stable writes and metadata changes are durable at the speed of the write log.

@@ -6,7 +6,7 @@ use vfs::{
 };
 
 use super::checks::Removal;
-use super::{LoggedExport, Pending};
+use super::{FlushCount, LoggedExport, Pending};
 use crate::log::Ahead;
 use crate::record::{Change, FileId, KeptAttributes, Make, Move, NamedFile, NodeKind, Resize, Set, Xattr, acls_bytes};
 
@@ -59,13 +59,13 @@ impl LoggedExport {
 
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
         let held = self.hold_file(cx, file)?;
-        let inside = self.inner_of(file)?;
+        let (inside, flushes) = (self.inner_of(file)?, self.unsynced.flushes());
         let make = || self.inner.set_attributes(cx, &inside, set);
         let after = match set.size_bytes {
             Some(size_bytes) => {
                 let resize = Change::Resize(Resize { file: FileId(*file), size_bytes });
                 let after = self.log_ahead(cx, resize, make)?;
-                self.unsynced.logged(file, self.log.end());
+                self.unsynced.logged(file, self.log.end(), flushes);
                 after
             }
             None => make()?,
@@ -179,10 +179,10 @@ impl LoggedExport {
         self.settle(&pending)
     }
 
-    /// Notes that the log has data of a file.
-    pub(super) fn note_data(&self, file: &Handle, pending: &Pending) {
+    /// Notes that the log has data of a file from after so many `flushes`.
+    pub(super) fn note_data(&self, file: &Handle, pending: &Pending, flushes: FlushCount) {
         if let Pending::Logged(end) = pending {
-            self.unsynced.logged(file, *end);
+            self.unsynced.logged(file, *end, flushes);
         }
     }
 }

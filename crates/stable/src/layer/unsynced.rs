@@ -23,7 +23,13 @@ struct FileStates {
     current: HashMap<Handle, FileState>,
     /// Files that a flush of the whole file system is writing now.
     flushing: HashMap<Handle, FileState>,
+    /// How many flushes of the whole file system have begun.
+    flushes: FlushCount,
 }
+
+/// A number of flushes of the whole file system that have begun.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlushCount(u64);
 
 #[derive(Default, Clone)]
 struct FileState {
@@ -61,9 +67,18 @@ impl Unsynced {
         self.lock().current.entry(*file).or_default().dirty = Dirty::Much;
     }
 
-    /// Data of the file were logged.
-    pub(crate) fn logged(&self, file: &Handle, end: Position) {
-        self.lock().current.entry(*file).or_default().logged = Some(end);
+    /// How many flushes of the whole file system have begun.
+    pub(crate) fn flushes(&self) -> FlushCount {
+        self.lock().flushes
+    }
+
+    /// Data of the file were logged, which it had after `flushes` flushes. A later flush may have brought newer ones of
+    /// other callers to storage.
+    pub(crate) fn logged(&self, file: &Handle, end: Position, flushes: FlushCount) {
+        let files = &mut *self.lock();
+        let state = files.current.entry(*file).or_default();
+        state.logged = Some(end);
+        state.is_newer_than_log |= files.flushes != flushes;
     }
 
     /// Takes the dirty ranges of a file. The caller logs or flushes them, or puts them back.
@@ -99,6 +114,7 @@ impl Unsynced {
     pub(crate) fn begin_flush(&self) {
         let files = &mut *self.lock();
         files.flushing = std::mem::take(&mut files.current);
+        files.flushes.0 += 1;
     }
 
     /// The flush has ended.
@@ -189,7 +205,7 @@ mod tests {
     fn flushed_file_needs_a_commit_until_older_data_of_it_are_trimmed() {
         let (unsynced, file) = (Unsynced::default(), Handle::from_u64(1));
         let flush = || {
-            unsynced.logged(&file, Position::new(20));
+            unsynced.logged(&file, Position::new(20), unsynced.flushes());
             unsynced.wrote(&file, 0..10);
             unsynced.begin_flush();
             unsynced.end_flush(true);
@@ -203,5 +219,17 @@ mod tests {
         unsynced.end_flush(true);
         unsynced.trimmed(Position::new(20));
         assert_eq!((unsynced.take(&file), unsynced.len()), (Dirty::default(), 0));
+    }
+
+    #[test]
+    fn file_needs_a_commit_when_data_from_before_a_flush_are_logged_after_it() {
+        let (unsynced, file) = (Unsynced::default(), Handle::from_u64(1));
+        let flushes = unsynced.flushes();
+        unsynced.begin_flush();
+        unsynced.end_flush(true);
+        unsynced.logged(&file, Position::new(10), flushes);
+        assert_eq!(unsynced.take(&file), Dirty::Much);
+        unsynced.logged(&file, Position::new(20), unsynced.flushes());
+        assert_eq!(unsynced.take(&file), Dirty::default());
     }
 }

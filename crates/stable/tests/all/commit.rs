@@ -11,7 +11,8 @@ use fs_host::{HostFs, HostOptions};
 use stable::{AlignedBuffer, Device, MemoryDevice, Options, StableFs, WriteLog};
 use testing::Scratch;
 use vfs::{
-    Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes, Stability,
+    Attributes, Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes,
+    Stability, Written,
 };
 
 const CX: Context<'static> = Context::ROOT;
@@ -52,9 +53,11 @@ impl Gate {
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What stops the flush of the file system, the first sync of a file, and the write of the log's header.
+/// What stops the flush of the file system, the first sync of a file, the write of the log's header, and whoever has
+/// read, written or resized a file.
 struct Gates {
     flush: Gate,
+    access: Gate,
     first_sync: Gate,
     header: Gate,
     /// How many files were synced one by one.
@@ -67,9 +70,9 @@ struct Gates {
 
 impl Gates {
     fn new() -> Gates {
-        let [flush, first_sync, header] = [true; 3].map(Gate::new);
+        let [flush, access, first_sync, header] = [true; 4].map(Gate::new);
         let (syncs, flush_fails) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Gates { flush, first_sync, header, syncs, sync_ends_flush: false, flush_fails }
+        Gates { flush, access, first_sync, header, syncs, sync_ends_flush: false, flush_fails }
     }
 }
 
@@ -81,14 +84,19 @@ struct Gated {
 #[deny(clippy::missing_trait_methods)]
 impl FileSystem for Gated {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
-        lookup, find, parent, read_link, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, create,
-        make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls,
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, lookup, find,
+        parent, read_link, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls,
         set_acls, maintain, memory, space);
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         let inner = self.inner.open(cx, node, mode)?;
         Ok(Arc::new(GatedFile { inner, gates: Arc::clone(&self.gates) }))
+    }
+
+    fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        let after = self.inner.set_attributes(cx, node, set);
+        self.gates.access.pass();
+        after
     }
 
     fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
@@ -108,8 +116,26 @@ struct GatedFile {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for GatedFile {
     vfs::forward!(OpenFile for self.inner:
-        read_at, read_lent, write_at, write_parts_at, seek, allocate, deallocate, copy_range, clone_range, lock,
+        read_lent, write_at, seek, allocate, deallocate, copy_range, clone_range, lock,
         test_lock, unlock, attributes, host_file, is_resident);
+
+    fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
+        let count = self.inner.read_at(cx, offset_bytes, into);
+        self.gates.access.pass();
+        count
+    }
+
+    fn write_parts_at(
+        &self,
+        cx: &Context<'_>,
+        offset_bytes: u64,
+        parts: &[&[u8]],
+        stability: Stability,
+    ) -> Result<Written> {
+        let written = self.inner.write_parts_at(cx, offset_bytes, parts, stability);
+        self.gates.access.pass();
+        written
+    }
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         let number = self.gates.syncs.fetch_add(1, Ordering::Relaxed);
@@ -308,6 +334,51 @@ fn commit_of_what_a_trim_has_flushed_makes_older_data_behind_the_trim_obsolete()
     let left = device.copy();
     log.close();
     assert_eq!(site.read_after_replay::<2>(left, (1, &handle)), *b"newer");
+}
+
+/// Lets a caller make an older change, which is not logged before another caller has written newer data over it, the
+/// log was trimmed, and the newer data were committed. They must be there after a power failure.
+fn check_that_older_change_is_not_made_again(older: impl FnOnce(&StableFs, &Handle) -> Result<()> + Send) {
+    let site = Site::new();
+    let gates = Arc::new(Gates::new());
+    let device = new_device(&gates);
+    let (log, [fs]) = site.serve(device.clone(), [&gates]);
+    let handle = create(&fs);
+    let file = open(&fs, &handle);
+    file.write_at(&CX, 0, b"first", Stability::Unstable).unwrap();
+    gates.access.set(false);
+    thread::scope(|scope| {
+        let older = scope.spawn(|| older(&fs, &handle));
+        gates.access.wait_for(1, LONG);
+        file.write_at(&CX, 0, b"newer", Stability::Unstable).unwrap();
+        log.drain().unwrap();
+        gates.access.set(true);
+        older.join().unwrap().unwrap();
+    });
+    file.sync(&CX).unwrap();
+    let left = device.copy();
+    log.close();
+    assert_eq!(site.read_after_replay::<1>(left, (0, &handle)), *b"newer");
+}
+
+#[test]
+fn data_that_a_commit_has_read_are_not_written_over_newer_ones_of_a_trim() {
+    check_that_older_change_is_not_made_again(|fs, file| open(fs, file).sync(&CX));
+}
+
+#[test]
+fn stable_write_is_not_made_again_over_newer_data_of_a_trim() {
+    check_that_older_change_is_not_made_again(|fs, file| {
+        open(fs, file).write_at(&CX, 0, b"older", Stability::File).map(drop)
+    });
+}
+
+#[test]
+fn size_is_not_set_again_over_newer_data_of_a_trim() {
+    check_that_older_change_is_not_made_again(|fs, file| {
+        let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+        fs.set_attributes(&CX, file, &set).map(drop)
+    });
 }
 
 #[test]
