@@ -64,20 +64,21 @@ impl OpenFile for StableFile {
         self.export.check(cx)?;
         let held = self.export.hold_file(cx, &self.handle)?;
         let flushes = self.export.unsynced.flushes();
-        let pending = match self.export.unsynced.take(&self.handle) {
+        let logged = match self.export.unsynced.take(&self.handle) {
             Dirty::Ranges(ranges) => self.log_ranges(cx, flushes, &ranges).map_err(|error| self.keep_dirty(error))?,
-            Dirty::Much => {
-                // A new size that is recorded but not set yet would hold the file, so its record can only come after
-                // this position.
-                let (flush, before) = (self.begin_flush(), self.export.log.end());
-                drop(held);
-                return self.bring_to_storage(cx, flush, before).map_err(|error| self.keep_dirty(error));
-            }
+            Dirty::Much => Some(Pending::Unlogged),
         };
+        if let Some(Pending::Unlogged) = logged {
+            // A new size that is recorded but not set yet would hold the file, so its record can only come after
+            // this position. The flush begins while the file is held: other COMMITs wait for it.
+            let (flush, before) = (self.begin_flush(), self.export.log.end());
+            drop(held);
+            return self.bring_to_storage(cx, flush, before).map_err(|error| self.keep_dirty(error));
+        }
         drop(held);
         // Another COMMIT may have taken data, and not be done with them.
         self.export.wait_for_flushes(Flushed::File(self.handle))?;
-        let pending = pending.or_else(|| self.export.unsynced.logged_end(&self.handle).map(Pending::Logged));
+        let pending = logged.or_else(|| self.export.unsynced.logged_end(&self.handle).map(Pending::Logged));
         pending.map_or(Ok(()), |pending| self.export.settle(&pending)).map_err(|error| self.keep_dirty(error))
     }
 

@@ -66,13 +66,16 @@ struct Gates {
     sync_ends_flush: bool,
     /// Whether the next flush of the file system fails.
     flush_fails: AtomicBool,
+    /// Whether writes of the log's header fail.
+    header_fails: AtomicBool,
 }
 
 impl Gates {
     fn new() -> Gates {
         let [flush, access, first_sync, header] = [true; 4].map(Gate::new);
-        let (syncs, flush_fails) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Gates { flush, access, first_sync, header, syncs, sync_ends_flush: false, flush_fails }
+        let [flush_fails, header_fails] = [false; 2].map(AtomicBool::new);
+        let syncs = AtomicUsize::new(0);
+        Gates { flush, access, first_sync, header, syncs, sync_ends_flush: false, flush_fails, header_fails }
     }
 }
 
@@ -185,6 +188,9 @@ impl Device for GatedDevice {
     fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
         if offset_bytes < HEADERS_END {
             self.gates.header.pass();
+            if self.gates.header_fails.load(Ordering::Relaxed) {
+                return Err(io::Error::other("the disk is broken"));
+            }
         }
         self.inner.write_at(offset_bytes, from)
     }
@@ -409,15 +415,17 @@ fn data_that_were_flushed_are_kept_though_a_flush_that_began_earlier_is_recorded
     assert_eq!(site.read_after_replay::<1>(left, (0, &handle)), [b'2'; 5]);
 }
 
-#[test]
-fn commit_waits_for_another_one_that_has_taken_the_same_data() {
+/// Has a COMMIT take this many unstable bytes, and checks that another one waits until it has flushed them.
+fn check_that_second_commit_waits(bytes: usize, before_write: impl FnOnce(&Gates, &WriteLog)) {
     let site = Site::new();
     let gates = Arc::new(Gates::new());
     let device = new_device(&gates);
     let (log, [fs]) = site.serve(device.clone(), [&gates]);
     let handle = create(&fs);
     let file = open(&fs, &handle);
-    file.write_at(&CX, 0, &[b'd'; 1 << 18], Stability::Unstable).unwrap();
+    before_write(&gates, &log);
+    file.write_at(&CX, 0, &vec![b'd'; bytes], Stability::Unstable).unwrap();
+    gates.flush.set(false);
     gates.first_sync.set(false);
     let second_has_ended = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -431,10 +439,24 @@ fn commit_waits_for_another_one_that_has_taken_the_same_data() {
         thread::sleep(Duration::from_millis(50));
         let is_safe = !second_has_ended.load(Ordering::Relaxed) || gates.syncs.load(Ordering::Relaxed) > 1;
         gates.first_sync.set(true);
+        gates.flush.set(true);
         [first, second].into_iter().for_each(|commit| commit.join().unwrap().unwrap());
         assert!(is_safe, "the second COMMIT was answered while the first one had not flushed the data");
     });
     log.close();
+}
+
+#[test]
+fn commit_waits_for_another_one_that_has_taken_the_same_data() {
+    check_that_second_commit_waits(1 << 18, |_, _| ());
+}
+
+#[test]
+fn commit_waits_for_another_one_that_has_taken_the_same_data_for_a_log_that_has_failed() {
+    check_that_second_commit_waits(100, |gates, log| {
+        gates.header_fails.store(true, Ordering::Relaxed);
+        log.drain().unwrap_err();
+    });
 }
 
 #[test]
