@@ -492,14 +492,16 @@ impl WriteLog {
         if let Some(export) = exports.iter().find(|export| export.has_lost()) {
             return Err(WriteLogError::Lost { export: export.name.clone() });
         }
+        // A record behind `end` stays. Its file must count as unsynced when a client changes it without the log while
+        // other exports are flushed: a replay would set the older attributes of the record again.
+        exports.iter().for_each(|export| export.unsynced.begin_flush());
         let end = self.log.made_end();
-        self.log.wait(end)?;
-        for export in &exports {
-            export.unsynced.begin_flush();
+        let flush = |export: &Arc<LoggedExport>| {
             let synced = export.flush_all();
             export.unsynced.end_flush(synced.is_ok());
-            synced.map_err(|source| export.unsynced_error(source))?;
-        }
+            synced.map_err(|source| export.unsynced_error(source))
+        };
+        exports.iter().map(flush).fold(Ok(()), std::result::Result::and)?;
         if let Some(before_trim) = self.before_trim.get() {
             before_trim();
         }

@@ -388,6 +388,40 @@ fn size_is_not_set_again_over_newer_data_of_a_trim() {
 }
 
 #[test]
+fn time_of_a_file_is_not_set_back_to_that_of_a_record_behind_a_trim() {
+    let site = Site::new();
+    let [other, gates] = [Gates::new(), Gates::new()].map(Arc::new);
+    let device = new_device(&gates);
+    let (log, [_other, fs]) = site.serve(device.clone(), [&other, &gates]);
+    let modified = |fs: &StableFs, file: &Handle| {
+        let time = fs.attributes(&CX, file).unwrap().modified;
+        (time.seconds, time.nanoseconds)
+    };
+    other.flush.set(false);
+    let (handle, written_at) = thread::scope(|scope| {
+        let trim = scope.spawn(|| log.drain());
+        other.flush.wait_for(1, LONG);
+        // The trim leaves the record of the new file, and flushes the file.
+        let handle = create(&fs);
+        let made_at = modified(&fs, &handle);
+        while modified(&fs, &handle) == made_at {
+            open(&fs, &handle).write_at(&CX, 0, b"data", Stability::Unstable).unwrap();
+        }
+        other.flush.set(true);
+        trim.join().unwrap().unwrap();
+        let written_at = modified(&fs, &handle);
+        (handle, written_at)
+    });
+    open(&fs, &handle).sync(&CX).unwrap();
+    let left = device.copy();
+    log.close();
+    let gates = Arc::new(Gates::new());
+    let (log, [_other, fs]) = site.serve(Arc::new(left), [&gates; 2]);
+    assert!(modified(&fs, &handle) >= written_at);
+    log.close();
+}
+
+#[test]
 fn data_that_were_flushed_are_kept_though_a_flush_that_began_earlier_is_recorded_later() {
     let site = Site::new();
     let gates = Arc::new(Gates::new());

@@ -3,8 +3,8 @@
 //! before the next start. The file system gives numbers and generations of lost files to others again, as XFS does.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
+use std::ops::{ControlFlow, Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 use fastrand::Rng;
@@ -292,7 +292,7 @@ impl DiskFs {
         disk
     }
 
-    fn machine(&self) -> Result<std::sync::MutexGuard<'_, Machine>> {
+    fn machine(&self) -> Result<Held<'_>> {
         self.0.machine()
     }
 }
@@ -311,11 +311,35 @@ fn sectors(offset: usize, data: &[u8]) -> Vec<(usize, &[u8])> {
 }
 
 impl Shared {
-    fn machine(&self) -> Result<std::sync::MutexGuard<'_, Machine>> {
+    fn machine(&self) -> Result<Held<'_>> {
         // Others run meanwhile.
         thread::yield_now();
         self.power.call().map_err(Error::Io)?;
-        Ok(self.machine.lock().unwrap())
+        Ok(Held(Some(self.machine.lock().unwrap())))
+    }
+}
+
+/// The machine during a call. Others run when it ends, before the caller goes on.
+struct Held<'m>(Option<MutexGuard<'m, Machine>>);
+
+impl Deref for Held<'_> {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut Machine {
+        self.0.as_mut().unwrap()
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        thread::yield_now();
     }
 }
 
@@ -475,9 +499,6 @@ impl OpenFile for DiskFile {
         let rest = &data[(offset_bytes as usize).min(data.len())..];
         let count = rest.len().min(into.len());
         into[..count].copy_from_slice(&rest[..count]);
-        drop(machine);
-        // Others write meanwhile what the caller has not read.
-        thread::yield_now();
         Ok(count)
     }
 
