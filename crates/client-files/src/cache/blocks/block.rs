@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
+use super::ages::BlockAges;
 use super::fill::Fill;
 use super::ids::FileId;
 use super::ranges::Ranges;
@@ -56,6 +57,8 @@ pub(super) struct Block {
     pub(super) writing: Parts,
     pub(super) unstable: Parts,
     pub(super) committing: Parts,
+    /// The ages that it counts with in its file.
+    pub(super) counted_ages: BlockAges,
     /// The READ that fetches the bytes that are not known.
     pub(super) fill: Option<Arc<Fill>>,
     /// Where the file was truncated during the fill: bytes fetched for offsets from here on are stale.
@@ -83,6 +86,7 @@ impl Block {
             writing: Parts::default(),
             unstable: Parts::default(),
             committing: Parts::default(),
+            counted_ages: BlockAges::CLEAN,
             fill: None,
             fill_limit: u32::MAX,
             is_outdated: false,
@@ -93,19 +97,20 @@ impl Block {
         }
     }
 
+    /// The numbers of its oldest changes.
+    pub(super) fn ages(&self) -> BlockAges {
+        let unsent = self.unsent.since();
+        BlockAges {
+            unsent,
+            unwritten: unsent.min(self.writing.since()),
+            unstable: self.unstable.since(),
+            committing: self.committing.since(),
+        }
+    }
+
     /// Whether some of it is not on the server's stable storage yet.
     pub(super) fn is_dirty(&self) -> bool {
         !(self.unsent.is_empty() && self.writing.is_empty() && self.unstable.is_empty() && self.committing.is_empty())
-    }
-
-    /// The number of the oldest change that has not reached the server.
-    pub(super) fn unwritten_since(&self) -> u64 {
-        self.unsent.since().min(self.writing.since())
-    }
-
-    /// The number of the oldest change that the server may still lose.
-    pub(super) fn dirty_since(&self) -> u64 {
-        self.unwritten_since().min(self.unstable.since()).min(self.committing.since())
     }
 
     /// The end of the last byte that the server may still lose, or 0.
@@ -273,13 +278,13 @@ mod tests {
     #[test]
     fn change_is_dirty_until_it_is_committed() {
         let mut block = written(&[(0, b"ab"), (4, b"cd")]);
-        assert_eq!((block.unwritten_since(), block.dirty_end()), (1, 6));
+        assert_eq!((block.ages().unwritten, block.dirty_end()), (1, 6));
         block.begin_write(&(0..2));
         block.written(&(0..2), false);
-        assert_eq!((block.unwritten_since(), block.dirty_since()), (1, 1));
+        assert_eq!((block.ages().unwritten, block.ages().unstable), (1, 1));
         block.begin_write(&(4..6));
         block.written(&(4..6), true);
-        assert_eq!(block.unwritten_since(), u64::MAX);
+        assert_eq!(block.ages().unwritten, u64::MAX);
         block.begin_commit();
         assert!(block.is_dirty());
         block.committed();
@@ -306,7 +311,7 @@ mod tests {
         block.begin_write(&(0..4));
         block.write(1, b"X", BYTES, 9);
         block.refused(&(0..4));
-        assert_eq!((block.known.count(), block.known.contains(&(1..2)), block.unwritten_since()), (1, true, 9));
+        assert_eq!((block.known.count(), block.known.contains(&(1..2)), block.ages().unwritten), (1, true, 9));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use vfs::Stability;
 use super::batch::{Batch, Piece};
 use super::ids::{BlockId, FileId};
 use super::series::Series;
-use super::table::BlockTable;
+use super::table::{BlockTable, FileState};
 use crate::{Error, Result, WriteVerifier, Written};
 
 /// How often in a row a server may lose unstable data before WRITEs go to stable storage at once.
@@ -40,9 +40,8 @@ impl BlockTable {
         if late.deadline.is_some_and(|deadline| deadline <= now) {
             self.want_written(file, true);
         }
-        let oldest = self.oldest(file, |block| block.unwritten_since());
-        let late = &self.file_ref(file).late;
-        let takes_all = oldest <= late.flush_to.max(late.commit_to) || self.is_pressed();
+        let FileState { ages, late, .. } = self.file_ref(file);
+        let takes_all = ages.oldest_unwritten() <= late.flush_to.max(late.commit_to) || self.is_pressed();
         let least = if takes_all { 1 } else { self.config.write_bytes };
         if let Some(pieces) = self.pick(file, least) {
             return Action::Write(self.batch(file, pieces));
@@ -52,10 +51,9 @@ impl BlockTable {
     }
 
     fn commit_or_wait(&mut self, file: FileId) -> Action {
-        let oldest_unstable = self.oldest(file, |block| block.unstable.since());
-        let oldest_unwritten = self.oldest(file, |block| block.unwritten_since());
-        let late = &self.file_ref(file).late;
-        let is_wanted = oldest_unstable <= late.commit_to && oldest_unwritten > late.commit_to;
+        let FileState { ages, late, .. } = self.file_ref(file);
+        let oldest_unstable = ages.oldest_unstable();
+        let is_wanted = oldest_unstable <= late.commit_to && ages.oldest_unwritten() > late.commit_to;
         if oldest_unstable != u64::MAX && !late.is_committing && (is_wanted || self.is_pressed()) {
             self.begin_commit(file);
             return Action::Commit;
@@ -82,11 +80,6 @@ impl BlockTable {
         newest
     }
 
-    /// The smallest of the change numbers that `since` returns for dirty blocks.
-    fn oldest(&self, file: FileId, since: impl Fn(&super::block::Block) -> u64) -> u64 {
-        self.dirty_slots(file).map(|(_, slot)| since(self.block_ref(slot))).min().unwrap_or(u64::MAX)
-    }
-
     fn dirty_slots(&self, file: FileId) -> impl Iterator<Item = (u64, BlockId)> {
         let state = self.file_ref(file);
         state.dirty.iter().filter_map(|index| Some((*index, *state.blocks.get(index)?)))
@@ -106,18 +99,18 @@ impl BlockTable {
     fn pick_in(&self, file: FileId, indexes: Range<u64>, least: u32) -> Option<Vec<Piece>> {
         let state = self.file_ref(file);
         let mut run = Run { pieces: Vec::new(), bytes: 0, next: u64::MAX, most: self.config.write_bytes };
-        for index in state.dirty.range(indexes) {
-            let Some(slot) = state.blocks.get(index).copied() else { continue };
+        for index in state.ages.unsent(indexes) {
+            let Some(slot) = state.blocks.get(&index).copied() else { continue };
             let block = self.block_ref(slot);
             if !block.writing.is_empty() {
                 continue;
             }
             for part in block.unsent.ranges.iter() {
-                let start = self.config.start(*index) + u64::from(part.start);
+                let start = self.config.start(index) + u64::from(part.start);
                 if run.next != start && run.bytes >= least {
                     return Some(run.pieces);
                 }
-                run.add(start, Piece { slot, index: *index, part: part.clone() });
+                run.add(start, Piece { slot, index, part: part.clone() });
                 if run.bytes == run.most {
                     return Some(run.pieces);
                 }
@@ -133,6 +126,7 @@ impl BlockTable {
             let block = self.block(*slot);
             block.begin_write(part);
             data.extend_from_slice(&block.data[part.start as usize..part.end as usize]);
+            self.note_changes(*slot);
         }
         let offset_bytes =
             pieces.first().map_or(0, |piece| self.config.start(piece.index) + u64::from(piece.part.start));
@@ -146,13 +140,13 @@ impl BlockTable {
     /// A single WRITE that is to be committed anyway is sent stable and needs no COMMIT. A server that keeps losing
     /// unstable data gets only stable WRITEs.
     fn stability(&self, file: FileId) -> Stability {
-        let late = &self.file_ref(file).late;
+        let FileState { ages, late, .. } = self.file_ref(file);
         let is_alone = late.writes == 0
             && self.dirty_slots(file).all(|(_, slot)| {
                 let block = self.block_ref(slot);
                 block.unsent.is_empty() && block.unstable.is_empty() && block.committing.is_empty()
             });
-        let is_wanted = self.oldest(file, |block| block.unwritten_since()) <= late.commit_to;
+        let is_wanted = ages.oldest_unwritten() <= late.commit_to;
         match (is_alone && is_wanted) || late.losses >= MAX_LOSSES {
             true => Stability::File,
             false => Stability::Unstable,
@@ -265,14 +259,20 @@ impl BlockTable {
     /// Has data that the server lost sent again.
     fn lose(&mut self, file: FileId, lose: impl Fn(&mut super::block::Block)) {
         let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
-        slots.into_iter().for_each(|slot| lose(self.block(slot)));
+        for slot in slots {
+            lose(self.block(slot));
+            self.note_changes(slot);
+        }
         self.file(file).late.losses += 1;
         self.want_written(file, false);
     }
 
     fn begin_commit(&mut self, file: FileId) {
         let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
-        slots.into_iter().for_each(|slot| self.block(slot).begin_commit());
+        for slot in slots {
+            self.block(slot).begin_commit();
+            self.note_changes(slot);
+        }
         let late = &mut self.file(file).late;
         (late.is_committing, late.committing) = (true, late.verifier);
     }
@@ -329,15 +329,13 @@ impl BlockTable {
 
     /// A file with changes up to number `to` that are not on the server's stable storage.
     pub(super) fn first_unwritten(&self, to: u64) -> Option<FileId> {
-        self.file_numbers().find(|file| !self.is_written(*file, to, true))
+        self.dirty_files().find(|file| !self.is_written(*file, to, true))
     }
 
     /// Whether all changes up to number `to` are at the server, or on its stable storage if `is_committed`.
     pub(super) fn is_written(&self, file: FileId, to: u64, is_committed: bool) -> bool {
-        let oldest = match is_committed {
-            true => self.oldest(file, |block| block.dirty_since()),
-            false => self.oldest(file, |block| block.unwritten_since()),
-        };
+        let ages = &self.file_ref(file).ages;
+        let oldest = if is_committed { ages.oldest_dirty() } else { ages.oldest_unwritten() };
         oldest > to
     }
 }

@@ -35,6 +35,7 @@
 //! While a raw write or a copy by the server changes a file, each read asks the server and nothing of it is kept. While
 //! the file is truncated, nothing is sent (`past.rs`).
 
+mod ages;
 mod batch;
 mod block;
 mod config;

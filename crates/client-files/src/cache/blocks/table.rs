@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use vfs::Attributes;
 
+use super::ages::{BlockAges, FileAges};
 use super::block::Block;
 use super::config::Config;
 use super::failures::Failures;
@@ -44,6 +45,8 @@ pub(super) struct FileState {
     pub(super) blocks: BTreeMap<u64, BlockId>,
     /// The indexes of dirty blocks.
     pub(super) dirty: BTreeSet<u64>,
+    /// The ages of their changes.
+    pub(super) ages: FileAges,
     /// The length of the file, dirty data included.
     pub(super) size_bytes: u64,
     /// The length of the server's file.
@@ -124,6 +127,8 @@ pub(super) struct BlockTable {
     pub(super) behind: VecDeque<(FileId, u64, BlockId)>,
     /// How many blocks are dirty.
     pub(super) dirty_blocks: usize,
+    /// The files of these blocks.
+    dirty_files: BTreeSet<FileId>,
     /// The number of the newest change.
     pub(super) newest_change: u64,
     /// While this is not 0 no file is written.
@@ -144,6 +149,7 @@ impl BlockTable {
             order: Order::default(),
             behind: VecDeque::new(),
             dirty_blocks: 0,
+            dirty_files: BTreeSet::new(),
             newest_change: 0,
             holds: 0,
             wants_room: false,
@@ -177,6 +183,7 @@ impl BlockTable {
             tasks: 0,
             blocks: BTreeMap::new(),
             dirty: BTreeSet::new(),
+            ages: FileAges::default(),
             size_bytes: 0,
             server_size_bytes: 0,
             passing: 0,
@@ -335,6 +342,11 @@ impl BlockTable {
         self.files.iter().map(|(number, _)| FileId::new(number))
     }
 
+    /// The files with dirty blocks.
+    pub(super) fn dirty_files(&self) -> impl Iterator<Item = FileId> {
+        self.dirty_files.iter().copied()
+    }
+
     /// A block stays as long as somebody holds its number.
     pub(super) fn block(&mut self, slot: BlockId) -> &mut Block {
         self.close_reader_window(self.block_ref(slot).file);
@@ -444,7 +456,7 @@ impl BlockTable {
     /// Notes that somebody waits for memory, and wakes the writers that free it.
     pub(super) fn want_room(&mut self) {
         self.wants_room = true;
-        self.wake_all();
+        self.dirty_files().for_each(|file| self.file_ref(file).late.wake.notify_one());
     }
 
     /// Wakes all tasks that write.
@@ -452,20 +464,27 @@ impl BlockTable {
         self.files.iter().filter(|(_, file)| file.late.has_task).for_each(|(_, file)| file.late.wake.notify_one());
     }
 
-    /// Updates the sets of dirty blocks after a block may have become dirty or clean.
+    /// Updates what the file knows of its dirty blocks after the state of a change of a block.
     pub(super) fn note_changes(&mut self, slot: BlockId) {
-        let block = self.block_ref(slot);
-        let (file, index, is_dirty, is_detached) = (block.file, block.index, block.is_dirty(), block.is_detached);
-        let is_dirty = is_dirty && !is_detached;
+        let block = self.block(slot);
+        let (file, index, is_dirty) = (block.file, block.index, block.is_dirty() && !block.is_detached);
+        let ages = if is_dirty { block.ages() } else { BlockAges::CLEAN };
+        let before = std::mem::replace(&mut block.counted_ages, ages);
         let state = self.file(file);
+        state.ages.update(index, &before, &ages);
         let differs = if is_dirty { state.dirty.insert(index) } else { state.dirty.remove(&index) };
+        let has_dirty = !state.dirty.is_empty();
         match (differs, is_dirty) {
             (true, true) => {
                 self.dirty_blocks += 1;
+                self.dirty_files.insert(file);
                 self.order.remove(&slot);
             }
             (true, false) => {
                 self.dirty_blocks -= 1;
+                if !has_dirty {
+                    self.dirty_files.remove(&file);
+                }
                 self.settle(slot);
                 self.tell_of_room();
             }
@@ -501,11 +520,14 @@ impl BlockTable {
         assert!(self.slots.len() <= self.config.max_blocks && self.dirty_blocks <= self.config.max_dirty_blocks);
         let dirty = |(_, file): (usize, &FileState)| file.dirty.len();
         assert_eq!(self.files.iter().map(dirty).sum::<usize>(), self.dirty_blocks);
+        let dirty_files = self.files.iter().filter(|(_, file)| !file.dirty.is_empty());
+        assert!(dirty_files.map(|(number, _)| FileId::new(number)).eq(self.dirty_files()));
         let mut idle = 0;
         for (slot, block) in &self.slots {
             let file = self.files.get(block.file.index());
             let is_mapped = file.is_some_and(|file| file.blocks.get(&block.index) == Some(&BlockId::new(slot)));
             assert_eq!(is_mapped, !block.is_detached);
+            assert!(block.is_detached || block.counted_ages == block.ages(), "block {}", block.index);
             let is_idle = block.pins == 0 && block.fill.is_none() && !block.is_dirty();
             idle += usize::from(is_idle);
         }
