@@ -30,6 +30,8 @@ pub(crate) struct DirChunk {
     /// The names, each with a NUL behind it.
     names: Vec<u8>,
     is_last: bool,
+    /// Whether each cookie is greater than the one before.
+    is_ascending: bool,
     /// The least and the greatest cookie of the entries.
     range: (u64, u64),
     /// The memory that it takes while it is kept.
@@ -70,7 +72,7 @@ impl DirChunk {
 
     fn empty(start: u64) -> DirChunk {
         let (entries, names) = (Vec::new(), Vec::new());
-        DirChunk { start, entries, names, is_last: false, range: (u64::MAX, 0), share: None }
+        DirChunk { start, entries, names, is_last: false, is_ascending: true, range: (u64::MAX, 0), share: None }
     }
 
     /// The cookie of the entry before the first one.
@@ -86,7 +88,10 @@ impl DirChunk {
         if cookie < self.range.0 || cookie > self.range.1 {
             return None;
         }
-        let index = self.entries.iter().position(|entry| entry.cookie == cookie)?;
+        let index = match self.is_ascending {
+            true => self.entries.binary_search_by_key(&cookie, |entry| entry.cookie).ok()?,
+            false => self.entries.iter().position(|entry| entry.cookie == cookie)?,
+        };
         let rest = &self.entries[index + 1..];
         (self.is_last || !rest.is_empty()).then_some(rest)
     }
@@ -119,6 +124,7 @@ impl DirChunk {
             return;
         }
         let (cookie, name_start) = (entry.next_entry_cookie(), self.names.len() as u32);
+        self.is_ascending &= self.entries.last().is_none_or(|last| last.cookie < cookie);
         self.range = (self.range.0.min(cookie), self.range.1.max(cookie));
         self.names.extend_from_slice(name);
         self.entries.push(ChunkEntry {

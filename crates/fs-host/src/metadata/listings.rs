@@ -34,6 +34,8 @@ pub(crate) struct Listings {
 struct ListedDir {
     changed: Timestamp,
     chunks: Vec<Arc<DirChunk>>,
+    /// The chunk that was found last. A client that lists the directory wants the same one or the next.
+    found: usize,
     is_used: bool,
 }
 
@@ -63,7 +65,10 @@ impl Listings {
             return None;
         }
         listed.is_used = true;
-        listed.chunks.iter().find(|chunk| chunk.after(after).is_some()).map(Arc::clone)
+        let count = listed.chunks.len();
+        let mut from_found = (0..count).map(|step| (listed.found + step) % count);
+        listed.found = from_found.find(|&index| listed.chunks[index].after(after).is_some())?;
+        Some(Arc::clone(&listed.chunks[listed.found]))
     }
 
     /// Keeps a chunk that was read after the directory's state was fetched, if every later change will show another
@@ -77,7 +82,7 @@ impl Listings {
         chunk.share = Some(share);
         let chunk = Arc::new(chunk);
         let mut shard = self.shard(state.dir);
-        let fresh = || ListedDir { changed: state.changed, chunks: Vec::new(), is_used: true };
+        let fresh = || ListedDir { changed: state.changed, chunks: Vec::new(), found: 0, is_used: true };
         let listed = shard.entry(*state.dir).or_insert_with(fresh);
         let outdated = (listed.changed != state.changed).then(|| mem::replace(listed, fresh()));
         listed.add(&chunk);
