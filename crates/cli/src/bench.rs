@@ -6,7 +6,7 @@ use std::{process, thread};
 
 use clap::Args;
 use client::{Follow, Status, Url};
-use lab::bench::{End, Files, Job, Observer, Order, Outcome, Rate, Stop, Workload};
+use lab::bench::{BenchResult, End, Files, Job, Observer, Order, Rate, Stop, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -128,7 +128,7 @@ fn report(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(), Failure> {
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs all jobs on a thread of their own. Returns the results, and how the jobs ended.
-fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<Outcome>, Result<(), Failure>), Failure> {
+fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<BenchResult>, Result<(), Failure>), Failure> {
     let interrupted = interruption::listen()?;
     let (stop, progress) = (Stop::default(), BenchProgress::start());
     let jobs = flags.rw.iter().map(|workload| flags.job(*workload, own));
@@ -150,7 +150,7 @@ fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<Outcome>, Result<
 }
 
 /// Runs the jobs one after the other, until one fails or they are stopped.
-fn run_all(jobs: &[Job], found: &Mutex<Vec<Outcome>>) -> Result<(), lab::bench::Error> {
+fn run_all(jobs: &[Job], found: &Mutex<Vec<BenchResult>>) -> Result<(), lab::bench::Error> {
     for job in jobs.iter().take_while(|job| !job.stop.is_stopped()) {
         let outcome = lab::bench::run(job)?;
         found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);

@@ -17,7 +17,7 @@ use crate::host::HostFs;
 use crate::identity::Impersonation;
 use crate::lock_holder::{LAST_OFFSET, LockHolder, MAX_RANGES, SetLock};
 use crate::node::HostNode;
-use crate::sys::{self, LockKind};
+use crate::sys::{self, FoundLock, LockExtent, LockKind};
 
 impl HostFs {
     pub(crate) fn open_lock_file(&self, cx: &Context<'_>, handle: &Handle) -> Result<Box<dyn LockFile>> {
@@ -70,9 +70,9 @@ impl LockFile for HostLockFile {
         let kind = if wanted.exclusive { LockKind::Exclusive } else { LockKind::Shared };
         let extent = extent(wanted.first_bytes, wanted.last_bytes);
         let found = sys::find_lock(self.holder.description().as_fd(), kind, extent).map_err(Error::Io)?;
-        Ok(found.map_or(LockOutcome::Free, |(exclusive, start, length)| {
-            let first_bytes = u64::try_from(start).unwrap_or(0);
-            let last_bytes = match u64::try_from(length) {
+        Ok(found.map_or(LockOutcome::Free, |FoundLock { exclusive, extent }| {
+            let first_bytes = u64::try_from(extent.start_bytes).unwrap_or(0);
+            let last_bytes = match u64::try_from(extent.length_bytes) {
                 Ok(length @ 1..) => first_bytes + (length - 1),
                 _ => u64::MAX,
             };
@@ -106,8 +106,8 @@ impl SetLock for OwnedFd {
     }
 }
 
-/// Start and length as the kernel takes them; a length of 0 reaches to the last offset.
-fn extent(first: u64, last: u64) -> (i64, i64) {
+/// The bytes from `first` to `last`.
+fn extent(first: u64, last: u64) -> LockExtent {
     let length = if last == LAST_OFFSET { 0 } else { last - first + 1 };
-    (first as i64, length as i64)
+    LockExtent { start_bytes: first as i64, length_bytes: length as i64 }
 }

@@ -146,8 +146,22 @@ pub(crate) enum LockKind {
     Exclusive,
 }
 
+/// The bytes of a lock as the kernel has them, from `start_bytes` on. A length of 0 reaches to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LockExtent {
+    pub(crate) start_bytes: i64,
+    pub(crate) length_bytes: i64,
+}
+
+/// A lock that is in the way of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FoundLock {
+    pub(crate) exclusive: bool,
+    pub(crate) extent: LockExtent,
+}
+
 impl LockKind {
-    fn description(self, (start, length): (i64, i64)) -> libc::flock {
+    fn description(self, extent: LockExtent) -> libc::flock {
         let kind = match self {
             LockKind::None => libc::F_UNLCK,
             LockKind::Shared => libc::F_RDLCK,
@@ -157,14 +171,13 @@ impl LockKind {
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
         lock.l_type = kind as libc::c_short;
         lock.l_whence = libc::SEEK_SET as libc::c_short;
-        (lock.l_start, lock.l_len) = (start, length);
+        (lock.l_start, lock.l_len) = (extent.start_bytes, extent.length_bytes);
         lock
     }
 }
 
-/// Sets the lock of a range, from `start` on for `length` bytes or, with 0, to the end. It does not wait: false means
-/// that somebody else's lock is in the way, and nothing has changed.
-pub(crate) fn set_lock(file: BorrowedFd<'_>, kind: LockKind, extent: (i64, i64)) -> io::Result<bool> {
+/// Sets a lock. It does not wait: false means that somebody else's lock is in the way, and nothing has changed.
+pub(crate) fn set_lock(file: BorrowedFd<'_>, kind: LockKind, extent: LockExtent) -> io::Result<bool> {
     let lock = kind.description(extent);
     // SAFETY: the lock is the structure that this request reads, and it outlives the call.
     let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
@@ -177,12 +190,8 @@ pub(crate) fn set_lock(file: BorrowedFd<'_>, kind: LockKind, extent: (i64, i64))
     }
 }
 
-/// The lock that would be in the way of one: whether it is exclusive, its start, and its length or 0.
-pub(crate) fn find_lock(
-    file: BorrowedFd<'_>,
-    kind: LockKind,
-    extent: (i64, i64),
-) -> io::Result<Option<(bool, i64, i64)>> {
+/// The lock that would be in the way of one.
+pub(crate) fn find_lock(file: BorrowedFd<'_>, kind: LockKind, extent: LockExtent) -> io::Result<Option<FoundLock>> {
     let mut lock = kind.description(extent);
     // SAFETY: the lock is the structure that this request reads and writes, and it outlives the call.
     let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
@@ -190,7 +199,8 @@ pub(crate) fn find_lock(
         return Err(io::Error::last_os_error());
     }
     let is_free = lock.l_type == libc::F_UNLCK as libc::c_short;
-    Ok((!is_free).then_some((lock.l_type == libc::F_WRLCK as libc::c_short, lock.l_start, lock.l_len)))
+    let extent = LockExtent { start_bytes: lock.l_start, length_bytes: lock.l_len };
+    Ok((!is_free).then_some(FoundLock { exclusive: lock.l_type == libc::F_WRLCK as libc::c_short, extent }))
 }
 
 /// Which thread gets the signal of a descriptor (fcntl(2)).

@@ -7,7 +7,7 @@ use vfs::{CopyRange, Stability};
 const MAX_RESENDS: u32 = 4;
 
 /// The outcome of a copy.
-pub(super) enum Outcome {
+pub(super) enum CopyResult {
     /// How many bytes of the range were copied; 0 only at the source's end.
     Copied(u64),
     /// The server accepts the range, but copies nothing of it.
@@ -17,26 +17,26 @@ pub(super) enum Outcome {
 }
 
 /// Has the server copy a range, or a part of it.
-pub(super) async fn copy(source: &File, to: &File, range: CopyRange) -> Result<Outcome> {
+pub(super) async fn copy(source: &File, to: &File, range: CopyRange) -> Result<CopyResult> {
     for _ in 0..=MAX_RESENDS {
-        let Some(copied) = copy_within(source, to, range).await? else { return Ok(Outcome::Copied(0)) };
+        let Some(copied) = copy_within(source, to, range).await? else { return Ok(CopyResult::Copied(0)) };
         if copied.count == 0 {
             return without_a_byte(source, range).await;
         }
         // A different verifier means that the server restarted in between (RFC 7862 §4.1.2 and RFC 8881 §18.3.3).
         if copied.stability != Stability::Unstable || to.commit(0, 0).await? == copied.verifier {
-            return Ok(Outcome::Copied(copied.count));
+            return Ok(CopyResult::Copied(copied.count));
         }
     }
-    Ok(Outcome::Lost)
+    Ok(CopyResult::Lost)
 }
 
 /// The outcome when nothing was copied. A server may copy less than requested (RFC 7862 §15.2.3), so that need not be
 /// the source's end.
-async fn without_a_byte(source: &File, range: CopyRange) -> Result<Outcome> {
+async fn without_a_byte(source: &File, range: CopyRange) -> Result<CopyResult> {
     Ok(match bytes_behind(source, range.from_bytes).await? {
-        0 => Outcome::Copied(0),
-        _ => Outcome::Declined,
+        0 => CopyResult::Copied(0),
+        _ => CopyResult::Declined,
     })
 }
 

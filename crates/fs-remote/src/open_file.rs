@@ -65,10 +65,10 @@ impl OpenFile for RemoteFile {
         }
         let (file, source) = (self.file()?, from.file()?);
         match self.shared.wait(cx, copies::copy(source, file, range))? {
-            copies::Outcome::Copied(count) => Ok(count),
+            copies::CopyResult::Copied(count) => Ok(count),
             // The caller reads and writes instead.
-            copies::Outcome::Declined => Err(Error::NotSupported),
-            copies::Outcome::Lost => {
+            copies::CopyResult::Declined => Err(Error::NotSupported),
+            copies::CopyResult::Lost => {
                 Err(Error::Io(io::Error::other("the server lost what it copied, again and again")))
             }
         }

@@ -21,7 +21,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// The result of a request: the reply is in the output, or an error is sent.
-pub(crate) type Outcome = Result<(), Errno>;
+pub(crate) type FuseResult = Result<(), Errno>;
 
 impl<'a> Call<'a> {
     /// The arguments of the request.
@@ -84,7 +84,7 @@ fn interrupt(session: &Session, request: &Request<'_>) {
 ///
 /// # Errors
 /// The error for the kernel. ENOSYS marks an operation as missing, and the kernel does not request it again.
-pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize, output: &mut Output) -> Outcome {
+pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize, output: &mut Output) -> FuseResult {
     let call = Call { session, request, worker, output };
     match request.opcode {
         opcode::LOOKUP => ops::lookup::run(call),
@@ -123,7 +123,7 @@ pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize,
     }
 }
 
-fn locks(call: Call<'_>) -> Outcome {
+fn locks(call: Call<'_>) -> FuseResult {
     match call.request.opcode {
         _ if !call.session.properties.locks => Err(Errno::NOSYS),
         opcode::GETLK => ops::getlk::run(call),
@@ -131,7 +131,7 @@ fn locks(call: Call<'_>) -> Outcome {
     }
 }
 
-fn xattrs(call: Call<'_>) -> Outcome {
+fn xattrs(call: Call<'_>) -> FuseResult {
     match call.request.opcode {
         _ if !call.session.properties.xattrs => Err(Errno::NOSYS),
         opcode::GETXATTR => ops::getxattr::run(call),

@@ -12,7 +12,7 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
-use crate::kernel::{self, Control, Listener, Outcome, Test};
+use crate::kernel::{self, Control, Listener, Test, TestResult};
 
 /// The address of this end. Only the two ends are in the networks.
 pub(crate) const HERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
@@ -184,7 +184,12 @@ pub fn is_permitted() -> bool {
 ///
 /// # Errors
 /// When there is no wire, or the test fails.
-pub fn run(options: LinkOptions, has_offload: bool, test: &Test, control: &Control) -> Result<(Outcome, u64), Failure> {
+pub fn run(
+    options: LinkOptions,
+    has_offload: bool,
+    test: &Test,
+    control: &Control,
+) -> Result<(TestResult, u64), Failure> {
     let died = || Failure::Link(LinkError::System(io::Error::other("a thread has ended early")));
     // The network belongs to the thread, and ends with it.
     thread::scope(|scope| scope.spawn(|| run_here(options, has_offload, test, control)).join()).unwrap_or(Err(died()))
@@ -206,7 +211,7 @@ fn run_here(
     has_offload: bool,
     test: &Test,
     control: &Control,
-) -> Result<(Outcome, u64), Failure> {
+) -> Result<(TestResult, u64), Failure> {
     let link = Link::new(options)?;
     link.address(has_offload)?;
     let address = SocketAddr::from((THERE, kernel::DEFAULT_PORT));

@@ -49,17 +49,23 @@ pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     Ok(dir.fs().remove_dir(&lock.context(&dir.context), place)?)
 }
 
+/// A name in a directory, as a client sends it.
+pub(crate) struct NameIn<'n, 'c> {
+    pub(crate) dir: &'n Node<'c>,
+    pub(crate) name: &'n [u8],
+}
+
 /// Moves a name, and replaces one that exists.
-pub(crate) fn rename(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fault> {
-    let ((from_dir, from_name), (to_dir, to_name)) = (from, to);
+pub(crate) fn rename(from: &NameIn<'_, '_>, to: &NameIn<'_, '_>) -> Result<(), Fault> {
+    let (from_dir, to_dir) = (from.dir, to.dir);
     if !from_dir.shares_export(to_dir) {
         return Err(Error::CrossDevice.into());
     }
     let from_attributes = from_dir.require_changeable_dir()?;
     let to_attributes = to_dir.require_changeable_dir()?;
     let no_dots = |_| Fault::from(Error::Invalid);
-    let from_place = check_name(from_dir, from_name, no_dots)?;
-    let to_place = check_name(to_dir, to_name, no_dots)?;
+    let from_place = check_name(from_dir, from.name, no_dots)?;
+    let to_place = check_name(to_dir, to.name, no_dots)?;
     let change = NameOp::Move(from_place, to_place);
     let NameLockResult::Locked(mut lock) = from_dir.lock_names(&change)? else { return Ok(()) };
     let moved = from_dir.fs().lookup(&from_dir.context, from_place)?;

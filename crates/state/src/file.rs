@@ -294,7 +294,7 @@ impl Core {
         }
         self.recalls.forget(key);
         if let Some(open) = open {
-            return self.detach_locks(now, &file, (owner, key, open));
+            return self.detach_locks(now, &file, &LockStateid { owner, key, open });
         }
         if let Some(entry) = self.files.get_mut(&file) {
             if let Some(share) = share {
@@ -306,7 +306,8 @@ impl Core {
     }
 
     /// Releases the locks of a lock stateid, and removes it from its file and open.
-    fn detach_locks(&mut self, now: Duration, file: &FileKey, (owner, key, open): (OwnerId, StateKey, StateKey)) {
+    fn detach_locks(&mut self, now: Duration, file: &FileKey, removed: &LockStateid) {
+        let LockStateid { owner, key, open } = *removed;
         self.drop_locks_of(now, file, owner, key);
         if let Some(open) = self.states.get_mut(&open).and_then(StateidEntry::open_mut) {
             open.locks.remove(&key);
@@ -318,4 +319,11 @@ impl Core {
         }
         self.settle_locks(file);
     }
+}
+
+/// A lock stateid, with its lock owner and its open.
+struct LockStateid {
+    owner: OwnerId,
+    key: StateKey,
+    open: StateKey,
 }

@@ -11,7 +11,7 @@ use crate::lock_set::{HeldLock, HostRange};
 use crate::owner::OwnerKind;
 use crate::range_tree::OwnerRange;
 use crate::stateid_table::StateidStatus;
-use crate::waiter::{RequestedLock, WaitFor};
+use crate::waiter::{RequestedLock, Requester, WaitFor};
 use crate::{ByteRange, ClientId, Conflict, FileKey, ScopedStateid, State, StateError, Stateid, StateidScope};
 
 /// The lock owner of a LOCK (`locker4`).
@@ -225,7 +225,7 @@ impl Core {
         let owner = self.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         let wanted = RequestedLock { owner, range: args.range, exclusive: args.exclusive };
         let wait = args.blocking.then_some(WaitFor::Client(key.client()));
-        match self.acquire(now, &args.file, wanted, (Some(key), wait)) {
+        match self.acquire(now, &args.file, wanted, Requester { state: Some(key), wait }) {
             Err(StateError::Denied(_)) if args.reclaim => Err(StateError::ReclaimConflict),
             Err(refused) => Err(refused),
             Ok(()) => Ok(self.bump(key)),
@@ -249,8 +249,9 @@ impl Core {
         now: Duration,
         file: &FileKey,
         wanted: RequestedLock,
-        (state, wait): (Option<StateKey>, Option<WaitFor>),
+        requester: Requester,
     ) -> Result<(), StateError> {
+        let Requester { state, wait } = requester;
         let file = self.file_entry(file);
         // Other waits of the owner in this range would replace this lock when granted.
         self.remove_waiters(&file, |waiter| {

@@ -12,7 +12,7 @@ use crate::owner::OwnerKind;
 use crate::range_tree::OwnerRange;
 use crate::records::RecordKind;
 use crate::records::Recording;
-use crate::waiter::{RequestedLock, WaitFor};
+use crate::waiter::{RequestedLock, Requester, WaitFor};
 use crate::{ByteRange, FileKey, Origin, State, StateError};
 
 /// The hosts of the lock protocol, by the names that they are monitored by.
@@ -244,7 +244,7 @@ impl Core {
             _ => None,
         };
         let waits = wait.is_some();
-        match self.acquire(now, &lock.file, wanted, (None, wait)) {
+        match self.acquire(now, &lock.file, wanted, Requester { state: None, wait }) {
             Ok(()) => Ok(NlmOutcome::Granted),
             Err(StateError::Denied(_)) if waits => Ok(NlmOutcome::Blocked),
             Err(refused) => {

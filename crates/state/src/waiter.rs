@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::account::{Charge, Kind};
 use crate::core::Core;
-use crate::ids::OwnerId;
+use crate::ids::{OwnerId, StateKey};
 use crate::lock_set::HeldLock;
 use crate::nlm::NlmNames;
 use crate::range_tree::OwnerRange;
@@ -27,6 +27,15 @@ pub(crate) enum WaitFor {
     Client(u32),
     /// A host: by NLM_GRANTED with the cookie of the request.
     Nlm(Box<[u8]>),
+}
+
+/// Who requests a lock.
+#[derive(Debug)]
+pub(crate) struct Requester {
+    /// Its lock stateid, if it speaks NFSv4.
+    pub state: Option<StateKey>,
+    /// How it is notified; `None`: it does not wait.
+    pub wait: Option<WaitFor>,
 }
 
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::f64::consts::TAU;
 
 use fastrand::Rng;
 use measure::record::{
-    Better, CurveKind, Design, Disturbance, DocumentRatio, Factor, FigureKind, Levels, Machine, Measurement,
-    Percentile, Place, Run, TableKind,
+    Better, CurveKind, Design, Disturbance, DocumentRatio, Factor, FigureKind, Levels, Machine, Measurement, PassPlace,
+    Percentile, Run, TableKind,
 };
 
 /// The contenders of the experiment: the first one is the baseline, the last one is the first one once more.
@@ -122,7 +122,7 @@ pub fn passes(run: &Run, server: &Server) -> Vec<Measurement> {
             REPLIES.map(|_| if server.start_noise > 0.0 { server.start_noise * normal(&mut random) } else { 0.0 });
         for load in measure::shuffled(run.seed, round.into(), loads.len()) {
             for turn in measure::paired(run.seed, u64::from(round) << 8 | load as u64, REPLIES.len()) {
-                let place = Place { round, position: passes.len() as u32, pair: REPLIES[turn.pair].to_owned() };
+                let place = PassPlace { round, position: passes.len() as u32, pair: REPLIES[turn.pair].to_owned() };
                 let course = f64::from(place.position) / f64::from(all);
                 let speed =
                     common * (1.0 + starts[turn.contender]) * speed(server, &mut random, turn.contender, course);
@@ -138,7 +138,7 @@ fn speed(server: &Server, random: &mut Rng, contender: usize, course: f64) -> f6
     server.ratios[contender] * (1.0 + server.noise * normal(random)) * (1.0 + server.drift * course) * (1.0 + state)
 }
 
-fn pass((load, block): (&str, &str), reply: &str, place: Place, speed: f64, slow: f64) -> Measurement {
+fn pass((load, block): (&str, &str), reply: &str, place: PassPlace, speed: f64, slow: f64) -> Measurement {
     let base_us = if block == "4k" { 20.0 } else { 400.0 } / speed;
     let bytes_us = if block == "4k" { 400.0 } else { 2000.0 };
     let percents = [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.9, 99.99];

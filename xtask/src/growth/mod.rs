@@ -119,7 +119,7 @@ fn compare(rows: &[(Subject, Counted)], bounds: &Bounds, shown: Shown) -> Counts
                 println!("skipped: growth of {subject}: {why}");
                 counts.skipped += 1;
             }
-            Ok(costs) if is_within((subject, costs), bounds, shown) => counts.passed += 1,
+            Ok(costs) if is_within(subject, costs, bounds, shown) => counts.passed += 1,
             Ok(_) => counts.failed += 1,
         }
     }
@@ -127,7 +127,7 @@ fn compare(rows: &[(Subject, Counted)], bounds: &Bounds, shown: Shown) -> Counts
 }
 
 /// Whether a row stays within its bounds; prints why not, or how much it grew.
-fn is_within((subject, costs): (&Subject, &[(usize, Cost)]), bounds: &Bounds, shown: Shown) -> bool {
+fn is_within(subject: &Subject, costs: &[(usize, Cost)], bounds: &Bounds, shown: Shown) -> bool {
     let [(from, smallest), rest @ ..] = costs else { return true };
     let mut verdict = Verdict::Within;
     for (size, cost) in rest {
@@ -189,10 +189,10 @@ mod tests {
         let mut bounds = Bounds::empty();
         bounds.record(&subject, 1_000, &Growth { ratio: 1.0, more_system_calls: 0.0 });
         let cost = |instructions| Cost { instructions, system_calls: 1.0 };
-        assert!(is_within((&subject, &[(1, cost(500.0)), (1_000, cost(520.0))]), &bounds, Shown::All));
-        assert!(!is_within((&subject, &[(1, cost(500.0)), (1_000, cost(5_000.0))]), &bounds, Shown::All));
+        assert!(is_within(&subject, &[(1, cost(500.0)), (1_000, cost(520.0))], &bounds, Shown::All));
+        assert!(!is_within(&subject, &[(1, cost(500.0)), (1_000, cost(5_000.0))], &bounds, Shown::All));
         assert!(
-            !is_within((&subject, &[(1, cost(500.0)), (10, cost(500.0))]), &bounds, Shown::All),
+            !is_within(&subject, &[(1, cost(500.0)), (10, cost(500.0))], &bounds, Shown::All),
             "nothing is recorded"
         );
     }

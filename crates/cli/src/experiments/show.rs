@@ -67,10 +67,10 @@ pub fn compare(flags: &CompareFlags) -> Result<(), Failure> {
 }
 
 /// A folder with the run in it.
-type Found = (PathBuf, (Run, Vec<Measurement>));
+type FoundRun = (PathBuf, (Run, Vec<Measurement>));
 
 /// The run in a folder, or in each folder in it.
-fn runs_in(folder: &Path) -> Result<Vec<Found>, BenchError> {
+fn runs_in(folder: &Path) -> Result<Vec<FoundRun>, BenchError> {
     let missing = match read_run(folder) {
         Err(error @ FolderError::NoRun { .. }) => error,
         other => return Ok(vec![(folder.to_owned(), other?)]),
@@ -84,7 +84,8 @@ fn runs_in(folder: &Path) -> Result<Vec<Found>, BenchError> {
         .filter(|path| path.is_dir())
         .collect();
     inside.sort();
-    let runs: Vec<Found> = inside.into_iter().filter_map(|path| read_run(&path).ok().map(|run| (path, run))).collect();
+    let runs: Vec<FoundRun> =
+        inside.into_iter().filter_map(|path| read_run(&path).ok().map(|run| (path, run))).collect();
     if runs.is_empty() { Err(missing.into()) } else { Ok(runs) }
 }
 

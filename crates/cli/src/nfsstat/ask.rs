@@ -39,7 +39,7 @@ pub enum Which {
 
 /// A mount and the process that it belongs to.
 #[derive(Debug, Clone, Serialize)]
-pub struct Found {
+pub struct FoundMount {
     pub pid: u32,
     /// The user of that process.
     pub user: u32,
@@ -68,7 +68,7 @@ impl Which {
 }
 
 /// Asks all selected clients. Leaves out those that do not answer.
-pub fn ask(which: &Which, begin_anew: bool) -> Vec<Found> {
+pub fn ask(which: &Which, begin_anew: bool) -> Vec<FoundMount> {
     let (mut found, mut silent) = (Vec::new(), BTreeMap::<u32, usize>::new());
     for socket in folder::sockets() {
         let Socket { pid, user, .. } = socket;
@@ -79,7 +79,7 @@ pub fn ask(which: &Which, begin_anew: bool) -> Vec<Found> {
         match ask_as(&socket, which, begin_anew) {
             Ok(document) if document.format == FORMAT => {
                 let meant = document.mounts.into_iter().filter(|mount| which.takes(pid, mount));
-                found.extend(meant.map(|mount| Found { pid, user, mount: mount.printable() }));
+                found.extend(meant.map(|mount| FoundMount { pid, user, mount: mount.printable() }));
             }
             Ok(document) => {
                 eprintln!("wharf: skipped process {pid}: it runs another version of wharf (format {})", document.format)
@@ -104,7 +104,7 @@ fn ask_as(socket: &Socket, which: &Which, begin_anew: bool) -> io::Result<Docume
 }
 
 /// The sum of all counters.
-pub fn sum(found: &[Found]) -> Statistics {
+pub fn sum(found: &[FoundMount]) -> Statistics {
     let mut sum = Statistics::default();
     found.iter().for_each(|found| sum.merge(&found.mount.statistics.statistics()));
     sum

@@ -160,7 +160,10 @@ impl From<&Statistics> for Figures {
             },
             caches: Caches::from(&statistics.caches),
             held: Held::from(&statistics.held),
-            procedures: statistics.procedures().map(ProcedureFigures::new).collect(),
+            procedures: statistics
+                .procedures()
+                .map(|(procedure, counted)| ProcedureFigures::new(procedure, counted))
+                .collect(),
             operations: statistics.operations().map(operation).collect(),
         }
     }
@@ -196,7 +199,7 @@ impl Figures {
 }
 
 impl ProcedureFigures {
-    fn new((procedure, counted): (Procedure, &ProcedureStatistics)) -> ProcedureFigures {
+    fn new(procedure: Procedure, counted: &ProcedureStatistics) -> ProcedureFigures {
         ProcedureFigures {
             program: procedure.program().to_owned(),
             name: procedure.name().to_owned(),

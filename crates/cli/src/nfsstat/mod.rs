@@ -24,7 +24,7 @@ use client::Statistics;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use ask::{Found, Which};
+use ask::{FoundMount, Which};
 use document::Figures;
 use layout::Extent;
 pub use own::{OwnFlags, OwnMounts};
@@ -109,8 +109,8 @@ impl Flags {
     }
 }
 
-fn mounts(output: &mut Output, found: &[Found]) -> Result<(), Failure> {
-    for Found { mount, .. } in found {
+fn mounts(output: &mut Output, found: &[FoundMount]) -> Result<(), Failure> {
+    for FoundMount { mount, .. } in found {
         writeln!(output, "{} on {}\n{}", mount.from, mount.on, mount.options)?;
     }
     Ok(())

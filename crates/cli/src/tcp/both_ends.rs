@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use segments::kernel::{self, Control, End, Outcome, Test};
+use segments::kernel::{self, Control, End, Test, TestResult};
 use serde::Serialize;
 
 use super::watch::{Interrupted, Watched};
@@ -18,7 +18,7 @@ pub fn one(
     address: SocketAddr,
     test: &Test,
     interrupted: &mut Interrupted,
-) -> Result<Option<Outcome>, Failure> {
+) -> Result<Option<TestResult>, Failure> {
     if interrupted.look() {
         return Ok(None);
     }
@@ -38,11 +38,11 @@ pub fn one(
 pub const HEADS: [&str; 5] = ["local machine", "µs/KiB", "remote machine", "µs/KiB ", "resent"];
 
 /// One of the two ends.
-type Side = fn(&Outcome) -> &End;
+type Side = fn(&TestResult) -> &End;
 
 /// The cells below [`HEADS`].
-pub fn cells(outcomes: &[Outcome]) -> [String; 5] {
-    let mean = |figure: &dyn Fn(&Outcome) -> Option<f64>| {
+pub fn cells(outcomes: &[TestResult]) -> [String; 5] {
+    let mean = |figure: &dyn Fn(&TestResult) -> Option<f64>| {
         let figures: Vec<f64> = outcomes.iter().filter_map(figure).collect();
         (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
     };
@@ -50,7 +50,7 @@ pub fn cells(outcomes: &[Outcome]) -> [String; 5] {
         mean(&|outcome| end(outcome).utilization()).map_or("-".to_owned(), |share| format!("{:.0}%", share * 100.0))
     };
     let demand = |end: Side| {
-        let figure = |outcome: &Outcome| end(outcome).machine_time.map(|time| us_per_kib(time, outcome));
+        let figure = |outcome: &TestResult| end(outcome).machine_time.map(|time| us_per_kib(time, outcome));
         mean(&figure).map_or("-".to_owned(), |demand| format!("{demand:.3}"))
     };
     let resent = outcomes.iter().map(|outcome| outcome.local.retransmissions + outcome.remote.retransmissions);
@@ -62,12 +62,12 @@ pub fn cells(outcomes: &[Outcome]) -> [String; 5] {
 pub const SAME_MACHINE: &str = "both ends are on this machine; its processor time includes both";
 
 /// Returns a warning if a test was within one machine.
-pub fn note<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
+pub fn note<'a>(mut outcomes: impl Iterator<Item = &'a TestResult>) -> Option<String> {
     outcomes.any(|outcome| outcome.is_same_machine).then(|| SAME_MACHINE.to_owned())
 }
 
 /// Returns processor time in µs per KiB that arrived at either end.
-pub fn us_per_kib(time: Duration, outcome: &Outcome) -> f64 {
+pub fn us_per_kib(time: Duration, outcome: &TestResult) -> f64 {
     time.as_secs_f64() * 1e6 / (outcome.bytes() as f64 / 1024.0).max(f64::MIN_POSITIVE)
 }
 
@@ -88,7 +88,7 @@ pub struct EndRecord {
 
 impl EndRecord {
     /// One end of a test.
-    pub fn new(end: &End, outcome: &Outcome) -> EndRecord {
+    pub fn new(end: &End, outcome: &TestResult) -> EndRecord {
         EndRecord {
             sent_bytes: end.sent_bytes,
             received_bytes: end.received_bytes,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use measure::{Histogram, Level};
 use report::{Column, Table};
-use segments::kernel::{End, Kind, Outcome, Test};
+use segments::kernel::{End, Kind, Test, TestResult};
 use serde::Serialize;
 
 use super::both_ends::{self, EndRecord};
@@ -55,11 +55,11 @@ pub struct Flags {
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
 /// Runs of the same test.
-type Series = series::Series<Test, Outcome>;
+type Series = series::Series<Test, TestResult>;
 
 /// Transactions per second, and processor time of the program at both ends in µs per transaction.
-const FIGURES: [Figure<Outcome>; 3] = [
-    Outcome::transactions_per_second,
+const FIGURES: [Figure<TestResult>; 3] = [
+    TestResult::transactions_per_second,
     |outcome| us_per_transaction(&outcome.local, outcome),
     |outcome| us_per_transaction(&outcome.remote, outcome),
 ];
@@ -67,7 +67,7 @@ const FIGURES: [Figure<Outcome>; 3] = [
 /// The quantiles of the latencies that are shown.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-fn us_per_transaction(end: &End, outcome: &Outcome) -> f64 {
+fn us_per_transaction(end: &End, outcome: &TestResult) -> f64 {
     end.process_time.as_secs_f64() * 1e6 / (outcome.local.transactions as f64).max(f64::MIN_POSITIVE)
 }
 
@@ -153,7 +153,7 @@ impl Record {
 }
 
 impl RunRecord {
-    fn new(outcome: &Outcome) -> RunRecord {
+    fn new(outcome: &TestResult) -> RunRecord {
         RunRecord {
             transactions: outcome.local.transactions,
             transactions_per_second: outcome.transactions_per_second(),

@@ -117,15 +117,15 @@ fn memory(name: &str) -> OwnedFd {
 
 impl Stage {
     fn new(is_all_cheap: bool, is_shared: bool) -> Stage {
-        Stage::made((is_all_cheap, is_shared), LONG)
+        Stage::made(is_all_cheap, is_shared, LONG)
     }
 
     /// With callers that wait for others for so long.
     fn with_wait(max_wait: Duration) -> Stage {
-        Stage::made((false, true), max_wait)
+        Stage::made(false, true, max_wait)
     }
 
-    fn made((is_all_cheap, is_shared): (bool, bool), max_wait: Duration) -> Stage {
+    fn made(is_all_cheap: bool, is_shared: bool, max_wait: Duration) -> Stage {
         let storage = Arc::new(Scripted { is_all_cheap, ..Scripted::default() });
         let counters = Arc::<FlushCounters>::default();
         let mut group = FlushGroup::new(Box::new(Arc::clone(&storage)), is_shared, Arc::clone(&counters));

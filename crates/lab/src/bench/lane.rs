@@ -67,7 +67,7 @@ impl Schedule {
 
 /// What connections found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct LaneResult {
     pub(super) reads: Tally,
     pub(super) writes: Tally,
     pub(super) syncs: Tally,
@@ -78,10 +78,10 @@ pub(super) struct Found {
     pub(super) is_written: Vec<bool>,
 }
 
-impl Found {
-    pub(super) fn new(job: &Job) -> Found {
+impl LaneResult {
+    pub(super) fn new(job: &Job) -> LaneResult {
         let tracked = if job.verify && job.workload.writes() { job.block_count() } else { 0 };
-        Found {
+        LaneResult {
             reads: Tally::new(Direction::Read),
             writes: Tally::new(Direction::Write),
             syncs: Tally::new(Direction::Sync),
@@ -92,7 +92,7 @@ impl Found {
         }
     }
 
-    pub(super) fn merge(&mut self, other: Found) {
+    pub(super) fn merge(&mut self, other: LaneResult) {
         self.reads.merge(&other.reads);
         self.writes.merge(&other.writes);
         self.syncs.merge(&other.syncs);
@@ -138,7 +138,7 @@ pub(super) struct Lane {
 
 struct LaneState {
     plan: Plan,
-    found: Found,
+    found: LaneResult,
     unstable: Unstable,
 }
 
@@ -172,7 +172,7 @@ impl Lane {
             stop: job.stop.clone(),
             state: RefCell::new(LaneState {
                 plan: Plan::new(job, number),
-                found: Found::new(job),
+                found: LaneResult::new(job),
                 unstable: Unstable::default(),
             }),
         })
@@ -193,7 +193,7 @@ impl Lane {
 
     /// Does everything that is planned, `depth` operations at once, and returns what was found; nothing when a worker
     /// died. It is awaited inside of a [`tokio::task::LocalSet`].
-    pub(super) async fn run(self, depth: u32, schedule: Schedule) -> Option<Found> {
+    pub(super) async fn run(self, depth: u32, schedule: Schedule) -> Option<LaneResult> {
         let lane = Rc::new(self);
         let mut workers = JoinSet::new();
         for worker in 0..depth {

@@ -1,6 +1,6 @@
 //! Reading and writing one file of a server in a chosen way, or asking what else a server does with it.
 //!
-//! A [`Job`] says what to do; [`run()`] does it and returns an [`Outcome`]. Connections are spread over as many threads
+//! A [`Job`] says what to do; [`run()`] does it and returns an [`BenchResult`]. Connections are spread over as many threads
 //! as this process may use processors, each with a runtime of its own; each connection has its queue depth of
 //! operations in flight, and takes the next one as soon as one is over, or with a [`Rate`] when the next one is due.
 //! What is measured starts and ends at the same moment everywhere.
@@ -40,6 +40,6 @@ pub use arrivals::{Rate, RateError, Spacing};
 pub use error::{Error, OperationError};
 pub use job::{End, Files, Job};
 pub use observer::{Observer, Progress};
-pub use run::{Outcome, run};
+pub use run::{BenchResult, run};
 pub use stop::Stop;
 pub use workload::{Contents, Operation, Order, Workload, WorkloadError};

@@ -12,7 +12,7 @@ use measure::{CpuUse, Work};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
 
-use super::lane::{Found, Lane, Schedule};
+use super::lane::{Lane, LaneResult, Schedule};
 use super::leave::leave;
 use super::target::{self, Target};
 use super::watch::{Meter, Sampler};
@@ -21,7 +21,7 @@ use crate::process::{Memory, Process};
 
 /// What a job found.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct BenchResult {
     /// The figures.
     pub summary: JobSummary,
     /// The first failure of an operation; all of them are counted in the summary.
@@ -35,7 +35,7 @@ pub struct Outcome {
 /// # Errors
 /// When the job makes no sense or cannot begin, and when bytes were checked and are wrong. A failure of a single
 /// operation is counted and is no error.
-pub fn run(job: &Job) -> Result<Outcome, Error> {
+pub fn run(job: &Job) -> Result<BenchResult, Error> {
     job.check()?;
     let began = Instant::now();
     let targets = on_own_thread(|| async {
@@ -88,9 +88,9 @@ async fn connect(job: &Job) -> Result<Mount, Error> {
 
 /// What was found of a job.
 struct Measured {
-    found: Found,
+    found: LaneResult,
     readings: Readings,
-    /// In the order of [`Found::tallies`].
+    /// In the order of [`LaneResult::tallies`].
     rates: [Rates; 4],
 }
 
@@ -121,7 +121,7 @@ impl Reading {
 /// What a thread says to the one that waits for it.
 enum Event {
     Ready,
-    Ended(Box<Result<Found, Error>>),
+    Ended(Box<Result<LaneResult, Error>>),
 }
 
 /// Runs all connections on as many threads as there are processors for them.
@@ -159,7 +159,7 @@ fn conduct(job: &Job, workers: &[Member], events: &Receiver<Event>) -> Result<Me
     let mut sampler = Sampler::start(job, workers.iter().map(|member| Arc::clone(&member.meter)).collect());
     let began = Reading::take(job, &sampler)?;
     let mut ended = None;
-    let mut found = Found::new(job);
+    let mut found = LaneResult::new(job);
     for _ in workers {
         found.merge(wait_for_end(events, &mut sampler, schedule, &mut ended)?);
     }
@@ -188,7 +188,7 @@ fn wait_for_end(
     sampler: &mut Sampler<'_>,
     schedule: Schedule,
     ended: &mut Option<Reading>,
-) -> Result<Found, Error> {
+) -> Result<LaneResult, Error> {
     loop {
         let time_to_reading = schedule.time_to_end().filter(|_| ended.is_none());
         let due_in = sampler.due_in();
@@ -241,7 +241,7 @@ impl Part<'_> {
         while inbox.recv().is_ok() {}
     }
 
-    fn connect_and_run(&self, inbox: &Receiver<Schedule>) -> Result<Found, Error> {
+    fn connect_and_run(&self, inbox: &Receiver<Schedule>) -> Result<LaneResult, Error> {
         let runtime = runtime()?;
         let lanes = runtime.block_on(self.connect_all())?;
         let _ = self.events.send(Event::Ready);
@@ -261,12 +261,12 @@ impl Part<'_> {
         Ok(lanes)
     }
 
-    async fn run_all(&self, lanes: Vec<Lane>, schedule: Schedule) -> Result<Found, Error> {
+    async fn run_all(&self, lanes: Vec<Lane>, schedule: Schedule) -> Result<LaneResult, Error> {
         let mut running = JoinSet::new();
         for lane in lanes {
             running.spawn_local(lane.run(self.job.depth, schedule));
         }
-        let mut all = Found::new(self.job);
+        let mut all = LaneResult::new(self.job);
         while let Some(ended) = running.join_next().await {
             all.merge(ended.ok().flatten().ok_or(Error::ThreadDied)?);
         }
@@ -293,7 +293,7 @@ fn on_own_thread<T: Send, F: Future<Output = Result<T, Error>>>(make: impl FnOnc
     })
 }
 
-fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> Outcome {
+fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
     let Measured { found, readings, rates } = measured;
     let Readings { began, ended, server_memory } = readings;
     let options = job.url.over(&job.options);
@@ -322,7 +322,7 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> Outcome {
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
     };
-    Outcome { summary, first_error: found.first_error, server_memory }
+    BenchResult { summary, first_error: found.first_error, server_memory }
 }
 
 /// Only writes are followed by a COMMIT.

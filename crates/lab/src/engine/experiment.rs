@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use measure::Histogram;
-use measure::record::{Design, Levels, Machine, Percentile, Place};
+use measure::record::{Design, Levels, Machine, PassPlace, Percentile};
 
 use super::{Error, PassError};
 
@@ -41,7 +41,7 @@ pub trait Experiment {
     ///
     /// # Errors
     /// Why this pass has no figures; the run goes on.
-    fn pass(&mut self, levels: &Levels, place: &Place, seed: u64) -> Result<Figures, PassError>;
+    fn pass(&mut self, levels: &Levels, place: &PassPlace, seed: u64) -> Result<Figures, PassError>;
 
     /// The processes of its servers on this machine: their processor time does not disturb a pass.
     fn processes(&self) -> Vec<u32> {

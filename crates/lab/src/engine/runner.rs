@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fastrand::Rng;
-use measure::record::{Disturbance, Measurement, Place, Run};
+use measure::record::{Disturbance, Measurement, PassPlace, Run};
 
 use super::disturbance::Watch;
 use super::planned::Planned;
@@ -109,7 +109,7 @@ impl Runner<'_> {
         let seed = mixed(self.settings.seed, round.into(), "start");
         self.experiment.begin_round(seed)?;
         for levels in self.schedule.warm_up() {
-            let place = Place { round, position: 0, pair: String::new() };
+            let place = PassPlace { round, position: 0, pair: String::new() };
             // What fails here fails again where it is recorded.
             let _ = self.experiment.pass(&levels, &place, seed);
         }
@@ -267,7 +267,7 @@ pub(crate) mod tests {
             Ok(())
         }
 
-        fn pass(&mut self, levels: &Levels, place: &Place, seed: u64) -> Result<Figures, PassError> {
+        fn pass(&mut self, levels: &Levels, place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
             self.passes.push((levels.clone(), seed));
             if let Some((count, stop)) = &self.stop_after
                 && self.passes.len() >= *count
@@ -366,7 +366,7 @@ pub(crate) mod tests {
         std::fs::write(&path, &text[..text.len() - 9]).unwrap();
         let mut fake = Fake::default();
         assert_eq!(done(&mut fake, &settings(3), &parts.0).unwrap(), Ending::Complete);
-        let places = |folder: &Folder| -> Vec<(Levels, Place, BTreeMap<String, f64>)> {
+        let places = |folder: &Folder| -> Vec<(Levels, PassPlace, BTreeMap<String, f64>)> {
             let passes = read_run(&folder.0).unwrap().1;
             passes.into_iter().map(|pass| (pass.levels, pass.place, pass.figures)).collect()
         };

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use measure::record::{Design, Factor, Levels, Place};
+use measure::record::{Design, Factor, Levels, PassPlace};
 use measure::{paired, shuffled};
 
 use super::planned::Planned;
@@ -71,7 +71,7 @@ impl Schedule {
             let number = u64::from(round) << u32::BITS | index as u64;
             for (contender, pair) in combination.turns(self.seed, number) {
                 let levels = with(&combination.fixed, &self.contenders, contender);
-                passes.push(Planned { levels, place: Place { round, position, pair: pair.to_owned() } });
+                passes.push(Planned { levels, place: PassPlace { round, position, pair: pair.to_owned() } });
                 position += 1;
             }
         }

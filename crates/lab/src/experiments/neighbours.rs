@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use measure::record::{Better, Bound, Design, Factor, FigureKind, Goal, Levels, Machine, Place, TableKind};
+use measure::record::{Better, Bound, Design, Factor, FigureKind, Goal, Levels, Machine, PassPlace, TableKind};
 
 use super::contenders::{WHARF, describe_programs, ganesha};
 use super::kind::{Conditions, Kind, Scale, named};
@@ -310,7 +310,7 @@ impl Experiment for Neighbours {
         self.running.insert(running).servers.restart_with_file(FILE, FILE_BYTES)
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let running = self.running.as_ref().ok_or_else(|| PassError("no server was started".to_owned()))?;
         let server = running.servers.get(&levels[SERVER])?;
         let job = measured(server, seed, runtime(self.conditions.scale));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use measure::record::{Design, Levels, Machine, Place};
+use measure::record::{Design, Levels, Machine, PassPlace};
 
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 
@@ -132,7 +132,7 @@ impl Experiment for Restricted {
         self.inner.begin_round(seed)
     }
 
-    fn pass(&mut self, levels: &Levels, place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         self.inner.pass(levels, place, seed)
     }
 

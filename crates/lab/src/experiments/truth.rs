@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::record::{Bound, Design, DocumentRatio, Factor, Goal, Levels, Place, TableKind};
+use measure::record::{Bound, Design, DocumentRatio, Factor, Goal, Levels, PassPlace, TableKind};
 
 use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::{End, Job, Order, Workload};
@@ -176,7 +176,7 @@ impl Experiment for Truth {
         self.servers.restart_with_file(FILE, FILE_BYTES)
     }
 
-    fn pass(&mut self, levels: &Levels, place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         if levels[SERVER] == DRIFTING && self.drift_round != place.round {
             self.servers.replace(DRIFTING, &drifting(place.round))?;
             self.drift_round = place.round;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use client::{Options, Url};
 use daemon::{Daemon, export_to_this_machine};
 use fs_mem::{MemFs, MemOptions};
-use lab::bench::{End, Error, Files, Job, Observer, Outcome, run};
+use lab::bench::{BenchResult, End, Error, Files, Job, Observer, run};
 use measure::record::{Direction, DirectionSummary};
 
 const MIB: u64 = 1 << 20;
@@ -51,7 +51,7 @@ impl Drop for Export {
     }
 }
 
-fn direction(outcome: &Outcome, direction: Direction) -> &DirectionSummary {
+fn direction(outcome: &BenchResult, direction: Direction) -> &DirectionSummary {
     outcome.summary.directions.iter().find(|summary| summary.direction == direction).unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use fastrand::Rng;
 use lab::engine::{Error, Experiment, Figures, Needs, PassError};
-use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKind};
+use measure::record::{Better, Design, Factor, FigureKind, Levels, PassPlace, TableKind};
 
 pub const SERVER: &str = "server";
 pub const OLD: &str = "old";
@@ -74,7 +74,7 @@ impl Experiment for Simulated {
         Ok(())
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, _seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, _seed: u64) -> Result<Figures, PassError> {
         let noise = (self.pass_noise * self.normal()).exp();
         let mut figures = Figures::default();
         figures.set(RATE, self.running[levels[SERVER].as_str()] * noise);

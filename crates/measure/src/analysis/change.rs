@@ -21,6 +21,15 @@ pub struct Change {
     pub is_sure: bool,
 }
 
+/// A run and its passes.
+#[derive(Debug, Clone, Copy)]
+pub struct RunPasses<'r> {
+    /// The run.
+    pub run: &'r Run,
+    /// Its passes, in any order.
+    pub passes: &'r [Measurement],
+}
+
 impl Change {
     /// The later median divided by the earlier one; none if that is 0.
     pub fn ratio(&self) -> Option<f64> {
@@ -31,10 +40,10 @@ impl Change {
 
 /// Compares two runs by all figures that both have and that have a better direction. Passes of different runs are not
 /// paired, so medians and ranks are compared.
-pub fn changes(old: (&Run, &[Measurement]), new: (&Run, &[Measurement]), level: Level) -> Vec<Change> {
-    let cells = |(run, passes): (&Run, &[Measurement])| cells::all(&run.design, &Passes::new(&run.design, passes));
+pub fn changes(old: RunPasses<'_>, new: RunPasses<'_>, level: Level) -> Vec<Change> {
+    let cells = |run: RunPasses<'_>| cells::all(&run.run.design, &Passes::new(&run.run.design, run.passes));
     let (cells_old, cells_new) = (cells(old), cells(new));
-    let figures = &new.0.design.figures;
+    let figures = &new.run.design.figures;
     let is_judged =
         |cell: &&Cell| figures.iter().any(|kind| kind.name == cell.figure && kind.better != Better::Neither);
     let mut changes: Vec<Change> =

@@ -15,7 +15,7 @@ use crate::{Level, Margin};
 
 pub use agreement::Agreement;
 pub use cells::Cell;
-pub use change::{Change, changes};
+pub use change::{Change, RunPasses, changes};
 pub use goals::{Aim, Reached};
 pub use latency::LatencyCurve;
 pub use ring::{Ring, rings};

@@ -10,7 +10,7 @@ pub struct Measurement {
     /// The level of each factor.
     pub levels: Levels,
     /// Its place in the run.
-    pub place: Place,
+    pub place: PassPlace,
     /// When it began, in milliseconds since 1970.
     pub began_ms: u64,
     /// Its duration including preparation, in seconds.
@@ -38,7 +38,7 @@ pub struct Percentile {
 
 /// The place of a pass in its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct PassPlace {
     /// In which round, from 1.
     pub round: u32,
     /// The index of the pass in the run, from 0.

@@ -15,5 +15,5 @@ mod run;
 pub use design::{Better, CurveKind, Design, DocumentRatio, Factor, FigureKind, Levels, TableKind};
 pub use goal::{Baseline, Bound, Goal};
 pub use job::{Direction, DirectionSummary, JobSummary, Rates};
-pub use measurement::{Disturbance, Measurement, Percentile, Place};
+pub use measurement::{Disturbance, Measurement, PassPlace, Percentile};
 pub use run::{Machine, Precision, Run};

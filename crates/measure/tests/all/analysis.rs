@@ -1,6 +1,6 @@
 //! What the analysis says of runs whose truth is known.
 
-use measure::analysis::{Agreement, Change, Reached, Results, Row, Warning, analyse, changes, rings};
+use measure::analysis::{Agreement, Change, Reached, Results, Row, RunPasses, Warning, analyse, changes, rings};
 use measure::record::{Baseline, Bound, Goal, Measurement, Precision, Run};
 use measure::{Error, Level, Margin, Verdict};
 
@@ -332,7 +332,8 @@ fn compared(seed: u64, ratios: [f64; 4]) -> Vec<Change> {
     let server = Server { round_noise: 0.0, ..Server::default() };
     let (old, new) = (run(seed, 10), run(seed + 1000, 10));
     let before = passes(&old, &server);
-    changes((&old, &before), (&new, &passes(&new, &Server { ratios, ..server })), Level::P95)
+    let after = passes(&new, &Server { ratios, ..server });
+    changes(RunPasses { run: &old, passes: &before }, RunPasses { run: &new, passes: &after }, Level::P95)
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use rustix::io::Errno;
 use vfs::Access;
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let wanted = Access::from_mode_bits(call.arguments().u32()?);
     let handle = call.handle()?;
     let identity = call.identity();

@@ -3,10 +3,10 @@
 use rustix::io::Errno;
 use vfs::{CopyRange, Error};
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let from = call.session.files.get(arguments.u64()?)?;
     let from_bytes = arguments.u64()?;

@@ -4,10 +4,10 @@ use vfs::{CreateMode, Place, SetAttributes};
 
 use super::open;
 use crate::abi::flags;
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let (flags, mode) = (arguments.u32()?, arguments.u32()?);
     // The umask, already applied to the mode, and flags of the kernel.

@@ -2,14 +2,14 @@
 
 use rustix::io::Errno;
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
 /// FALLOC_FL_KEEP_SIZE and FALLOC_FL_PUNCH_HOLE of `fallocate(2)`.
 const KEEP_SIZE: u32 = 1;
 const PUNCH_HOLE: u32 = 2;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let opened = call.session.files.get(arguments.u64()?)?;
     let (start, length) = (arguments.u64()?, arguments.u64()?);

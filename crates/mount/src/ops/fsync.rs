@@ -1,9 +1,9 @@
 //! FSYNC: brings all written data to stable storage.
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let opened = call.session.files.get(call.arguments().u64()?)?;
     opened.file.sync(&opened.context(call.worker)).map_err(errno)
 }

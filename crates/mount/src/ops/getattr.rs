@@ -1,12 +1,12 @@
 //! GETATTR: the attributes of a file.
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
 /// The request names an open file.
 const HAS_FILE: u32 = 1 << 0;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let flags = arguments.u32()?;
     arguments.u32()?;

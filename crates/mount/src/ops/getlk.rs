@@ -3,10 +3,10 @@
 use vfs::LockOutcome;
 
 use super::lock_range::{self, LockRequest};
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let wanted = LockRequest::parse(call.arguments())?;
     let opened = call.session.files.get(wanted.file)?;
     let outcome = opened.file.test_lock(&opened.context(call.worker), wanted.owner, wanted.lock).map_err(errno)?;

@@ -3,9 +3,9 @@
 use rustix::io::Errno;
 
 use super::xattr_name::{self, errno};
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let room = arguments.u32()?;
     arguments.u32()?;

@@ -2,10 +2,10 @@
 
 use vfs::{Entry, Place};
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let handle = call.session.nodes.handle(arguments.u64()?)?;
     let place = Place { dir: call.handle()?, name: arguments.name()? };

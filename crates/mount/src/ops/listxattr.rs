@@ -3,9 +3,9 @@
 use vfs::Error;
 
 use super::xattr_name::{self, errno};
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let room = call.arguments().u32()?;
     let identity = call.identity();
     let names = match call.session.fs.list_xattrs(&call.context(&identity), &call.handle()?) {

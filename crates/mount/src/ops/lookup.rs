@@ -2,10 +2,10 @@
 
 use vfs::{Error, Place};
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let place = Place { dir: call.handle()?, name: call.arguments().name()? };
     let identity = call.identity();
     match call.session.fs.find(&call.context(&identity), place) {

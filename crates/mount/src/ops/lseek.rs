@@ -3,14 +3,14 @@
 use rustix::io::Errno;
 use vfs::{Error, Seek};
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
 /// SEEK_DATA and SEEK_HOLE of `lseek(2)`.
 const DATA: u32 = 3;
 const HOLE: u32 = 4;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let opened = call.session.files.get(arguments.u64()?)?;
     let offset_bytes = arguments.u64()?;

@@ -2,10 +2,10 @@
 
 use vfs::{NewNode, Place, SetAttributes};
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let mode = arguments.u32()?;
     let _mask = arguments.u32()?;

@@ -4,11 +4,11 @@ use rustix::io::Errno;
 use vfs::{CreateMode, NewNode, Place, SetAttributes};
 
 use crate::abi::kind;
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 use crate::reply::device_of;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let (mode, device) = (arguments.u32()?, arguments.u32()?);
     // The umask, already applied to the mode, and padding.

@@ -5,12 +5,12 @@ use vfs::{Attributes, Handle, OpenMode, SetAttributes};
 use super::set_ids;
 use crate::abi::{OPEN_ENDS_SET_IDS, flags, open};
 use crate::callers::Identity;
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 use crate::files::Opened;
 use crate::output::Undo;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let (flags, open_flags) = (arguments.u32()?, arguments.u32()?);
     let handle = call.handle()?;

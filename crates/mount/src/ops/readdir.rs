@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use vfs::{Attributes, Detail, DirEntry, FileKind, Handle, ReadDir};
 
 use crate::abi::{DIRENT_BYTES, ENTRY_BYTES, MAX_DATA_BYTES};
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 use crate::reply::kind_bits;
 
@@ -16,7 +16,7 @@ const DOTS: u64 = 2;
 /// The type for an unknown kind.
 const UNKNOWN: u32 = 0;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     list(&mut call, Detail::Names)
 }
 
@@ -30,7 +30,7 @@ struct Item<'a> {
 }
 
 /// Lists names, with their attributes if requested.
-pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> Outcome {
+pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> FuseResult {
     let mut arguments = call.arguments();
     arguments.u64()?;
     let place = arguments.u64()?;

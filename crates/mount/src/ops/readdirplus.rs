@@ -3,8 +3,8 @@
 use vfs::Detail;
 
 use super::readdir;
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     readdir::list(&mut call, Detail::Entries)
 }

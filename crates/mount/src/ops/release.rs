@@ -3,9 +3,9 @@
 use vfs::LockOwner;
 
 use crate::abi::RELEASE_FLOCK_UNLOCK;
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let number = arguments.u64()?;
     let _flags = arguments.u32()?;

@@ -7,10 +7,10 @@ use crate::abi::{SETATTR_ENDS_SET_IDS, set};
 use crate::arguments::Arguments;
 use rustix::io::Errno;
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let wanted = parse(call.arguments())?;
     let ends_set_ids = call.arguments().u32()? & SETATTR_ENDS_SET_IDS != 0;
     let identity = call.identity();

@@ -3,11 +3,11 @@
 use super::lock_range::LockRequest;
 use crate::abi::LK_FLOCK;
 use crate::dispatch;
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 use crate::lock_waits::LockWait;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let LockRequest { file, owner, lock, is_unlock, flags } = LockRequest::parse(call.arguments())?;
     let opened = call.session.files.get(file)?;
     if is_unlock {

@@ -4,13 +4,13 @@ use rustix::io::Errno;
 use vfs::{SetXattr, XattrMode};
 
 use super::xattr_name::{self, errno};
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 
 /// XATTR_CREATE and XATTR_REPLACE of `setxattr(2)`.
 const CREATE: u32 = 1;
 const REPLACE: u32 = 2;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let (size, flags) = (arguments.u32()?, arguments.u32()?);
     let name = xattr_name::parse(arguments.text()?)?;

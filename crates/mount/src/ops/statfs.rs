@@ -1,12 +1,12 @@
 //! STATFS: the space of the file system.
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
 /// The unit of the counts, in bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let identity = call.identity();
     let space = call.session.fs.space(&call.context(&identity), &call.handle()?).map_err(errno)?;
     for bytes in [space.total_bytes, space.free_bytes, space.available_bytes] {

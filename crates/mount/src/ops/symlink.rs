@@ -2,10 +2,10 @@
 
 use vfs::{NewNode, Place, SetAttributes};
 
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let place = Place { dir: call.handle()?, name: arguments.name()? };
     let target = NewNode::Symlink(arguments.text()?);

@@ -4,10 +4,10 @@ use vfs::Stability;
 
 use super::set_ids;
 use crate::abi::{WRITE_ENDS_SET_IDS, flags};
-use crate::dispatch::{Call, Outcome};
+use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 
-pub(crate) fn run(call: Call<'_>) -> Outcome {
+pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
     let opened = call.session.files.get(arguments.u64()?)?;
     let offset_bytes = arguments.u64()?;

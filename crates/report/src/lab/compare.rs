@@ -1,4 +1,4 @@
-use measure::analysis::{Change, changes};
+use measure::analysis::{Change, RunPasses, changes};
 use measure::record::{Measurement, Run};
 use measure::{Level, Samples};
 
@@ -23,7 +23,8 @@ pub fn compare(runs: &[(Run, Vec<Measurement>)]) -> Compared {
             old.design.name,
             words::moment(old.began_ms)
         );
-        let found = changes((old, old_passes), (new, new_passes), Level::P95);
+        let found =
+            changes(RunPasses { run: old, passes: old_passes }, RunPasses { run: new, passes: new_passes }, Level::P95);
         (title, differences(old, new), table(old, &found))
     };
     Compared { parts: later.iter().map(part).collect() }

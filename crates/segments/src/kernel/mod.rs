@@ -105,7 +105,7 @@ pub struct End {
 
 /// The result of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct TestResult {
     /// This end.
     pub local: End,
     /// The listener.
@@ -240,7 +240,7 @@ impl Test {
     }
 }
 
-impl Outcome {
+impl TestResult {
     /// Bits per second received by the listener.
     pub fn bits_out(&self) -> f64 {
         bits_per_second(&self.remote)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::message::{self, Message, VERSION};
 use super::socket::{Buffers, connect_to};
 use super::streams::{Shared, run_all};
-use super::{Control, Error, Outcome, Test, cpu};
+use super::{Control, Error, Test, TestResult, cpu};
 
 /// The time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// Every [`Error`] but [`Error::Listen`].
-pub fn run(address: SocketAddr, test: &Test, control: &Control) -> Result<Outcome, Error> {
+pub fn run(address: SocketAddr, test: &Test, control: &Control) -> Result<TestResult, Error> {
     test.check()?;
     let connect =
         |address, buffers| connect_to(address, buffers, CONNECT).map_err(|source| Error::Connect { address, source });
@@ -57,7 +57,7 @@ pub fn run(address: SocketAddr, test: &Test, control: &Control) -> Result<Outcom
         Some((sent_bytes, received_bytes)) => Err(Error::Counts { sent_bytes, received_bytes }),
         None => {
             let is_same_machine = !machine.is_empty() && machine == cpu::machine_identity();
-            Ok(Outcome { local, remote, latencies, is_same_machine })
+            Ok(TestResult { local, remote, latencies, is_same_machine })
         }
     }
 }

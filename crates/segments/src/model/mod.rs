@@ -85,7 +85,7 @@ pub struct Costs {
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ModelResult {
     /// Data packets, as captured at the sender.
     pub tally: Tally,
     /// What the sender did.
@@ -104,7 +104,7 @@ pub struct Outcome {
     pub failure: Option<Failure>,
 }
 
-impl Outcome {
+impl ModelResult {
     /// Bytes per second from end to end.
     pub fn bytes_per_second(&self) -> f64 {
         self.received_bytes as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
@@ -117,7 +117,7 @@ impl Outcome {
 }
 
 /// Simulates a situation to its end.
-pub fn run(situation: &Situation) -> Outcome {
+pub fn run(situation: &Situation) -> ModelResult {
     Run::new(situation).finish()
 }
 
@@ -180,7 +180,7 @@ impl<'a> Run<'a> {
         run
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> ModelResult {
         while let Some(Reverse((at, number))) = self.queue.pop() {
             let is_over = self.sender.state() == TcpState::Closed || self.has_arrived();
             if is_over || at > MAX_TIME {
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
                 self.handle(event);
             }
         }
-        Outcome {
+        ModelResult {
             tally: self.tally,
             statistics: self.sender.statistics(),
             elapsed: self.now,

@@ -73,7 +73,7 @@ pub struct Options {
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct TransferResult {
     /// Data packets, as captured on the device.
     pub tally: Tally,
     /// What the sender did.
@@ -97,7 +97,7 @@ pub struct Outcome {
     pub frames: Option<u64>,
 }
 
-impl Outcome {
+impl TransferResult {
     /// The rate of received data.
     pub fn bits_per_second(&self) -> f64 {
         self.received_bytes as f64 * 8.0 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
@@ -176,7 +176,7 @@ pub enum Error {
 ///
 /// # Errors
 /// Every [`Error`].
-pub fn run(options: &Options, control: &Control) -> Result<Outcome, Error> {
+pub fn run(options: &Options, control: &Control) -> Result<TransferResult, Error> {
     // The namespace belongs to the thread, and ends with it.
     thread::scope(|scope| {
         let work = || Run::new(options, control)?.finish();
@@ -269,7 +269,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn finish(mut self) -> Result<Outcome, Error> {
+    fn finish(mut self) -> Result<TransferResult, Error> {
         let mut buffer = vec![0; MAX_FRAME_BYTES];
         loop {
             self.receive_all(&mut buffer)?;
@@ -286,12 +286,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn outcome(self) -> Result<Outcome, Error> {
+    fn outcome(self) -> Result<TransferResult, Error> {
         let elapsed = self.began.elapsed();
         let machine_time = busy_between(self.machine, machine_ticks());
         let read = self.receiver.finish()?;
         self.capture.map_or(Ok(()), Capture::finish)?;
-        Ok(Outcome {
+        Ok(TransferResult {
             tally: self.tally,
             statistics: self.sender.statistics(),
             mss: self.sender.mss(),

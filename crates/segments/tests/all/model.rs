@@ -1,16 +1,16 @@
 //! What the model says of the document's situation.
 
 use segments::Rule;
-use segments::model::{DOCUMENT_BUFFERS, Limit, Outcome, Situation, run};
+use segments::model::{DOCUMENT_BUFFERS, Limit, ModelResult, Situation, run};
 
 /// Enough for the state that lasts, and short enough for a test.
 const BYTES: u64 = 32 << 20;
 
-fn outcome(limit: Limit, rule: Rule, seed: u64) -> Outcome {
+fn outcome(limit: Limit, rule: Rule, seed: u64) -> ModelResult {
     run(&Situation { total_bytes: BYTES, ..Situation::document(limit, rule, seed) })
 }
 
-fn single_share(outcome: &Outcome) -> f64 {
+fn single_share(outcome: &ModelResult) -> f64 {
     outcome.tally.share(outcome.tally.single).unwrap_or_default()
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use segments::link::LinkError;
 use segments::sender::{Algorithm, Config};
-use segments::user::{Control, Error, Options, Outcome, run};
+use segments::user::{Control, Error, Options, TransferResult, run};
 use segments::{Card, Faults, Rule};
 
 fn options() -> Options {
@@ -24,7 +24,7 @@ fn options() -> Options {
 }
 
 /// The outcome, or `None` where no device can be made.
-fn outcome(options: &Options) -> Option<Outcome> {
+fn outcome(options: &Options) -> Option<TransferResult> {
     match run(options, &Control::default()) {
         Ok(outcome) => {
             assert_eq!((outcome.received_bytes, outcome.wrong_bytes), (options.total_bytes, 0), "{options:?}");

@@ -64,8 +64,8 @@ impl LostSessions {
     }
 
     /// Records a change by a request that may not have been answered.
-    pub(super) fn add(&self, request: SlotRequest, step: (ReplayKey, Finished)) {
-        self.lock().happened.entry(request).or_default().push(step);
+    pub(super) fn add(&self, request: SlotRequest, operation: ReplayKey, step: Finished) {
+        self.lock().happened.entry(request).or_default().push((operation, step));
     }
 
     /// Takes the changes of a retransmitted request. Its operations count as made from then on: a client that had the

@@ -241,7 +241,7 @@ impl ReplayCache {
                 self.lost_sessions.remember(&answered);
             }
             ReplyLogRecord::HappenedIn(key, request, done) => {
-                self.lost_sessions.add(request.into(), (key, Finished::of(&MadeStep::of(&done))));
+                self.lost_sessions.add(request.into(), key, Finished::of(&MadeStep::of(&done)));
             }
         }
     }
@@ -315,7 +315,7 @@ impl ReplayCache {
         outlives_process: bool,
     ) -> Begun<'_> {
         let log = self.log.as_ref().filter(|_| outlives_process);
-        Begun::new(self, (key, Some(connection)), happened, log)
+        Begun::new(self, key, Some(connection), happened, log)
     }
 
     fn remember(&self, key: &ReplayKey, connection: u64, reply: &[u8], now: Duration) {
@@ -393,7 +393,8 @@ impl CachedCall {
 impl<'c> Begun<'c> {
     fn new(
         cache: &'c ReplayCache,
-        (key, connection): (ReplayKey, Option<u64>),
+        key: ReplayKey,
+        connection: Option<u64>,
         happened: Vec<Finished>,
         log: Option<&'c CacheLog>,
     ) -> Begun<'c> {

@@ -38,7 +38,7 @@ impl ReplayCache {
         let log = Some(self.log.as_ref()?);
         let key = ReplayKey::of_operation([self.keys[0].checksum(operation), self.keys[1].checksum(operation)]);
         let happened = self.claim(&key).filter(|_| now <= self.max_age).unwrap_or_default();
-        let mut begun = Begun::new(self, (key, None), happened, log);
+        let mut begun = Begun::new(self, key, None, happened, log);
         begun.request = Some(*request);
         Some(begun)
     }

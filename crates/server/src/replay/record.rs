@@ -254,7 +254,7 @@ impl<'r> NameChange<'r> {
     }
 
     /// Whether `time` is between `tick` before the record and `longest` after it.
-    pub(crate) fn is_of_its_time(&self, time: Timestamp, (tick, longest): (Duration, Duration)) -> bool {
+    pub(crate) fn is_of_its_time(&self, time: Timestamp, tick: Duration, longest: Duration) -> bool {
         let at = Duration::from_nanos(self.at_ns);
         let Ok(seconds) = u64::try_from(time.seconds) else { return false };
         let time = Duration::new(seconds, time.nanoseconds);

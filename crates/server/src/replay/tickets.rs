@@ -35,7 +35,7 @@ impl ReplayCache {
         };
         if matches!(self.lost_sessions.look_up(&request.into()), OldSessionReply::Unknown | OldSessionReply::Dead) {
             log.keep(ReplyLogRecord::HappenedIn(key, request, done).bytes().as_slice());
-            self.lost_sessions.add(request.into(), (key, Finished::of(&MadeStep::of(&done))));
+            self.lost_sessions.add(request.into(), key, Finished::of(&MadeStep::of(&done)));
         }
     }
 }

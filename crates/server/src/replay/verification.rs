@@ -101,6 +101,6 @@ impl<'t> LoggedPlace<'t> {
     /// Whether a change at `time` can be this one rather than a local process's. On an exclusive file system, no other
     /// change is possible.
     fn is_of_its_time(&self, change: &NameChange<'_>, time: Timestamp) -> bool {
-        self.fs.properties().exclusive || change.is_of_its_time(time, (TICK, LONGEST))
+        self.fs.properties().exclusive || change.is_of_its_time(time, TICK, LONGEST)
     }
 }

@@ -4,9 +4,9 @@ use proto::nfs2::RenameArgs;
 
 use super::reply::Nfs2Result;
 use crate::node::CallContext;
-use crate::unlink;
+use crate::unlink::{self, NameIn};
 
 pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Nfs2Result<()> {
     let (from, to) = (cx.node(&args.from.dir.0)?, cx.node(&args.to.dir.0)?);
-    unlink::rename((&from, args.from.name), (&to, args.to.name))
+    unlink::rename(&NameIn { dir: &from, name: args.from.name }, &NameIn { dir: &to, name: args.to.name })
 }

@@ -5,7 +5,7 @@ use proto::nfs3::{RenameArgs, RenameWcc};
 use super::reply::Nfs3Result;
 use super::wcc::Wcc;
 use crate::node::CallContext;
-use crate::unlink;
+use crate::unlink::{self, NameIn};
 
 pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Nfs3Result<RenameWcc, RenameWcc> {
     let from = cx.node(args.from.dir.as_bytes())?;
@@ -17,7 +17,7 @@ pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Nfs3Result<
         let from_dir = from_wcc.data();
         RenameWcc { from_dir, to_dir: to_wcc.as_ref().map_or(from_dir, Wcc::data) }
     };
-    match unlink::rename((&from, args.from.name), (&to, args.to.name)) {
+    match unlink::rename(&NameIn { dir: &from, name: args.from.name }, &NameIn { dir: &to, name: args.to.name }) {
         Ok(()) => Ok(data()),
         Err(fault) => Err(fault.with(data)),
     }

@@ -175,7 +175,7 @@ impl OpenedName {
         OpenedName { entry, attributes_set: Bitmap::EMPTY, is_new: false }
     }
 
-    fn new((entry, attributes_set): (Entry, Bitmap)) -> OpenedName {
+    fn new(entry: Entry, attributes_set: Bitmap) -> OpenedName {
         OpenedName { entry, attributes_set, is_new: true }
     }
 }
@@ -201,7 +201,7 @@ fn create(
         CreateHow::Exclusive(verifier) => {
             let none = SetAttributes::default();
             let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &none)?;
-            Ok(OpenedName::new((entry, set::taken_by_the_verifier())))
+            Ok(OpenedName::new(entry, set::taken_by_the_verifier()))
         }
         CreateHow::Exclusive41 { verifier, attributes } => {
             if !attributes.mask.difference(attributes::settable_on_exclusive_create(compound.progress.minor)).is_empty()
@@ -210,7 +210,7 @@ fn create(
             }
             let new = NewAttributes::parse(compound, attributes, regular)?;
             let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &new.set)?;
-            Ok(OpenedName::new((entry, new.mask.union(set::taken_by_the_verifier()))))
+            Ok(OpenedName::new(entry, new.mask.union(set::taken_by_the_verifier())))
         }
     }
 }
@@ -232,7 +232,8 @@ fn take_or_make(
 }
 
 fn make_guarded(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> OpResult<OpenedName> {
-    new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?).map(OpenedName::new)
+    let (entry, attributes_set) = new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?)?;
+    Ok(OpenedName::new(entry, attributes_set))
 }
 
 fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> OpResult<Entry> {

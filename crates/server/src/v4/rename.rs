@@ -6,7 +6,7 @@ use super::change::DirChange;
 use super::compound::Compound;
 use super::failure::OpResult;
 use super::resent::{Noted, noted};
-use crate::unlink;
+use crate::unlink::{self, NameIn};
 
 pub(super) fn rename(compound: &mut Compound<'_>, args: &RenameArgs<'_>) -> OpResult<RenameOk> {
     noted(compound, OpNumber::Rename, args, |compound, noted| rename_noted(compound, args, noted))
@@ -18,7 +18,7 @@ fn rename_noted(compound: &mut Compound<'_>, args: &RenameArgs<'_>, noted: &Note
     let from_change = DirChange::begin(&from)?;
     let is_other = from.handle != to.handle || !from.shares_export(&to);
     let to_change = if is_other { Some(DirChange::begin(&to)?) } else { None };
-    unlink::rename((&from, old.as_bytes()), (&to, new.as_bytes()))?;
+    unlink::rename(&NameIn { dir: &from, name: old.as_bytes() }, &NameIn { dir: &to, name: new.as_bytes() })?;
     let source = from_change.info(&from);
     Ok(RenameOk { source, target: to_change.map_or(source, |change| change.info(&to)) })
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use report::{Column, Table};
 use segments::Rule;
-use segments::model::{DOCUMENT_BUFFERS, Limit, Outcome, Situation, run as run_model};
+use segments::model::{DOCUMENT_BUFFERS, Limit, ModelResult, Situation, run as run_model};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -89,7 +89,7 @@ struct Done {
     limit: Limit,
     rule: Rule,
     buffers: (usize, u64),
-    outcome: Outcome,
+    outcome: ModelResult,
 }
 
 /// Runs all combinations.

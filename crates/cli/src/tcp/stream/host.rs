@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use measure::Level;
 use report::{Column, Table, units};
-use segments::kernel::{Direction, Kind, Outcome, Test};
+use segments::kernel::{Direction, Kind, Test, TestResult};
 use serde::Serialize;
 
 use super::Flags;
@@ -21,16 +21,16 @@ use crate::tcp::watch::Interrupted;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
 /// Runs of the same test with the same pair of buffers.
-type Series = series::Series<(Test, Option<(usize, u64)>), Outcome>;
+type Series = series::Series<(Test, Option<(usize, u64)>), TestResult>;
 
 /// Bits per second to the other end and from it, and processor time of the program at both ends in µs per KiB.
-const FIGURES: [Figure<Outcome>; 4] = [Outcome::bits_out, Outcome::bits_in, local_demand, remote_demand];
+const FIGURES: [Figure<TestResult>; 4] = [TestResult::bits_out, TestResult::bits_in, local_demand, remote_demand];
 
-fn local_demand(outcome: &Outcome) -> f64 {
+fn local_demand(outcome: &TestResult) -> f64 {
     both_ends::us_per_kib(outcome.local.process_time, outcome)
 }
 
-fn remote_demand(outcome: &Outcome) -> f64 {
+fn remote_demand(outcome: &TestResult) -> f64 {
     both_ends::us_per_kib(outcome.remote.process_time, outcome)
 }
 
@@ -81,7 +81,7 @@ impl Flags {
     }
 
     /// Returns the figures that must be precise enough: the throughputs there are, and processor time.
-    fn deciding(&self) -> Vec<Figure<Outcome>> {
+    fn deciding(&self) -> Vec<Figure<TestResult>> {
         let [out, back, local, remote] = FIGURES;
         match self.direction() {
             Direction::Out => vec![out, local, remote],
@@ -135,7 +135,7 @@ impl SeriesRecord {
 }
 
 impl RunRecord {
-    fn new(outcome: &Outcome) -> RunRecord {
+    fn new(outcome: &TestResult) -> RunRecord {
         RunRecord {
             bits_per_second_out: outcome.bits_out(),
             bits_per_second_in: outcome.bits_in(),
@@ -174,7 +174,7 @@ fn table(flags: &Flags, all: &[Series]) -> Table {
     let level = flags.repeat.level();
     for series in all {
         let buffers = series.case.1.into_iter().flat_map(|(send, receive)| [send.to_string(), receive.to_string()]);
-        let bytes: u64 = series.outcomes.iter().map(Outcome::bytes).sum();
+        let bytes: u64 = series.outcomes.iter().map(TestResult::bytes).sum();
         let mut cells: Vec<String> = buffers.collect();
         cells.extend([series.outcomes.len().to_string(), units::binary_bytes(bytes as f64)]);
         cells.extend(speeds.iter().map(|(.., figure)| series::shown(series, *figure, level, 1e-6, 0)));

@@ -2,7 +2,7 @@ use std::io::Write;
 
 use measure::Level;
 use report::{Column, Table, units};
-use segments::user::Outcome;
+use segments::user::TransferResult;
 use serde::Serialize;
 
 use super::Flags;
@@ -60,7 +60,7 @@ impl SeriesRecord {
 }
 
 impl RunRecord {
-    fn new(outcome: &Outcome) -> RunRecord {
+    fn new(outcome: &TransferResult) -> RunRecord {
         let (tally, statistics) = (&outcome.tally, &outcome.statistics);
         let [bits_per_second, sender_us_per_kib, receiver_us_per_kib] = FIGURES.map(|figure| figure(outcome));
         RunRecord {

@@ -2,7 +2,7 @@
 
 use segments::Rule;
 use segments::trace::Tally;
-use segments::user::{self, Control, Error, Options, Outcome};
+use segments::user::{self, Control, Error, Options, TransferResult};
 
 use super::{Flags, shown};
 use crate::failure::{Failure, TcpError};
@@ -10,7 +10,7 @@ use crate::tcp::series::{self, Figure};
 use crate::tcp::watch::{Interrupted, Watched};
 
 /// Runs of the same stream.
-pub type Series = series::Series<Case, Outcome>;
+pub type Series = series::Series<Case, TransferResult>;
 
 /// What all runs of a stream have in common.
 #[derive(Debug, Clone, Copy)]
@@ -22,8 +22,8 @@ pub struct Case {
 }
 
 /// Bits per second, and processor time in µs per KiB at the sender and at the receiver.
-pub const FIGURES: [Figure<Outcome>; 3] =
-    [Outcome::bits_per_second, Outcome::sender_us_per_kib, Outcome::receiver_us_per_kib];
+pub const FIGURES: [Figure<TransferResult>; 3] =
+    [TransferResult::bits_per_second, TransferResult::sender_us_per_kib, TransferResult::receiver_us_per_kib];
 
 /// Runs the streams one after the other.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
@@ -54,7 +54,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 }
 
 /// Runs one stream, with progress.
-fn one(options: &Options, interrupted: &mut Interrupted) -> Result<Outcome, Failure> {
+fn one(options: &Options, interrupted: &mut Interrupted) -> Result<TransferResult, Failure> {
     let control = Control::default();
     let watched = Watched {
         name: options.sender.rule.name(),
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_netperf() {
-        let outcome = Outcome {
+        let outcome = TransferResult {
             tally: Tally { single: 1, ..Tally::default() },
             statistics: segments::sender::Statistics::default(),
             mss: 1448,

@@ -7,7 +7,7 @@ mod script;
 
 use std::collections::BTreeMap;
 
-use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, Place, TableKind};
+use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, PassPlace, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
 use self::script::{PHASES, Script};
@@ -98,7 +98,7 @@ impl Experiment for Andrew {
         self.servers.restart()
     }
 
-    fn pass(&mut self, levels: &Levels, place: &Place, _seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, place: &PassPlace, _seed: u64) -> Result<Figures, PassError> {
         let mut url = self.servers.get(&levels[SERVER])?.url("");
         url.parameters.version = Some(version(&levels[VERSION])?);
         let name = format!("andrew-{}-{}", std::process::id(), place.position);

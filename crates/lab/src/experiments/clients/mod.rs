@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKind};
+use measure::record::{Better, Design, Factor, FigureKind, Levels, PassPlace, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
 use super::contenders::WHARF;
@@ -150,7 +150,7 @@ impl Experiment for Clients {
         self.servers.restart_with_file(FILE, file_bytes(self.scale))
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let server = self.servers.get(&levels[SERVER])?;
         let (version, bytes) = (&levels[VERSION], file_bytes(self.scale));
         let (elapsed, cpu) = match levels[CLIENT].as_str() {

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, Place, TableKind};
+use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, PassPlace, TableKind};
 use serde_json::Value;
 
 use self::file::{Custom, SERVER};
@@ -184,7 +184,7 @@ impl Experiment for CustomExperiment {
         self.servers.restart_with_file(FILE, file_bytes(&self.custom))
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let mut command = self.command(self.servers.get(&levels[SERVER])?, levels, seed);
         let output = processors::on(Processor::Last, || command.output())?;
         let (text, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

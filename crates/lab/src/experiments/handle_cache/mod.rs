@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use client::Options;
-use measure::record::{Better, Design, Factor, FigureKind, JobSummary, Levels, Place, TableKind};
+use measure::record::{Better, Design, Factor, FigureKind, JobSummary, Levels, PassPlace, TableKind};
 
 use self::factors::{AGAIN, CACHE, OFF, ON, OPENS, PLAIN, PROCESSES, SIZE, SLOW};
 use super::kind::{Conditions, Kind, Scale, named};
@@ -160,7 +160,7 @@ impl Experiment for HandleCache {
         self.servers.restart()
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let server = self.servers.get(&server_name(&levels[CACHE], &levels[OPENS]))?;
         let runtime = runtime(self.scale);
         let job = Job {

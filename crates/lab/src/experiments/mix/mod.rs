@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use measure::record::{Better, CurveKind, Design, Factor, FigureKind, Levels, Machine, Place, TableKind};
+use measure::record::{Better, CurveKind, Design, Factor, FigureKind, Levels, Machine, PassPlace, TableKind};
 
 use super::contenders::{AGAIN, WHARF, describe_programs, wharf_twice};
 use super::kind::{Conditions, Kind, Scale, named};
@@ -172,7 +172,7 @@ impl Experiment for Mix {
         Ok(())
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let server = self.servers.get(&levels[SERVER])?;
         let share = LOADS.iter().find(|(name, _)| *name == levels[LOAD]).map_or(1.0, |(_, share)| *share);
         let rate = Rate { per_second: (self.most * share).max(1.0), spacing: Spacing::Poisson };

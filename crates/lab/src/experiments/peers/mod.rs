@@ -15,7 +15,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use measure::record::{Design, Factor, Levels, Machine, Place, TableKind};
+use measure::record::{Design, Factor, Levels, Machine, PassPlace, TableKind};
 
 use self::contenders::{SYSTEM_CALLS, UNCACHED, UNPRIVILEGED, is_started_server, way};
 use self::factors::{DISK, LOAD, MEMORY, SERVER, STORAGE, VERSION};
@@ -296,7 +296,7 @@ impl Experiment for Peers {
         Ok(())
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         if levels[SERVER] == SYSTEM_CALLS {
             return self.list();
         }

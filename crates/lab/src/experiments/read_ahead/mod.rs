@@ -9,7 +9,7 @@ mod readers;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKind};
+use measure::record::{Better, Design, Factor, FigureKind, Levels, PassPlace, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
 use self::readers::{BLOCK_BYTES, LOADS};
@@ -131,7 +131,7 @@ impl Experiment for ReadAhead {
         self.servers.restart()
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let server = self.servers.get(&levels[WAY])?;
         let load = LOADS.iter().find(|load| load.name == levels[LOAD]).copied().unwrap_or(LOADS[0]);
         cache::bring_to(&self.file, CacheState::Cold)?;

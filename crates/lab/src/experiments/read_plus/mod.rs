@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use client::{Options, Version};
-use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Machine, Place, TableKind};
+use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Machine, PassPlace, TableKind};
 use segments::link::{self, LinkOptions, Wire};
 use tokio::runtime::{Builder, Runtime};
 
@@ -360,7 +360,7 @@ impl Experiment for ReadPlus {
         self.running.insert(running).restart(&self.conditions.program, &names)
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, _seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, _seed: u64) -> Result<Figures, PassError> {
         let running = self.running.as_ref().ok_or(NotBegun)?;
         let (load, path) = self.load(levels, running)?;
         cache::bring_to(&path, if levels[CACHE] == CACHED { CacheState::Warm } else { CacheState::Cold })?;

@@ -11,7 +11,7 @@ mod way;
 use std::collections::BTreeMap;
 
 use client::Options;
-use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Place, TableKind};
+use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, PassPlace, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
 use self::factors::{LOAD, SIZE, WAY};
@@ -131,7 +131,7 @@ impl Experiment for ReplyPath {
         self.servers.restart_with_file(FILE, file_bytes(self.scale, Order::Sequential))
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let server = self.servers.get(&levels[WAY])?;
         let is_write = levels[LOAD].ends_with("write");
         let order = if levels[LOAD].starts_with("rand") { Order::Random } else { Order::Sequential };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Place, TableKind};
+use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, PassPlace, TableKind};
 use segments::Rule;
 use segments::link;
 use segments::model::{self, DOCUMENT_BUFFERS, Limit, Situation};
@@ -229,7 +229,7 @@ impl Experiment for Segments {
         Ok(())
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let pair = buffers(self.scale).find(|pair| buffer_name(pair.send_bytes) == levels[BUFFERS]);
         let pair = pair.ok_or_else(|| PassError(format!("there is no send buffer of {}", levels[BUFFERS])))?;
         let rule = rule(&levels[RULE]);

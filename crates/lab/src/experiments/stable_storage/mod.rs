@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use client::{Transport, Version};
-use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Place, TableKind};
+use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, PassPlace, TableKind};
 use tokio::runtime::{Builder, Runtime};
 
 use self::factors::{CACHE, FLUSHED, LOAD, READ, STORAGE, TCP, TRANSPORT, UDP, V2, V3, VERSION, WARM, WRITE};
@@ -212,7 +212,7 @@ impl Experiment for StableStorage {
         servers.restart()
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
         let Running { servers, file, .. } = self.running.as_ref().ok_or(NotBegun)?;
         let server = servers.get(&levels[STORAGE])?;
         // What earlier passes have left to be written disturbs nobody.
