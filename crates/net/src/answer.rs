@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use buffer::Output;
 use peer::Peer;
@@ -78,6 +78,27 @@ pub(crate) struct TurnProgress {
     pub(crate) end: TurnEnd,
 }
 
+/// How many messages are answered before the clock is read again.
+const MESSAGES_PER_LOOK: u64 = 4;
+
+/// For how long the answers of a turn are held.
+struct AnswerHold {
+    begun: Instant,
+    max: Duration,
+    next_look: u64,
+}
+
+impl AnswerHold {
+    /// Whether it is over after so many answers.
+    fn is_over(&mut self, messages: u64) -> bool {
+        if messages < self.next_look || self.max == Duration::MAX {
+            return false;
+        }
+        self.next_look = messages + MESSAGES_PER_LOOK;
+        self.begun.elapsed() >= self.max
+    }
+}
+
 /// How much was answered at one go.
 struct Answered {
     consumed: usize,
@@ -93,6 +114,8 @@ pub(crate) enum TurnEnd {
     Needs(usize),
     /// A limit was reached; whole messages may be left.
     Limit,
+    /// The first answer was held for long enough; whole messages are left.
+    Pause,
     /// What follows the last message comes through a layer.
     Upgrade,
     /// The connection cannot go on.
@@ -107,7 +130,11 @@ impl<S: Service + ?Sized> StreamTurn<'_, S> {
         let mut progress = TurnProgress { consumed: 0, messages: 0, end: TurnEnd::Needs(1) };
         let mut answered = output.mark();
         let stop = catch_unwind(AssertUnwindSafe(|| {
+            let mut hold = AnswerHold { begun: self.now, max: self.quantum.max_held, next_look: MESSAGES_PER_LOOK };
             while progress.consumed < unread.len() {
+                if hold.is_over(progress.messages) {
+                    return TurnEnd::Pause;
+                }
                 if progress.messages >= self.quantum.messages || !self.has_room(output, calls.calls) {
                     return TurnEnd::Limit;
                 }

@@ -10,6 +10,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// How many messages a calm connection has in one turn at most.
 const CALM_MESSAGES: u64 = 4;
@@ -98,17 +99,35 @@ pub(crate) struct Quantum {
     pub(crate) answer_bytes: usize,
     /// How many bytes are sent; one send may go beyond it.
     pub(crate) send_bytes: usize,
+    /// For how long the first answer waits for others to leave with it.
+    pub(crate) max_held: Duration,
 }
+
+/// For how long the first answer waits while no other connection wants a turn. Otherwise a client would have nothing to
+/// do until all that it asked for is done, and then the server until the client has taken all answers.
+pub(crate) const MAX_HELD_ALONE: Duration = Duration::from_micros(30);
 
 impl Quantum {
     /// A turn that nobody is kept waiting by: as much as one receive brings.
-    pub(crate) const WHOLE: Quantum = Quantum { messages: u64::MAX, answer_bytes: 1 << 20, send_bytes: 2 << 20 };
+    pub(crate) const WHOLE: Quantum =
+        Quantum { messages: u64::MAX, answer_bytes: 1 << 20, send_bytes: 2 << 20, max_held: Duration::MAX };
 
     /// A turn of a busy connection while there are calm ones about, which is over in a tenth of a millisecond or so.
-    pub(crate) const SHORT: Quantum = Quantum { messages: 16, answer_bytes: 128 << 10, send_bytes: 256 << 10 };
+    pub(crate) const SHORT: Quantum =
+        Quantum { messages: 16, answer_bytes: 128 << 10, send_bytes: 256 << 10, max_held: Duration::MAX };
 
     /// A turn of a connection whose client has no memory left: one reply, unless several are tiny.
-    pub(crate) const SCARCE: Quantum = Quantum { messages: 16, answer_bytes: 4 << 10, send_bytes: 256 << 10 };
+    pub(crate) const SCARCE: Quantum =
+        Quantum { messages: 16, answer_bytes: 4 << 10, send_bytes: 256 << 10, max_held: Duration::MAX };
+
+    /// What is left of it after so many messages with answers of so many bytes.
+    pub(crate) fn without(self, messages: u64, answer_bytes: usize) -> Quantum {
+        Quantum {
+            messages: self.messages.saturating_sub(messages),
+            answer_bytes: self.answer_bytes.saturating_sub(answer_bytes),
+            ..self
+        }
+    }
 
     /// The same, but with no more than `messages` messages.
     pub(crate) fn with_messages(self, messages: u64) -> Quantum {

@@ -26,10 +26,10 @@ impl<S: Service + ?Sized> LoopContext<S> {
         let more = outbox.gather_segments(path.segment_bytes(), KERNEL_MAX_SEGMENTS, &mut segments);
         let limit = path.max_segments.map_or(KERNEL_MAX_SEGMENTS, |max| max.get());
         let sent = if segments.len() > limit {
-            let is_all = flatten(&segments, &mut self.receive);
+            let is_all = flatten(&segments, &mut self.copied);
             self.shared().counters.count_send(1);
             self.shared().counters.sends_flattened.add(1);
-            channel.send(self.receive.as_slice(), more || !is_all)
+            channel.send(self.copied.as_slice(), more || !is_all)
         } else {
             self.shared().counters.count_send(segments.len());
             channel.send_vectored(&segments, more)

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::num::NonZero;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use buffer::{Buffer, Output, Pool};
 use rustix::io::Errno;
@@ -53,12 +53,15 @@ pub(super) struct LoopContext<S: ?Sized> {
     pub(super) quantum: Quantum,
     /// Where receives go; only what is left of a message stays with its connection.
     pub(super) receive: Buffer,
+    /// Where bytes are copied to be sent.
+    pub(super) copied: Buffer,
     max_given: usize,
     /// How often received messages were answered so far, each time with a number of its own.
     batches: u64,
 }
 
 /// Messages that are answered one after the other: by whom, and since when they are there.
+#[derive(Clone, Copy)]
 struct MessageBatch {
     worker: usize,
     now: Instant,
@@ -78,6 +81,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
             spare: SpareBuffers::default(),
             quantum: Quantum::WHOLE,
             receive: Buffer::with_capacity(RECEIVE_BYTES),
+            copied: Buffer::new(),
             batches: 0,
         }
     }
@@ -226,32 +230,52 @@ impl<S: Service + ?Sized> LoopContext<S> {
         MessageBatch { worker: self.loop_index, now: self.now, number: NonZero::new(self.batches) }
     }
 
-    /// Answers what is in the loop's receive buffer; what is left stays with the connection.
+    /// Answers what is in the loop's receive buffer, and sends first answers while later ones are made. What is left
+    /// stays with the connection.
     fn answer_received(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
-        let mut output = self.outputs.take();
-        let batch = self.next_batch();
-        let turn = self.engine.turn(connection, batch, self.quantum);
-        let Connection { calls, unread, has_room, .. } = &mut *connection;
-        let mut deferring = Deferring { calls, spare: &mut self.spare };
-        let progress = turn.answer(self.receive.as_mut_slice(), &mut output, &mut deferring);
-        if progress.messages > 0 {
-            unread.prove(progress.consumed / progress.messages as usize);
+        let (mut batch, mut quantum, mut begin) = (self.next_batch(), self.quantum, 0);
+        loop {
+            let mut output = self.outputs.take();
+            let turn = self.engine.turn(connection, batch, quantum);
+            let Connection { calls, unread, .. } = &mut *connection;
+            let mut deferring = Deferring { calls, spare: &mut self.spare };
+            let progress = turn.answer(&mut self.receive.as_mut_slice()[begin..], &mut output, &mut deferring);
+            if progress.messages > 0 {
+                unread.prove(progress.consumed / progress.messages as usize);
+            }
+            begin += progress.consumed;
+            if !matches!(progress.end, TurnEnd::Pause) {
+                self.keep_rest(connection, begin, &progress);
+                return self.finish_turn(connection, output, progress);
+            }
+            quantum = quantum.without(progress.messages, output.len());
+            self.finish_turn(connection, output, progress)?;
+            // While an earlier send waits for room, another one would only be told so again.
+            if !connection.interest.writable {
+                self.flush(connection)?;
+            }
+            self.now = Instant::now();
+            batch.now = self.now;
         }
-        let rest = &self.receive.as_slice()[progress.consumed..];
-        if !rest.is_empty() && !matches!(progress.end, TurnEnd::Close(_)) {
-            let needed = progress.needed();
-            let bulk_at = if Unread::is_large_size(needed) { self.engine.service.bulk_at(rest) } else { 0 };
-            unread.keep(rest, needed, bulk_at, &mut self.spare);
-            unread.admit(*has_room);
+    }
+
+    /// Keeps what is left of the receive buffer from `begin` on.
+    fn keep_rest(&mut self, connection: &mut Connection, begin: usize, progress: &TurnProgress) {
+        let rest = &self.receive.as_slice()[begin..];
+        if rest.is_empty() || matches!(progress.end, TurnEnd::Close(_)) {
+            return;
         }
-        self.finish_turn(connection, output, progress)
+        let needed = progress.needed();
+        let bulk_at = if Unread::is_large_size(needed) { self.engine.service.bulk_at(rest) } else { 0 };
+        connection.unread.keep(rest, needed, bulk_at, &mut self.spare);
+        connection.unread.admit(connection.has_room);
     }
 
     /// Answers what is in the connection's own buffer.
     fn answer_left(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
         let batch = self.next_batch();
-        let turn = self.engine.turn(connection, batch, self.quantum);
+        let turn = self.engine.turn(connection, batch, Quantum { max_held: Duration::MAX, ..self.quantum });
         let Connection { calls, unread, .. } = &mut *connection;
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(unread.as_mut_slice(), &mut output, &mut deferring);
@@ -274,7 +298,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
         match progress.end {
             TurnEnd::Close(reason) => Err(reason),
             TurnEnd::Needs(needed) => self.check_size(connection, needed),
-            TurnEnd::Limit => Ok(()),
+            TurnEnd::Limit | TurnEnd::Pause => Ok(()),
             TurnEnd::Upgrade if connection.unread.is_empty() => {
                 connection.is_upgrading = true;
                 Ok(())
@@ -463,8 +487,8 @@ impl<S: Service + ?Sized> LoopContext<S> {
             outbox.set_file_way(FileWay::Fetch);
             return Ok(Sent::Blocked(0));
         }
-        self.receive.clear();
-        let place = self.receive.space(wanted);
+        self.copied.clear();
+        let place = self.copied.space(wanted);
         match rustix::io::pread(file.as_fd(), &mut *place, offset_bytes) {
             Ok(0) => outbox.set_file_way(FileWay::Zeros),
             Ok(count) => {

@@ -13,7 +13,7 @@ use super::poller::{Events, Poller, Token};
 use crate::Service;
 use crate::close_reason::CloseReason;
 use crate::connection::{Ready, TurnWork};
-use crate::order::{ClientKey, Clients, Quantum, TurnQueue};
+use crate::order::{ClientKey, Clients, MAX_HELD_ALONE, Quantum, TurnQueue};
 use crate::slab::SlabKey;
 
 /// For how long busy connections have turns before the loop looks for calm ones again; a turn that has begun goes on.
@@ -201,6 +201,8 @@ impl<S: Service + ?Sized> Loop<S> {
             return;
         }
         connection.begin_turn();
+        let is_alone = self.order.is_empty() && !self.order.more_are_busy;
+        self.context.quantum.max_held = if is_alone { MAX_HELD_ALONE } else { Duration::MAX };
         // A lack of memory for what comes over it costs a connection its end, and not the loop.
         let turn = AssertUnwindSafe(|| self.context.turn(connection, key, ready));
         let done = catch_unwind(turn).unwrap_or(Err(CloseReason::Panic));

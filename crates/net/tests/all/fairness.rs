@@ -4,6 +4,8 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use net::{Limits, Server};
 use rustix::net::{AddressFamily, SocketType};
@@ -54,6 +56,58 @@ fn hold(server: &TestServer, stream: &mut TcpStream) {
     server.echo.seen.lock().unwrap().clear();
     stream.write_all(&framed(b"h")).unwrap();
     wait_until("the loop is held", || server.echo.seen.lock().unwrap().len() == 1);
+}
+
+/// Sends messages of which the first and the last hold the loop.
+fn send_holding(stream: &mut TcpStream) {
+    let messages = [&b"h first"[..], b"e", b"e", b"e", b"h last"].map(framed).concat();
+    stream.write_all(&messages).unwrap();
+}
+
+/// Waits until so many messages have held the loop.
+fn wait_for_holds(server: &TestServer, count: u64) {
+    wait_until("a message holds the loop", || server.echo.held.load(Ordering::Relaxed) == count);
+}
+
+/// Lets the loop go, which was held for longer than an answer waits for others, and waits until it is held again.
+fn let_go_until(server: &TestServer, count: u64) {
+    std::thread::sleep(Duration::from_millis(1));
+    server.echo.let_go();
+    wait_for_holds(server, count);
+}
+
+#[test]
+fn client_has_first_answers_while_the_last_one_is_made() {
+    let server = server(true);
+    let mut stream = connect_from([127, 0, 0, 2], &server);
+    send_holding(&mut stream);
+    wait_for_holds(&server, 1);
+    let_go_until(&server, 2);
+    for body in ["h first", "e", "e", "e"] {
+        assert_eq!(read_answer(&mut stream), body.as_bytes());
+    }
+    server.echo.let_go();
+    assert_eq!(read_answer(&mut stream), b"h last");
+}
+
+#[test]
+fn answers_leave_together_while_another_connection_waits() {
+    let server = server(true);
+    let mut streams = [2, 3, 4].map(|host| connect_from([127, 0, 0, host], &server));
+    let [first, stream, waiting] = &mut streams;
+    hold(&server, first);
+    send_holding(stream);
+    waiting.write_all(&framed(b"e waiting")).unwrap();
+    let_go_until(&server, 2);
+    let_go_until(&server, 3);
+    stream.set_nonblocking(true).unwrap();
+    assert_eq!(stream.peek(&mut [0]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    stream.set_nonblocking(false).unwrap();
+    server.echo.let_go();
+    for body in ["h first", "e", "e", "e", "h last"] {
+        assert_eq!(read_answer(stream), body.as_bytes());
+    }
+    assert_eq!(read_answer(waiting), b"e waiting");
 }
 
 /// Lets the loop go and says what it served after the message that held it, once that is `count` messages: each run of
