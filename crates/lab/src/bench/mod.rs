@@ -1,7 +1,7 @@
 //! Reading and writing one file of a server in a chosen way, or asking what else a server does with it.
 //!
-//! A [`Job`] says what to do; [`run()`] does it and returns an [`BenchResult`]. Connections are spread over as many threads
-//! as this process may use processors, each with a runtime of its own; each connection has its queue depth of
+//! A [`Job`] says what to do; [`run()`] does it and returns a [`BenchResult`]. Connections are spread over as many
+//! threads as this process may use processors, each with a runtime of its own; each connection has its queue depth of
 //! operations in flight, and takes the next one as soon as one is over, or with a [`Rate`] when the next one is due.
 //! What is measured starts and ends at the same moment everywhere.
 //!

@@ -1,4 +1,4 @@
-//! One turn of one connection: one receive, all its messages answered, one send.
+//! One turn of one connection: one receive, all its messages answered, and one send, or several if nobody else waits.
 
 use std::io::{self, IoSlice};
 use std::num::NonZero;
