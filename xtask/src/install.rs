@@ -22,7 +22,8 @@ pub struct ForeignCrate {
 /// it count as skipped.
 pub fn ensure_crates(root: &Path, folder: &Path, crates: &[ForeignCrate]) {
     for wanted in crates.iter().filter(|wanted| !folder.join("bin").join(wanted.name).exists()) {
-        let mut install = command::cargo(root, &["install", "--quiet", "--locked", "--root"]);
+        // Unoptimised: these programs wait for what they test.
+        let mut install = command::cargo(root, &["install", "--quiet", "--locked", "--debug", "--root"]);
         install.arg(folder).arg(format!("{}@{}", wanted.name, wanted.version));
         // Built beside this checkout's own crates they would be built again whenever those are.
         install.env("CARGO_TARGET_DIR", folder.join("build"));
