@@ -302,20 +302,24 @@ fn wire_has_a_row_for_each_sender_with_and_without_offload() {
 /// A wire with 100 Mbit/s, on which `wharf tcp` and iperf3 take turns; prints a line of bits per second for each.
 const IPERF: &str = r#"
 set -e
+listen= server=
+trap 'kill $listen $server 2>/dev/null || true' EXIT
 ip netns add peer
 ip link add v0 type veth peer name v1 netns peer
 ip addr add 10.9.0.1/24 dev v0 && ip link set v0 up
 ip -n peer addr add 10.9.0.2/24 dev v1 && ip -n peer link set v1 up
 tc qdisc add dev v0 root tbf rate 100mbit burst 64kb limit 8mb overhead 24 peakrate 400gbit mtu 1538
 for round in 1 2 3; do
-  ip netns exec peer "$1" tcp listen --once 10.9.0.2:5210 >"$2/listen" & listen=$!
-  until grep -q listening "$2/listen"; do sleep 0.05; done
+  ip netns exec peer "$1" tcp listen --once 10.9.0.2:5210 >"$2/listen.$round" & listen=$!
+  until grep -qs listening "$2/listen.$round"; do sleep 0.05; done
   "$1" tcp stream 10.9.0.2 --bytes 6M --json >"$2/wharf.$round"
   wait $listen
+  listen=
   ip netns exec peer iperf3 --server --one-off >"$2/server" & server=$!
   until ip netns exec peer ss -ltn | grep -q :5201; do sleep 0.05; done
   iperf3 --client 10.9.0.2 --bytes 6M --json >"$2/iperf.$round"
   wait $server
+  server=
 done
 "#;
 
