@@ -116,8 +116,8 @@ impl StableFile {
         Ok(written)
     }
 
-    /// Appends records of data that the file has had since so many `flushes`; the caller holds the file. `None` when
-    /// there is nothing to append.
+    /// Appends records of data; the caller holds the file, and counted `flushes` before the data were read or written.
+    /// `None` when there is nothing to append.
     fn append_data(
         &self,
         cx: &Context<'_>,

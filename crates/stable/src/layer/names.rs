@@ -59,10 +59,11 @@ impl LoggedExport {
 
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
         let held = self.hold_file(cx, file)?;
-        let (inside, flushes) = (self.inner_of(file)?, self.unsynced.flushes());
+        let inside = self.inner_of(file)?;
         let make = || self.inner.set_attributes(cx, &inside, set);
         let after = match set.size_bytes {
             Some(size_bytes) => {
+                let flushes = self.unsynced.flushes();
                 let resize = Change::Resize(Resize { file: FileId(*file), size_bytes });
                 let after = self.log_ahead(cx, resize, make)?;
                 self.unsynced.logged(file, self.log.end(), flushes);
@@ -179,7 +180,7 @@ impl LoggedExport {
         self.settle(&pending)
     }
 
-    /// Notes that the log has data of a file from after so many `flushes`.
+    /// Notes that the log has data of a file; `flushes` was counted before they were read or written.
     pub(super) fn note_data(&self, file: &Handle, pending: &Pending, flushes: FlushCount) {
         if let Pending::Logged(end) = pending {
             self.unsynced.logged(file, *end, flushes);

@@ -72,8 +72,8 @@ impl Unsynced {
         self.lock().flushes
     }
 
-    /// Data of the file were logged, which it had after `flushes` flushes. A later flush may have brought newer ones of
-    /// other callers to storage.
+    /// Data of the file were logged; `flushes` was counted before they were read or written. A flush that began since
+    /// may have brought newer data of other callers to storage.
     pub(crate) fn logged(&self, file: &Handle, end: Position, flushes: FlushCount) {
         let files = &mut *self.lock();
         let state = files.current.entry(*file).or_default();

@@ -46,6 +46,11 @@ impl FileAges {
         self.unsent.range(indexes).copied()
     }
 
+    /// Whether WRITEs in flight carry all that is dirty.
+    pub(super) fn are_all_writing(&self) -> bool {
+        self.unsent.is_empty() && self.unstable.0.is_empty() && self.committing.0.is_empty()
+    }
+
     /// The number of the oldest change that has not reached the server, or `u64::MAX`.
     pub(super) fn oldest_unwritten(&self) -> u64 {
         self.unwritten.first()

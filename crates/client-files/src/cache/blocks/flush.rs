@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use vfs::Stability;
 
 use super::batch::{Batch, Piece};
+use super::block::Block;
 use super::ids::{BlockId, FileId};
 use super::series::Series;
 use super::table::{BlockTable, FileState};
@@ -80,9 +81,14 @@ impl BlockTable {
         newest
     }
 
-    fn dirty_slots(&self, file: FileId) -> impl Iterator<Item = (u64, BlockId)> {
+    /// Changes all dirty blocks of a file.
+    fn change_dirty(&mut self, file: FileId, change: impl Fn(&mut Block)) {
         let state = self.file_ref(file);
-        state.dirty.iter().filter_map(|index| Some((*index, *state.blocks.get(index)?)))
+        let dirty: Vec<BlockId> = state.dirty.iter().filter_map(|index| state.blocks.get(index).copied()).collect();
+        for slot in dirty {
+            change(self.block(slot));
+            self.note_changes(slot);
+        }
     }
 
     /// The first adjacent changes with at least `least` bytes, searched from the cursor on, then from the start.
@@ -141,11 +147,7 @@ impl BlockTable {
     /// unstable data gets only stable WRITEs.
     fn stability(&self, file: FileId) -> Stability {
         let FileState { ages, late, .. } = self.file_ref(file);
-        let is_alone = late.writes == 0
-            && self.dirty_slots(file).all(|(_, slot)| {
-                let block = self.block_ref(slot);
-                block.unsent.is_empty() && block.unstable.is_empty() && block.committing.is_empty()
-            });
+        let is_alone = late.writes == 0 && ages.are_all_writing();
         let is_wanted = ages.oldest_unwritten() <= late.commit_to;
         match (is_alone && is_wanted) || late.losses >= MAX_LOSSES {
             true => Stability::File,
@@ -229,7 +231,7 @@ impl BlockTable {
         self.note_error(file, error);
     }
 
-    fn end_piece(&mut self, file: FileId, piece: &Piece, end: impl FnOnce(&mut super::block::Block)) {
+    fn end_piece(&mut self, file: FileId, piece: &Piece, end: impl FnOnce(&mut Block)) {
         // The change may have been dropped meanwhile.
         if self.is_at(piece.slot, file, piece.index) && self.block(piece.slot).writing.ranges.contains(&piece.part) {
             end(self.block(piece.slot));
@@ -252,27 +254,19 @@ impl BlockTable {
     fn compare_verifier(&mut self, file: FileId, verifier: WriteVerifier) {
         let late = &mut self.file(file).late;
         if late.verifier.replace(verifier).is_some_and(|before| before != verifier) {
-            self.lose(file, super::block::Block::lost);
+            self.lose(file, Block::lost);
         }
     }
 
     /// Has data that the server lost sent again.
-    fn lose(&mut self, file: FileId, lose: impl Fn(&mut super::block::Block)) {
-        let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
-        for slot in slots {
-            lose(self.block(slot));
-            self.note_changes(slot);
-        }
+    fn lose(&mut self, file: FileId, lose: impl Fn(&mut Block)) {
+        self.change_dirty(file, lose);
         self.file(file).late.losses += 1;
         self.want_written(file, false);
     }
 
     fn begin_commit(&mut self, file: FileId) {
-        let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
-        for slot in slots {
-            self.block(slot).begin_commit();
-            self.note_changes(slot);
-        }
+        self.change_dirty(file, Block::begin_commit);
         let late = &mut self.file(file).late;
         (late.is_committing, late.committing) = (true, late.verifier);
     }
@@ -285,9 +279,9 @@ impl BlockTable {
         match result {
             Ok(_) if is_same => {
                 late.losses = 0;
-                self.end_committing(file, super::block::Block::committed);
+                self.end_committing(file, Block::committed);
             }
-            Ok(_) => self.lose(file, super::block::Block::not_committed),
+            Ok(_) => self.lose(file, Block::not_committed),
             Err(error) => {
                 self.end_committing(file, |block| {
                     block.committed();
@@ -300,23 +294,17 @@ impl BlockTable {
         self.tell_progress(file);
     }
 
-    fn end_committing(&mut self, file: FileId, end: impl Fn(&mut super::block::Block)) {
-        let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
-        for slot in slots {
-            if !self.block(slot).committing.is_empty() {
-                end(self.block(slot));
-                self.note_changes(slot);
+    fn end_committing(&mut self, file: FileId, end: impl Fn(&mut Block)) {
+        self.change_dirty(file, |block| {
+            if !block.committing.is_empty() {
+                end(block);
             }
-        }
+        });
     }
 
     /// Drops everything that was not written.
     pub(super) fn abandon(&mut self, file: FileId, error: Error) {
-        let slots: Vec<BlockId> = self.dirty_slots(file).map(|(_, slot)| slot).collect();
-        for slot in slots {
-            self.block(slot).give_up();
-            self.note_changes(slot);
-        }
+        self.change_dirty(file, Block::give_up);
         self.note_error(file, error);
         self.tell_progress(file);
     }
