@@ -13,8 +13,8 @@ pub struct SendPath {
     pub max_segments: Option<NonZero<usize>>,
     /// Whether every answer is copied once more, into one piece, before it is sent.
     pub copies: bool,
-    /// Whether the answers to all messages of one receive leave together; if no other connection waits, those that are
-    /// made after 30 µs leave later. Otherwise a turn of a connection answers one message, so that each answer has a
+    /// Whether the answers to all messages of one receive leave together; if no other connection waits, they
+    /// leave about every 30 µs. Otherwise a turn of a connection answers one message, so that each answer has a
     /// send of its own as long as the peer takes them.
     pub batches: bool,
 }
