@@ -9,16 +9,19 @@ use rustix::fs::OFlags;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags};
 use vfs::SendableFile;
 use vfs::{
-    Attributes, Context, CopyRange, Error, Handle, HostFile, OpenFile, OpenMode, Result, Seek, Stability, Written,
+    Attributes, Context, CopyRange, Error, FileKind, Handle, HostFile, OpenFile, OpenMode, Result, Seek, Stability,
+    Written,
 };
 
-use crate::attributes::{check_regular, from_statx, stat_fd};
+use crate::attributes::{check_regular, from_statx, kind, stat_fd};
 use crate::extents;
 use crate::failure::failed;
 use crate::flush::{Depth, FileId, Flush, FlushGroup, OpenFileId, Reach};
+use crate::form::{decode, is_regular};
+use crate::handles::Handles;
 use crate::host::HostFs;
 use crate::identity::Impersonation;
-use crate::node::HostNode;
+use crate::node::{HostNode, OPEN_FLAGS};
 use crate::read_ahead::{FileStreams, ReadResidency};
 use crate::resident::ResidentFile;
 use crate::set_attributes::set_mode;
@@ -61,6 +64,9 @@ impl HostFs {
     }
 
     fn open_anew(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<OpenedFile> {
+        if let Some(opened) = self.open_by_handle(handle, mode)? {
+            return Ok(opened);
+        }
         let (node, stat) = self.living(cx, handle)?;
         check_regular(node.kind())?;
         self.identity.own()?;
@@ -71,12 +77,25 @@ impl HostFs {
         Ok(OpenedFile { fd, file: FileId::of(&stat) })
     }
 
+    /// Opens a file whose handle says that it is regular. `None` if it does not, or if this fails: only opening it by
+    /// its node tells the reason.
+    fn open_by_handle(&self, handle: &Handle, mode: OpenMode) -> Result<Option<OpenedFile>> {
+        let Handles::Kernel(kernel) = &self.handles else { return Ok(None) };
+        if !is_regular(handle) {
+            return Ok(None);
+        }
+        self.identity.own()?;
+        let kernel = kernel.kernel_handle(&decode(handle)?)?;
+        let flags = (access_flags(mode) | OPEN_FLAGS).bits().cast_signed();
+        let Ok(fd) = sys::open_by_handle(self.volume.root(), &kernel, flags) else { return Ok(None) };
+        let stat = stat_fd(fd.as_fd())?;
+        // The kind is that of a name, of which the handle was asked for a moment later.
+        let is_the_file = stat.stx_nlink > 0 && kind(&stat) == FileKind::Regular;
+        Ok(is_the_file.then(|| OpenedFile { fd, file: FileId::of(&stat) }))
+    }
+
     fn open_bytes(&self, node: &HostNode, mode: OpenMode) -> Result<OwnedFd> {
-        let flags = match mode {
-            OpenMode::Read => OFlags::RDONLY,
-            OpenMode::Write => OFlags::RDWR,
-        };
-        self.reopen_as_owner(node, flags)
+        self.reopen_as_owner(node, access_flags(mode))
     }
 
     /// Opens a regular file, against its mode where the server may do that and the caller therefore too.
@@ -92,6 +111,13 @@ impl HostFs {
 struct OpenedFile {
     fd: OwnedFd,
     file: FileId,
+}
+
+fn access_flags(mode: OpenMode) -> OFlags {
+    match mode {
+        OpenMode::Read => OFlags::RDONLY,
+        OpenMode::Write => OFlags::RDWR,
+    }
 }
 
 /// The part of `into` whose bytes have offsets: the kernel refuses a read that reaches beyond the largest one.
@@ -368,4 +394,28 @@ impl OpenHostFile {
 /// Whether a write found no room.
 fn is_refusal(error: &Error) -> bool {
     matches!(error, Error::NoSpace | Error::Quota | Error::FileTooBig)
+}
+
+#[cfg(test)]
+mod tests {
+    use testing::host_export::{CX, Export};
+
+    use super::*;
+    use crate::options::{HandleForm, HostOptions};
+
+    #[test]
+    fn handle_that_calls_a_fifo_regular_opens_nothing() {
+        let export = Export::in_memory();
+        let options = HostOptions { handle_form: HandleForm::Kernel, ..HostOptions::default() };
+        let Ok(fs) = HostFs::open(&export.path(), options) else { return };
+        let Handles::Kernel(kernel) = &fs.handles else { panic!("no handles of the kernel") };
+        let path = export.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let path = std::ffi::CString::new(path.into_os_string().into_encoded_bytes()).unwrap();
+        let handle = kernel.make(fs.volume.root(), &path, FileKind::Regular).unwrap();
+        assert!(is_regular(&handle));
+        for mode in [OpenMode::Read, OpenMode::Write] {
+            assert!(matches!(fs.open_regular(&CX, &handle, mode), Err(Error::WrongKind)), "{mode:?}");
+        }
+    }
 }

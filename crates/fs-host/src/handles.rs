@@ -9,17 +9,16 @@ use rustix::fs::{Statx, StatxFlags};
 use vfs::{Error, FileKind, Handle, Result};
 
 use crate::attributes::{device, kind};
-use crate::form::{BTRFS_FORM, Named, decode, root_handle, stored_handle};
+use crate::form::{Named, decode, root_handle, stored_handle};
 use crate::kernel_handles::KernelHandles;
 use crate::node::HostNode;
 use crate::store::{Fingerprint, ROOT_ID, Store, StoredFile};
 use crate::sys;
 
-/// The types of handles that begin with a number of 8 bytes: XFS's (`FILEID_INO32_GEN` with `XFS_FILEID_TYPE_64FLAG`),
-/// Btrfs's, and the form that a handle of Btrfs has here.
+/// The types of handles that begin with a number of 8 bytes: XFS's (`FILEID_INO32_GEN` with `XFS_FILEID_TYPE_64FLAG`)
+/// and Btrfs's.
 const XFS_TYPE: i32 = 0x81;
 const BTRFS_TYPE: i32 = 0x4d;
-const COMPACT_BTRFS: i32 = BTRFS_FORM as i32;
 
 /// The bytes of a kernel handle's type, in front of its own in the evidence.
 const KIND_BYTES: usize = 4;
@@ -65,7 +64,7 @@ impl Handles {
     /// The handle of a file that was seen somewhere.
     pub(crate) fn make(&self, site: NameAt<'_>, subject: FileAt<'_>) -> Result<Handle> {
         match self {
-            Handles::Kernel(kernel) => kernel.make(subject.fd, subject.path),
+            Handles::Kernel(kernel) => kernel.make(subject.fd, subject.path, kind(subject.stat)),
             Handles::Stored(stored) => stored.make(site, subject),
         }
     }
@@ -76,9 +75,8 @@ impl Handles {
         let subject = FileAt { fd: site.node.fd(), path: site.name, stat };
         match self {
             Handles::Kernel(kernel) => {
-                let handle = kernel.make(subject.fd, subject.path)?;
-                let (form, bytes) = handle.as_bytes().split_at(1);
-                Ok(shows_fileid(form[0].into(), bytes, stat.stx_ino).then_some(handle))
+                let handle = kernel.make(subject.fd, subject.path, kind(stat))?;
+                Ok(is_of_fileid(&handle, stat.stx_ino).then_some(handle))
             }
             Handles::Stored(stored) => stored.make_by_name(site, subject),
         }
@@ -223,6 +221,15 @@ fn is_only_name(stat: &Statx) -> bool {
     stat.stx_nlink == 1 || kind(stat) == FileKind::Directory
 }
 
+/// Whether a handle that wraps the kernel's is of the inode with this number.
+fn is_of_fileid(handle: &Handle, fileid: u64) -> bool {
+    match decode(handle) {
+        Ok(Named::Kernel(kind, bytes)) => shows_fileid(kind.into(), bytes, fileid),
+        Ok(Named::Btrfs(object, _)) => shows_fileid(BTRFS_TYPE, object, fileid),
+        Ok(Named::Root | Named::Stored(_)) | Err(_) => false,
+    }
+}
+
 /// Whether a kernel handle of this type is of the inode with this number. Where the layout is not known, the low half
 /// of the number in the first or the second word has to do.
 fn shows_fileid(kind: i32, handle: &[u8], fileid: u64) -> bool {
@@ -234,7 +241,7 @@ fn shows_fileid(kind: i32, handle: &[u8], fileid: u64) -> bool {
         (1, 8) => word(0).map(u64::from) == Some(fileid),
         // tmpfs: generation, number.
         (1, 12) => long(4) == Some(fileid),
-        (XFS_TYPE | BTRFS_TYPE | COMPACT_BTRFS, _) => long(0) == Some(fileid),
+        (XFS_TYPE | BTRFS_TYPE, _) => long(0) == Some(fileid),
         _ => word(0) == low || word(4) == low,
     }
 }

@@ -10,9 +10,9 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use vfs::{Error, Handle, Result};
+use vfs::{Error, FileKind, Handle, Result};
 
-use crate::form::{btrfs_handle, kernel_handle};
+use crate::form::{Named, btrfs_handle, kernel_handle};
 use crate::sys::{self, KernelHandle};
 
 /// The handle type of Btrfs without a parent (`FILEID_BTRFS_WITHOUT_PARENT`): object id, root id, generation.
@@ -33,36 +33,54 @@ impl KernelHandles {
         let is_btrfs = kernel.kind() == BTRFS_TYPE && kernel.as_bytes().len() == BTRFS_BYTES;
         let btrfs_root = is_btrfs.then(|| kernel.as_bytes()[8..16].try_into().ok()).flatten();
         let handles = KernelHandles { btrfs_root };
-        if handles.encode(&kernel).is_none() {
+        if handles.encode(&kernel, false).is_none() {
             return Err(io::Error::from_raw_os_error(libc::EOVERFLOW));
         }
         open(root, &kernel).map(|_| handles)
     }
 
-    /// The handle of `name` in `dir`, or of `dir` itself when the name is empty.
-    pub(crate) fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Handle> {
+    /// The handle of `name` in `dir`, or of `dir` itself when the name is empty: a file of this kind.
+    pub(crate) fn make(&self, dir: BorrowedFd<'_>, name: &CStr, kind: FileKind) -> Result<Handle> {
         let flags = if name.is_empty() { sys::EMPTY_PATH } else { 0 };
-        self.encode(&sys::name_to_handle(dir, name, flags)?).ok_or(Error::NotSupported)
+        let kernel = sys::name_to_handle(dir, name, flags)?;
+        self.encode(&kernel, kind == FileKind::Regular).ok_or(Error::NotSupported)
     }
 
-    /// Opens the file of a handle of this type, as a descriptor that does nothing but name it.
-    pub(crate) fn open(&self, root: BorrowedFd<'_>, kind: u8, bytes: &[u8]) -> Result<OwnedFd> {
-        open_stale(root, KernelHandle::new(kind.into(), &[bytes]))
+    /// The kernel's handle in a handle of this export.
+    ///
+    /// # Errors
+    /// [`Error::BadHandle`] for a handle that never was one; [`Error::Stale`] for one that was given out when the export
+    /// named its files in another way.
+    pub(crate) fn kernel_handle(&self, named: &Named<'_>) -> Result<KernelHandle> {
+        let kernel = match *named {
+            Named::Kernel(kind, bytes) => KernelHandle::new(kind.into(), &[bytes]),
+            Named::Btrfs(object, generation) => {
+                let subvolume = self.btrfs_root.as_ref().ok_or(Error::Stale)?;
+                KernelHandle::new(BTRFS_TYPE, &[object, subvolume, generation])
+            }
+            Named::Root | Named::Stored(_) => return Err(Error::Stale),
+        };
+        kernel.ok_or(Error::BadHandle)
     }
 
-    /// Opens the file of a compact Btrfs handle.
-    pub(crate) fn open_btrfs(&self, root: BorrowedFd<'_>, object: &[u8], generation: &[u8]) -> Result<OwnedFd> {
-        let subvolume = self.btrfs_root.as_ref().ok_or(Error::Stale)?;
-        open_stale(root, KernelHandle::new(BTRFS_TYPE, &[object, subvolume, generation]))
+    /// Opens the file of a handle, as a descriptor that does nothing but name it.
+    pub(crate) fn open(&self, root: BorrowedFd<'_>, named: &Named<'_>) -> Result<OwnedFd> {
+        let kernel = self.kernel_handle(named)?;
+        // What the file system does not know is stale: bytes of a file that is gone, or from before the file system was
+        // made again.
+        open(root, &kernel).map_err(|error| match error.raw_os_error() {
+            Some(libc::EINVAL | libc::ENOENT | libc::EOVERFLOW) => Error::Stale,
+            _ => error.into(),
+        })
     }
 
-    fn encode(&self, kernel: &KernelHandle) -> Option<Handle> {
+    fn encode(&self, kernel: &KernelHandle, is_regular: bool) -> Option<Handle> {
         let bytes = kernel.as_bytes();
         if kernel.kind() == BTRFS_TYPE && bytes.len() == BTRFS_BYTES {
             let is_own_subvolume = self.btrfs_root.is_some_and(|root| root == bytes[8..16]);
-            return is_own_subvolume.then(|| btrfs_handle(&bytes[..8], &bytes[16..])).flatten();
+            return is_own_subvolume.then(|| btrfs_handle(&bytes[..8], &bytes[16..], is_regular)).flatten();
         }
-        kernel_handle(kernel)
+        kernel_handle(kernel, is_regular)
     }
 }
 
@@ -70,27 +88,18 @@ fn open(root: BorrowedFd<'_>, kernel: &KernelHandle) -> io::Result<OwnedFd> {
     sys::open_by_handle(root, kernel, libc::O_PATH | libc::O_CLOEXEC)
 }
 
-/// What the file system does not know is stale: bytes of a file that is gone, or from before the file system was made
-/// again.
-fn open_stale(root: BorrowedFd<'_>, kernel: Option<KernelHandle>) -> Result<OwnedFd> {
-    open(root, &kernel.ok_or(Error::BadHandle)?).map_err(|error| match error.raw_os_error() {
-        Some(libc::EINVAL | libc::ENOENT | libc::EOVERFLOW) => Error::Stale,
-        _ => error.into(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::{Named, decode};
+    use crate::form::decode;
 
     #[test]
     fn btrfs_handle_fits_because_the_subvolume_is_known() {
         let bytes: Vec<u8> = (1..=20).collect();
         let kernel = KernelHandle::new(BTRFS_TYPE, &[&bytes]).unwrap();
         let own = KernelHandles { btrfs_root: bytes[8..16].try_into().ok() };
-        let handle = own.encode(&kernel).unwrap();
+        let handle = own.encode(&kernel, false).unwrap();
         assert_eq!(decode(&handle).unwrap(), Named::Btrfs(&bytes[..8], &bytes[16..]));
-        assert!(KernelHandles { btrfs_root: Some([0; 8]) }.encode(&kernel).is_none());
+        assert!(KernelHandles { btrfs_root: Some([0; 8]) }.encode(&kernel, false).is_none());
     }
 }

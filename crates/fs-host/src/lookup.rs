@@ -110,7 +110,7 @@ impl HostFs {
         }
         self.check_inside(parent.as_fd(), &stat)?;
         let handle = match &self.handles {
-            Handles::Kernel(kernel) => kernel.make(parent.as_fd(), c"")?,
+            Handles::Kernel(kernel) => kernel.make(parent.as_fd(), c"", FileKind::Directory)?,
             Handles::Stored(stored) => self.adopt(stored, parent.as_fd(), 0)?,
         };
         self.keep_handles()?;

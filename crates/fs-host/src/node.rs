@@ -56,14 +56,16 @@ impl HostNode {
     }
 }
 
+/// Opening a regular file waits neither for the end of a lease nor, if it is something else after all, for a peer; and
+/// no terminal is taken.
+pub(crate) const OPEN_FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
 /// Opens what `fd` stands for, without naming it a second time: by its entry in /proc, which is a link to the very
 /// file.
 ///
-/// Devices and FIFOs must not come here, since opening one can have effects; if one does all the same, the flags keep
-/// the call from waiting and from taking a terminal. They also keep it from waiting for the end of a lease.
+/// Devices and FIFOs must not come here, since opening one can have effects.
 pub(crate) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
-    let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    rustix::fs::openat(CWD, proc_path(fd).as_c_str(), flags, Mode::empty()).map_err(|errno| match errno {
+    rustix::fs::openat(CWD, proc_path(fd).as_c_str(), flags | OPEN_FLAGS, Mode::empty()).map_err(|errno| match errno {
         // A lease of this process or another one is in the way, and has been broken (fcntl(2), F_SETLEASE).
         Errno::AGAIN => Error::TryLater(errno.into()),
         errno => failed(errno),

@@ -144,13 +144,10 @@ impl HostFs {
         let root = self.volume.root();
         let fd = match (decode(handle)?, &self.handles) {
             (Named::Root, _) => self.open_root()?,
-            (Named::Kernel(kind, bytes), Handles::Kernel(kernel)) => kernel.open(root, kind, bytes)?,
-            (Named::Btrfs(object, generation), Handles::Kernel(kernel)) => {
-                kernel.open_btrfs(root, object, generation)?
-            }
+            (named, Handles::Kernel(kernel)) => kernel.open(root, &named)?,
             (Named::Stored(id), Handles::Stored(stored)) => self.open_stored(cx, stored, id, depth)?,
             // Given out when the export named its files in the other way.
-            _ => return Err(Error::Stale),
+            (Named::Kernel(..) | Named::Btrfs(..), Handles::Stored(_)) => return Err(Error::Stale),
         };
         let stat = stat_fd(fd.as_fd())?;
         // An inode that only an open descriptor keeps alive can still be opened by its handle.

@@ -36,6 +36,24 @@ fn nothing_stays_open_when_the_export_is_closed() {
 }
 
 #[test]
+fn file_that_the_kernel_opens_by_its_handle_takes_one_descriptor() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let export = Export::on_disk();
+    let Ok(fs) = HostFs::open(&export.path(), export.options(HandleForm::Kernel)) else { return };
+    std::fs::write(export.path().join("f"), b"content").unwrap();
+    let file = fs.lookup(&CX, at(&fs.root(), "f")).unwrap().handle;
+    for mode in [OpenMode::Read, OpenMode::Write] {
+        let before = open_descriptors();
+        let opened = fs.open(&CX, &file, mode).unwrap();
+        assert_eq!(open_descriptors(), before + 1, "{mode:?}");
+        let mut content = [0; 8];
+        assert_eq!(opened.read_at(&CX, 0, &mut content).unwrap(), 7);
+    }
+    std::fs::remove_file(export.path().join("f")).unwrap();
+    assert!(matches!(fs.open(&CX, &file, OpenMode::Read), Err(Error::Stale)));
+}
+
+#[test]
 fn busy_worker_gets_the_room_of_one_that_is_idle() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let export = Export::in_memory();

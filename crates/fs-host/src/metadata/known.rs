@@ -13,6 +13,7 @@ use vfs::{Context, Handle, Timestamp};
 
 use super::{MemoryShare, MetadataMemory, Moment};
 use crate::attributes::timestamp;
+use crate::form::{Named, decode};
 
 /// How many files a generation has at the most.
 const MAX_FILES: usize = 1 << 17;
@@ -165,7 +166,11 @@ fn lock(shelf: &AlignedShelf) -> MutexGuard<'_, Shelf> {
 /// The inode numbers that a kernel's handle may have in it: the common file systems put it first or second, in 4 bytes
 /// or 8.
 fn fileids(handle: &Handle) -> impl Iterator<Item = u64> {
-    let bytes = handle.as_bytes().get(1..).unwrap_or_default();
+    let bytes = match decode(handle) {
+        Ok(Named::Kernel(_, bytes)) => bytes,
+        Ok(Named::Btrfs(object, _)) => object,
+        Ok(Named::Root | Named::Stored(_)) | Err(_) => &[],
+    };
     let word = |range| bytes.get(range).and_then(|word: &[u8]| word.try_into().ok()).map(u32::from_ne_bytes);
     let long = bytes.first_chunk().copied().map(u64::from_ne_bytes);
     [word(0..4).map(u64::from), word(4..8).map(u64::from), long].into_iter().flatten()
