@@ -19,4 +19,8 @@ impl Connections for OpenConnections {
             net::Delivery::Lost => Delivery::Lost,
         }
     }
+
+    fn count(&self) -> usize {
+        self.net.open_connections()
+    }
 }

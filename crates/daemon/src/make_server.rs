@@ -71,6 +71,7 @@ fn with_options(mut settings: Settings, options: &Options, records: Option<&Stor
     settings.gather_writes = options.gather_writes;
     settings.open_files_per_worker = options.open_files_per_worker;
     settings.max_open_files = options.max_open_files;
+    settings.open_files_beside_connections = options.open_files_beside_connections;
     settings.max_leases = options.max_leases;
     settings.open_file_idle = options.open_file_idle;
     settings.replay_entries = options.replay_entries;

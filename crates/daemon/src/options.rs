@@ -63,6 +63,9 @@ pub struct Options {
     pub open_files_per_worker: usize,
     /// The number of open files that all threads cache together. Default: limited per thread only.
     pub max_open_files: usize,
+    /// The number of open files beyond `max_open_files` while there is no connection. Each connection makes this less by
+    /// 2. Default: 0.
+    pub open_files_beside_connections: usize,
     /// The most delegations of files that local processes may change, each with a file descriptor.
     pub max_leases: usize,
     /// How long an unused file stays open, at most twice as long. Default: 10 s.
@@ -132,6 +135,7 @@ impl Default for Options {
             gather_writes: true,
             open_files_per_worker: 1024,
             max_open_files: usize::MAX,
+            open_files_beside_connections: 0,
             max_leases: 4096,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),

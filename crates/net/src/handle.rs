@@ -44,6 +44,11 @@ impl ServerHandle {
         self.hub.counters()
     }
 
+    /// The number of open connections.
+    pub fn open_connections(&self) -> usize {
+        self.hub.open_connections()
+    }
+
     /// Sends bytes over a connection of the server on the service's own account, behind what it has to send already.
     ///
     /// They are lost with the connection, of whose end the service hears by

@@ -105,6 +105,11 @@ impl Hub {
         Ok(Admitted { loop_index, account })
     }
 
+    /// The number of open connections of all loops.
+    pub(crate) fn open_connections(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
     /// Takes note that a connection of the loop `index` is closed.
     pub(crate) fn leave(&self, index: usize) {
         self.loops[index].open.fetch_sub(1, Ordering::Relaxed);

@@ -23,6 +23,9 @@ pub trait Connections: Send + Sync {
     /// The delivery of the replies over an open connection, at `now` or later. A client that has sent something after
     /// `now` is alive and will receive them. [`Delivery::Lost`] if there is no such connection. This may block.
     fn delivery(&self, connection: u64, now: Duration) -> Delivery;
+
+    /// The number of open connections.
+    fn count(&self) -> usize;
 }
 
 /// The state of open and closed connections.
@@ -57,6 +60,11 @@ impl ConnectionWatch {
         if closed.numbers.insert(connection) {
             closed.order.push_back(connection);
         }
+    }
+
+    /// The number of open connections; without a source, as many as there can be.
+    pub(crate) fn count(&self) -> usize {
+        self.open.get().map_or(usize::MAX, |open| open.count())
     }
 
     /// The delivery of the replies over an open or a closed connection. This may block.

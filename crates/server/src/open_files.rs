@@ -83,13 +83,22 @@ struct AlignedFiles(Mutex<WorkerFiles>);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenFileLimits {
     pub(crate) per_worker: usize,
+    /// Of all workers, however many connections there are.
     pub(crate) total: usize,
+    /// Of all workers beyond `total`, while there is no connection.
+    pub(crate) beside_connections: usize,
 }
+
+/// The files that a connection takes the place of: its own descriptor, and one for a connection that follows before the
+/// next [`OpenFiles::make_room_for`].
+const FILES_PER_CONNECTION: usize = 2;
 
 /// The caches of all workers.
 pub(crate) struct OpenFiles {
     workers: Box<[AlignedFiles]>,
     limits: OpenFileLimits,
+    /// The most open files of all workers now.
+    max_count: AtomicUsize,
     /// The number of open files of all workers.
     count: AtomicUsize,
     idle: Duration,
@@ -100,7 +109,8 @@ impl OpenFiles {
     /// Makes empty caches, which close a file after `idle` to twice that time without use.
     pub(crate) fn new(workers: usize, limits: OpenFileLimits, idle: Duration) -> OpenFiles {
         let workers = (0..workers.max(1)).map(|_| AlignedFiles::default()).collect();
-        OpenFiles { workers, limits, count: AtomicUsize::new(0), idle, last_sweep: Mutex::default() }
+        let max_count = AtomicUsize::new(limits.total);
+        OpenFiles { workers, limits, max_count, count: AtomicUsize::new(0), idle, last_sweep: Mutex::default() }
     }
 
     fn worker(&self, worker: usize) -> MutexGuard<'_, WorkerFiles> {
@@ -130,10 +140,24 @@ impl OpenFiles {
         // Closing a file may take long, so evicted files are dropped after the lock is released, here and below.
         let closed = self.worker(worker).insert(*key, slot, self.limits.per_worker);
         self.note_closed(&closed);
-        if self.limits.per_worker > 0 && self.count.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
+        if self.limits.per_worker > 0 && self.count.fetch_add(1, Ordering::Relaxed) >= self.max_count() {
             self.make_room(worker, now);
         }
         Ok(file)
+    }
+
+    fn max_count(&self) -> usize {
+        self.max_count.load(Ordering::Relaxed)
+    }
+
+    /// Lets files use the descriptors that so many connections leave, and evicts those that are too many.
+    pub(crate) fn make_room_for(&self, connections: usize, now: Duration) {
+        let spare = self.limits.beside_connections.saturating_sub(connections.saturating_mul(FILES_PER_CONNECTION));
+        let max_count = self.limits.total.saturating_add(spare);
+        self.max_count.store(max_count, Ordering::Relaxed);
+        for excess in max_count..self.count.load(Ordering::Relaxed) {
+            self.make_room(excess % self.workers.len(), now);
+        }
     }
 
     /// Evicts a file of `worker`, which has just opened one, or else of the next worker that has any.

@@ -60,8 +60,10 @@ pub struct Settings {
     pub replay_age: Duration,
     /// The most open files that each worker caches; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
-    /// The most open files of all workers.
+    /// The most open files of all workers, however many connections there are.
     pub max_open_files: usize,
+    /// The most open files beyond `max_open_files` while there is no connection. Each connection makes this less by 2.
+    pub open_files_beside_connections: usize,
     /// The most delegations of files that local processes may change: each takes a lease of the host, with a file
     /// descriptor.
     pub max_leases: usize,
@@ -101,7 +103,11 @@ impl Settings {
     }
 
     fn open_file_limits(&self) -> OpenFileLimits {
-        OpenFileLimits { per_worker: self.open_files_per_worker, total: self.max_open_files }
+        OpenFileLimits {
+            per_worker: self.open_files_per_worker,
+            total: self.max_open_files,
+            beside_connections: self.open_files_beside_connections,
+        }
     }
 
     /// The boot number in client IDs and stateids.
@@ -124,6 +130,7 @@ impl Settings {
             replay_age: Duration::from_secs(120),
             open_files_per_worker: 1024,
             max_open_files: usize::MAX,
+            open_files_beside_connections: 0,
             max_leases: 4096,
             open_file_idle: Duration::from_secs(10),
             instance,

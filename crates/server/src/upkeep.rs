@@ -25,6 +25,7 @@ impl Server {
         }
         self.recall_leased(now);
         self.files.sweep(now);
+        self.files.make_room_for(self.connections.count(), now);
         self.replay.expire_earlier(now);
         self.tick_callouts(now);
         self.retry_callbacks(now);

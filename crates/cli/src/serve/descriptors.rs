@@ -25,6 +25,9 @@ pub struct Budget {
     connections: usize,
     /// Cached open files for READ and WRITE: a quarter, or fewer if memory is small.
     open_files: usize,
+    /// Cached open files beyond `open_files`, while few connections are open: at most three quarters of the descriptors
+    /// of connections.
+    beside_connections: usize,
     /// Files kept at hand: an eighth, because a directory takes two descriptors, or fewer if memory is small.
     files_at_hand: usize,
     /// Leases under which files are delegated: a sixteenth.
@@ -65,10 +68,13 @@ impl Budget {
     fn of(limit: u64, memory_bytes: Option<usize>) -> Budget {
         let part = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).max(1);
         let in_memory = memory_bytes.map_or(usize::MAX, |bytes| (bytes / MEMORY_SHARE / OPEN_FILE_BYTES).max(1));
+        let connections = part(limit - (limit / 4 * 3).min(MAX_FOR_FILES));
+        let open_files = part(limit / 4).min(in_memory);
         Budget {
             limit,
-            connections: part(limit - (limit / 4 * 3).min(MAX_FOR_FILES)),
-            open_files: part(limit / 4).min(in_memory),
+            connections,
+            open_files,
+            beside_connections: (connections / 4 * 3).min(in_memory - open_files),
             files_at_hand: part(limit / 8).min(in_memory),
             leases: part(limit / 16),
             blocking_threads: part(limit / 4 / PER_REQUEST),
@@ -85,6 +91,7 @@ impl Budget {
         let wanted = options.limits.max_connections;
         options.limits.max_connections = wanted.min(self.connections);
         options.max_open_files = options.max_open_files.min(self.open_files);
+        options.open_files_beside_connections = self.beside_connections;
         options.max_leases = options.max_leases.min(self.leases);
         if self.blocking_threads < options.limits.blocking_threads {
             options.limits.blocking_threads = self.blocking_threads;
@@ -92,7 +99,9 @@ impl Budget {
             options.limits.spare_blocking_threads = options.limits.spare_blocking_threads.min(spare);
         }
         let (connections, cached) = (options.limits.max_connections, self.open_files);
-        let allowed = format!("{} file descriptors: {connections} connections, {cached} cached open files", self.limit);
+        let most = cached + self.beside_connections;
+        let allowed =
+            format!("{} file descriptors: {connections} connections, {cached} to {most} cached open files", self.limit);
         if self.limit < ENOUGH {
             let threads = options.limits.blocking_threads;
             tracing::warn!("{allowed}, {} files at hand, {threads} blocking threads; {REMEDY}", self.files_at_hand);
@@ -112,6 +121,7 @@ mod tests {
     fn small_limit_is_shared_out_and_a_quarter_is_left() {
         let budget = Budget::of(256, None);
         assert_eq!((budget.connections, budget.open_files, budget.files_at_hand(1)), (64, 64, 32));
+        assert_eq!(budget.beside_connections, 48);
         assert_eq!(budget.files_at_hand(4), 8);
         assert_eq!(budget.files_at_hand(1000), 1);
     }
@@ -142,5 +152,6 @@ mod tests {
     fn little_memory_allows_fewer_open_files_and_files_at_hand() {
         let budget = Budget::of(1 << 20, Some(64 << 20));
         assert_eq!((budget.open_files, budget.files_at_hand(1)), (1024, 1024));
+        assert_eq!(budget.beside_connections, 0);
     }
 }

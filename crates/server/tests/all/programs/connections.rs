@@ -23,6 +23,10 @@ impl Connections for Are {
     fn delivery(&self, _: u64, _: Duration) -> Delivery {
         self.0
     }
+
+    fn count(&self) -> usize {
+        1
+    }
 }
 
 /// A server whose pauses take no time.

@@ -1,12 +1,13 @@
 //! The cache of open files: what it saves, and what it must not change.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fs_fault::{FaultFs, FaultPlan, Operation};
 use fs_mem::MemFs;
 use proto::nfs3::{FileHandle, StableHow, Status};
-use server::{ExportOptions, OpenFileCounts, Server, Settings};
+use server::{Connections, Delivery, ExportOptions, OpenFileCounts, Server, Settings};
 use vfs::{Context, FileSystem, Name, OpenMode, Place, SetAttributes, Stability};
 
 use testing::caller::nfs3::{at, failure, mode, size, success};
@@ -184,6 +185,46 @@ fn no_more_files_stay_open_than_all_workers_together_may_have() {
         assert!(counted.counts().open <= 3);
     }
     assert_eq!((counted.counts().open, counted.counts().evicted), (3, 5));
+}
+
+/// So many connections are open.
+struct Open(Arc<AtomicUsize>);
+
+impl Connections for Open {
+    fn delivery(&self, _: u64, _: Duration) -> Delivery {
+        Delivery::Pending
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn files_use_the_descriptors_that_connections_leave_and_give_them_back() {
+    let counted =
+        Counted::with(Settings { max_open_files: 3, open_files_beside_connections: 10, workers: 2, ..settings() });
+    let connections = Arc::new(AtomicUsize::new(2));
+    counted.server.watch_connections(Box::new(Open(Arc::clone(&connections))));
+    let files: Vec<FileHandle> = (0..20).map(|number| counted.file(&format!("f{number}"))).collect();
+    let read_all = || {
+        for file in &files {
+            success(counted.caller().read(file, 0, 1));
+        }
+    };
+    let open_with = |count: usize| {
+        connections.store(count, Ordering::Relaxed);
+        counted.server.tick(counted.caller().now);
+        counted.counts().open
+    };
+    read_all();
+    assert_eq!(counted.counts().open, 3, "before anybody has counted the connections");
+    for (count, most) in [(0, 13), (2, 9), (4, 5), (5, 3), (1000, 3), (1, 11)] {
+        open_with(count);
+        read_all();
+        assert_eq!(counted.counts().open, most, "with {count} connections");
+    }
+    assert_eq!(open_with(4), 5, "files are closed without a call that needs one");
 }
 
 #[test]

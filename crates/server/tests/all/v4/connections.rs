@@ -15,6 +15,10 @@ impl Connections for Delivered {
     fn delivery(&self, _: u64, _: Duration) -> Delivery {
         Delivery::Delivered
     }
+
+    fn count(&self) -> usize {
+        1
+    }
 }
 
 #[test]
