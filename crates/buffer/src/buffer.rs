@@ -76,10 +76,10 @@ impl Buffer {
     /// Appends `bytes`.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
-        match self.memory.split_at_mut_checked(self.written) {
-            // With a constant size, this is one comparison and a store.
-            Some((_, free)) if free.len() >= bytes.len() => free[..bytes.len()].copy_from_slice(bytes),
-            _ => self.space(bytes.len()).copy_from_slice(bytes),
+        // With a constant size, this is one comparison and a store.
+        match self.memory[self.written..].get_mut(..bytes.len()) {
+            Some(free) => free.copy_from_slice(bytes),
+            None => self.grow_by(bytes),
         }
         self.written += bytes.len();
     }
@@ -105,6 +105,12 @@ impl Buffer {
     pub fn advance(&mut self, count: usize) {
         assert!(count <= self.memory.len() - self.written, "advance past the buffer's memory");
         self.written += count;
+    }
+
+    /// Appends bytes for which there is no memory yet, without counting them as written.
+    #[cold]
+    fn grow_by(&mut self, bytes: &[u8]) {
+        self.space(bytes.len()).copy_from_slice(bytes);
     }
 
     #[cold]

@@ -80,6 +80,10 @@ impl Counters {
     }
 
     pub(crate) fn count_call(&self, worker: usize, procedure: &rpc::Procedure) {
+        // The operations of a COMPOUND are not counted.
+        if (procedure.program, procedure.version) == (proto::nfs4::PROGRAM, proto::nfs4::VERSION) {
+            return;
+        }
         let is_version =
             |(_, program, version): &(_, u32, u32)| (*program, *version) == (procedure.program, procedure.version);
         let Some(version) = VERSIONS.iter().position(is_version) else { return };

@@ -104,9 +104,8 @@ impl WireHandle {
         let mut handle = WireHandle { bytes: [0; Self::MAX_BYTES] };
         handle.bytes.get_mut(..bytes.len()).ok_or(HandleError::Malformed)?.copy_from_slice(bytes);
         let length = handle.len();
-        let is_whole = handle.bytes[0] == FORMAT
-            && length <= bytes.len()
-            && handle.bytes[length.min(Self::MAX_BYTES)..].iter().all(|byte| *byte == 0);
+        let is_whole =
+            handle.bytes[0] == FORMAT && length <= bytes.len() && bytes[length..].iter().all(|byte| *byte == 0);
         if is_whole { Ok(handle) } else { Err(HandleError::Malformed) }
     }
 

@@ -43,6 +43,12 @@ impl<'b> Encoder<'b> {
         self.buffer.put(&value.to_be_bytes());
     }
 
+    /// Appends unsigned integers, in one step.
+    #[inline]
+    pub fn words<const N: usize>(&mut self, words: [u32; N]) {
+        self.buffer.put(words.map(u32::to_be_bytes).as_flattened());
+    }
+
     /// Appends a boolean (§4.4).
     #[inline]
     pub fn bool(&mut self, value: bool) {
@@ -70,6 +76,21 @@ impl<'b> Encoder<'b> {
     pub fn opaque(&mut self, bytes: &[u8]) {
         self.count(bytes.len());
         self.fixed(bytes);
+    }
+
+    /// Appends a short variable-length opaque: the first `length` of `bytes`, behind which are zeros. It is copied with
+    /// its padding, in one step of constant size.
+    ///
+    /// # Panics
+    /// When there are fewer bytes.
+    #[inline]
+    pub fn short_opaque<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
+        const { assert!(N.is_multiple_of(4), "the padding is part of the bytes") };
+        assert!(length <= N, "an opaque longer than its bytes");
+        debug_assert!(bytes[length..padded(length)].iter().all(|byte| *byte == 0), "padding is zero");
+        self.count(length);
+        self.buffer.space(N).copy_from_slice(bytes);
+        self.buffer.advance(padded(length));
     }
 
     /// Appends the length of a variable-length item.
@@ -116,6 +137,19 @@ impl<'b> Encoder<'b> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_opaque_has_the_bytes_of_any_other() {
+        let bytes = *b"abcdefgh";
+        for length in 0..=bytes.len() {
+            let mut cleared = [0; 8];
+            cleared[..length].copy_from_slice(&bytes[..length]);
+            let (mut short, mut any) = (Buffer::new(), Buffer::new());
+            Encoder::new(&mut short).short_opaque(&cleared, length);
+            Encoder::new(&mut any).opaque(&bytes[..length]);
+            assert_eq!(short.as_slice(), any.as_slice());
+        }
+    }
 
     #[test]
     fn filled_word_stands_where_it_was_reserved() {

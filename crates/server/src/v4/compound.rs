@@ -78,7 +78,10 @@ impl<'c> Compound<'c> {
         self.cx.waits_for.set(node.exported.id());
         match attributes {
             Some(fetched) => Ok(fetched),
-            none => Ok(none.insert(node.attributes()?)),
+            none => match node.attributes() {
+                Ok(fetched) => Ok(none.insert(fetched)),
+                Err(error) => Err(error.into()),
+            },
         }
     }
 

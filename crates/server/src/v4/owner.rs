@@ -26,31 +26,37 @@ impl OwnerName {
     pub(super) fn as_bytes(&self) -> &[u8] {
         match self {
             OwnerName::Name(name) => name.as_bytes(),
-            OwnerName::Number(digits) => &digits.bytes[digits.start..],
+            OwnerName::Number(digits) => &digits.bytes[..digits.length],
             OwnerName::Special(name) => name,
         }
     }
 }
 
-/// The decimal digits of a number, from `start` on.
+/// The decimal digits of a number, with zeros behind them.
 pub(super) struct Digits {
-    bytes: [u8; Digits::MOST],
-    start: usize,
+    bytes: [u8; Digits::BYTES],
+    length: usize,
 }
 
 impl Digits {
     /// The digits of the largest number.
     const MOST: usize = 10;
+    /// Those with their padding.
+    const BYTES: usize = 12;
 
+    #[inline]
     fn of(number: u32) -> Digits {
-        let mut digits = Digits { bytes: [b'0'; Digits::MOST], start: Digits::MOST };
-        let mut left = number;
-        while left > 0 || digits.start == Digits::MOST {
-            digits.start -= 1;
-            digits.bytes[digits.start] = b'0' + (left % 10) as u8;
+        let (mut bytes, mut start, mut left) = ([0; Digits::MOST + Digits::BYTES], Digits::MOST, number);
+        loop {
+            start -= 1;
+            bytes[start] = b'0' + (left % 10) as u8;
             left /= 10;
+            if left == 0 {
+                break;
+            }
         }
-        digits
+        let digits = bytes[start..].first_chunk().expect("there are as many zeros behind the digits");
+        Digits { bytes: *digits, length: Digits::MOST - start }
     }
 }
 
@@ -69,8 +75,14 @@ pub(super) fn put_group(compound: &Compound<'_>, gid: u32, to: &mut Encoder<'_>)
     put(compound, IdKind::Group, gid, to)
 }
 
+#[inline]
 fn put(compound: &Compound<'_>, kind: IdKind, id: u32, to: &mut Encoder<'_>) -> OpResult<()> {
-    to.opaque(name(compound, kind, id)?.as_bytes());
+    if let Some(name) = name_in_domain(compound, kind, id)? {
+        to.opaque(name.as_bytes());
+        return Ok(());
+    }
+    let digits = Digits::of(id);
+    to.short_opaque(&digits.bytes, digits.length);
     Ok(())
 }
 
@@ -93,17 +105,20 @@ fn asking(compound: &Compound<'_>) -> Asking {
     Asking { now: compound.cx.request.now, may_block: compound.cx.request.may_block }
 }
 
-#[inline]
 fn name(compound: &Compound<'_>, kind: IdKind, id: u32) -> OpResult<OwnerName> {
-    let known = match &compound.cx.server.id_map {
-        Some(owners) => match owners.name(kind, id, asking(compound)) {
-            Err(Fault::Defer) => return Err(Failure::Defer),
-            // A number is better than no attributes.
-            known => known.ok().flatten(),
-        },
-        None => None,
-    };
+    let known = name_in_domain(compound, kind, id)?;
     Ok(known.map_or_else(|| OwnerName::Number(Digits::of(id)), OwnerName::Name))
+}
+
+/// `name@domain`, if the server has a domain and knows the name.
+#[inline]
+fn name_in_domain(compound: &Compound<'_>, kind: IdKind, id: u32) -> OpResult<Option<Arc<str>>> {
+    let Some(owners) = &compound.cx.server.id_map else { return Ok(None) };
+    match owners.name(kind, id, asking(compound)) {
+        Err(Fault::Defer) => Err(Failure::Defer),
+        // A number is better than no attributes.
+        known => Ok(known.ok().flatten()),
+    }
 }
 
 fn id(compound: &Compound<'_>, kind: IdKind, wanted: &nfs4::Principal<'_>) -> OpResult<u32> {

@@ -135,7 +135,7 @@ impl<'c> Compound<'c> {
         let mut status = Status::Ok;
         while status == Status::Ok && self.progress.done < self.progress.count {
             let (mark, before) = (output.mark(), from.clone());
-            status = self.one(from, output).inspect_err(|_| {
+            status = self.one(from, &mark, output).inspect_err(|_| {
                 output.rewind(&mark);
                 *from = before;
             })?;
@@ -144,8 +144,8 @@ impl<'c> Compound<'c> {
         Ok(status)
     }
 
-    /// Runs one operation and appends its number, status and results.
-    fn one(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<Status> {
+    /// Runs one operation and appends its number, status and results behind `start`.
+    fn one(&mut self, from: &mut Decoder<'_>, start: &Mark, output: &mut Output) -> OpResult<Status> {
         let Ok(number) = from.u32() else { return Ok(append_status(OP_ILLEGAL, Status::BadXdr, output)) };
         let info = match OpNumber::lookup(number, self.progress.minor) {
             Existence::Exists(info) => info,
@@ -153,38 +153,48 @@ impl<'c> Compound<'c> {
             Existence::Illegal => return Ok(append_status(OP_ILLEGAL, Status::OpIllegal, output)),
         };
         append_status(number, Status::Ok, output);
-        let (status_at, mark) = (output.bytes.len() - 4, output.mark());
         // Opens and locks end with the process, writes are idempotent, and changes of names are logged one by one. An
         // OPEN that may create a file requests this itself.
         if info.changes_attributes() {
             self.progress.changes.keep();
         }
-        let outcome = self
-            .check_room(output)
-            .and_then(|()| self.check(info))
-            .and_then(|()| operations::carry_out(self, info.number, from, output));
-        let status = match outcome.and_then(|()| self.check_reply(output)) {
-            Ok(()) => {
-                self.progress.has_changed |= info.is_change();
-                if !info.keeps_attributes() {
-                    self.drop_attributes();
-                }
-                return Ok(Status::Ok);
+        let outcome = self.attempt(info, from, output);
+        if let Err(failure) = outcome {
+            return self.append_failure(number, failure, start, output);
+        }
+        self.progress.has_changed |= info.is_change();
+        if !info.keeps_attributes() {
+            self.drop_attributes();
+        }
+        Ok(Status::Ok)
+    }
+
+    #[inline]
+    fn attempt(&mut self, info: &OperationInfo, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<()> {
+        self.check_room(output)?;
+        self.check(info)?;
+        operations::carry_out(self, info.number, from, output)?;
+        self.check_reply(output)
+    }
+
+    /// Replaces what an operation appended behind `start` by its failure.
+    #[cold]
+    fn append_failure(&self, number: u32, failure: Failure, start: &Mark, output: &mut Output) -> OpResult<Status> {
+        match failure {
+            Failure::Status(status) => {
+                output.rewind(start);
+                let status = in_minor(status, self.progress.minor);
+                append_failure(number, status, output);
+                Ok(status)
             }
-            Err(Failure::Status(status)) => {
-                output.rewind(&mark);
-                append_failed_body(number, output);
-                in_minor(status, self.progress.minor)
-            }
-            Err(Failure::Explained(status, body)) => {
-                output.rewind(&mark);
+            Failure::Explained(status, body) => {
+                output.rewind(start);
+                append_status(number, status, output);
                 output.bytes.put(&body);
-                status
+                Ok(status)
             }
-            Err(failure @ (Failure::Defer | Failure::Replay(_))) => return Err(failure),
-        };
-        output.bytes.as_mut_slice()[status_at..status_at + 4].copy_from_slice(&(status as u32).to_be_bytes());
-        Ok(status)
+            failure @ (Failure::Defer | Failure::Replay(_)) => Err(failure),
+        }
     }
 
     /// Fails for an operation at a wrong position (RFC 8881 §2.10.6.1, §18.46.3) or without its file handle.
@@ -295,8 +305,6 @@ fn append_failed_body(number: u32, output: &mut Output) {
 
 #[inline]
 fn append_status(number: u32, status: Status, output: &mut Output) -> Status {
-    let mut to = Encoder::new(&mut output.bytes);
-    to.u32(number);
-    to.u32(status as u32);
+    Encoder::new(&mut output.bytes).words([number, status as u32]);
     status
 }

@@ -80,26 +80,46 @@ impl<'a> Fattr<'a> {
     ///
     /// # Panics
     /// When a number in the mask is not an attribute, and in debug builds when `put` appends something else than one
-    /// value of the attribute.
+    /// value of each attribute.
     #[inline]
     pub fn write<E>(
         mask: Bitmap,
         to: &mut Encoder<'_>,
         mut put: impl FnMut(Attribute, &mut Encoder<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        Self::enclose(mask, to, |to| {
+            let mut attributes =
+                mask.iter().map(|number| Attribute::from_number(number).expect("the mask holds attributes"));
+            attributes.try_for_each(|attribute| put(attribute, to))
+        })
+    }
+
+    /// Appends the attributes of a mask, whose values `put` appends in the order of their numbers. When it fails, nothing
+    /// is appended.
+    ///
+    /// # Errors
+    /// Those of `put`.
+    ///
+    /// # Panics
+    /// In debug builds, when `put` appends something else.
+    #[inline]
+    pub fn enclose<E>(
+        mask: Bitmap,
+        to: &mut Encoder<'_>,
+        put: impl FnOnce(&mut Encoder<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let begin = to.len();
         mask.encode(to);
         let length = to.reserve_u32();
         let start = to.len();
-        for number in mask.iter() {
-            let attribute = Attribute::from_number(number).expect("the mask holds attributes");
-            let value_start = to.len();
-            if let Err(error) = put(attribute, to) {
-                to.truncate(begin);
-                return Err(error);
-            }
-            debug_assert!(is_value_of(attribute, &to.buffer().as_slice()[value_start..]), "{attribute:?}");
+        if let Err(error) = put(to) {
+            to.truncate(begin);
+            return Err(error);
         }
+        debug_assert!(
+            Fattr { mask, values: &to.buffer().as_slice()[start..] }.values().all(|value| value.is_ok()),
+            "values are not those of {mask:?}"
+        );
         let bytes = u32::try_from(to.len() - start).expect("attributes are far shorter than 4 GiB");
         to.fill(length, bytes);
         Ok(())
@@ -145,10 +165,4 @@ impl<'a> Iterator for FattrValues<'a> {
         }
         Some(value)
     }
-}
-
-/// Whether the bytes are a value of this attribute, and nothing else.
-fn is_value_of(attribute: Attribute, bytes: &[u8]) -> bool {
-    let mut from = Decoder::new(bytes);
-    matches!(AttributeValue::decode(attribute, &mut from), Ok(Some(_))) && from.rest().is_empty()
 }

@@ -51,6 +51,26 @@ fn every_supported_attribute_that_can_be_read_is_told() {
 }
 
 #[test]
+fn attribute_has_the_same_value_alone_and_among_others() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    // The attributes that stat(2) has, and then one that it lacks.
+    let usual = [1, 3, 4, 8, 20, 33, 35, 36, 37, 41, 45, 47, 52, 53, 55];
+    let requested = |numbers: &[u32]| attributes_of_root(caller, 0, Bitmap::of(numbers));
+    let all = requested(&usual);
+    assert_eq!(all.mask, Bitmap::of(&usual));
+    let together: Vec<_> = all.values().map(Result::unwrap).collect();
+    let with_rare = requested(&[&usual[..], &[Attribute::TimeDelta.number()]].concat());
+    let is_rare = |value: &AttributeValue<'_>| value.attribute() == Attribute::TimeDelta;
+    let beside_rare: Vec<_> = with_rare.values().map(Result::unwrap).filter(|value| !is_rare(value)).collect();
+    assert_eq!(beside_rare, together);
+    for (number, value) in usual.iter().zip(&together) {
+        let alone: Vec<_> = requested(&[*number]).values().map(Result::unwrap).collect();
+        assert_eq!(alone, std::slice::from_ref(value));
+    }
+}
+
+#[test]
 fn attribute_of_a_later_minor_version_is_not_supported_before() {
     let server = memory_server();
     let caller = Caller::root(&server);
