@@ -14,6 +14,14 @@ const MEMORY: &str = "/dev/shm";
 /// The only processors that counts are recorded for: elsewhere the same work takes another number of instructions.
 const ARCHITECTURE: &str = "x86_64";
 
+/// The examples that are counted: packages and names.
+const EXAMPLES: [(&str, &str); 4] = [
+    ("wharf-server", "by_hand"),
+    ("wharf-server", "growth"),
+    ("wharf-net", "in_turns"),
+    ("wharf-client", "many_reads"),
+];
+
 /// What one call costs, outside of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
@@ -51,6 +59,17 @@ pub fn missing() -> Option<&'static str> {
         return Some("valgrind is not installed");
     }
     (!Path::new(MEMORY).is_dir()).then_some("there is no file system in memory")
+}
+
+/// Builds all examples that are counted, and returns their folder. They are built at once: for each package alone, the
+/// crates below would be built again with other features.
+pub fn build_examples(root: &Path) -> Outcome<PathBuf> {
+    let mut build = command::cargo(root, &["build", "--quiet", "--release", "--locked"]);
+    for (package, example) in EXAMPLES {
+        build.args(["--package", package, "--example", example]);
+    }
+    command::run(build)?;
+    Ok(command::target_folder(root).join("release/examples"))
 }
 
 /// Counts `program` with its arguments: all of it, or only the time within the function `inside` (a pattern of

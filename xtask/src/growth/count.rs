@@ -9,18 +9,16 @@ use crate::{Failure, Outcome, command};
 
 /// How an example is run.
 struct Runs {
-    /// Its package and its name.
-    example: (&'static str, &'static str),
+    example: &'static str,
     /// How many counted calls the shorter run makes, and how many the longer one.
     calls: [u64; 2],
     /// The only function whose instructions count; without one, all count.
     counted: Option<&'static str>,
 }
 
-const BY_HAND: Runs =
-    Runs { example: ("wharf-server", "growth"), calls: [100, 300], counted: Some("growth::step::counted*") };
+const BY_HAND: Runs = Runs { example: "growth", calls: [100, 300], counted: Some("growth::step::counted*") };
 /// Threads differ from run to run, hence more calls.
-const SOCKETS: Runs = Runs { example: ("wharf-net", "in_turns"), calls: [100, 2100], counted: None };
+const SOCKETS: Runs = Runs { example: "in_turns", calls: [100, 2100], counted: None };
 
 impl Program {
     fn runs(self) -> Runs {
@@ -45,12 +43,7 @@ pub fn each(
         dimensions.iter().for_each(|dimension| take(dimension.subjects().map(|row| (row, Err(why))).collect()));
         return Ok(());
     }
-    for (package, example) in [BY_HAND.example, SOCKETS.example] {
-        let build = ["build", "--quiet", "--release", "--locked", "--package", package, "--example", example];
-        command::run(command::cargo(root, &build))?;
-    }
-    let driver =
-        Driver { examples: command::target_folder(root).join("release/examples"), folder: Folder::new("growth")? };
+    let driver = Driver { examples: callgrind::build_examples(root)?, folder: Folder::new("growth")? };
     dimensions.iter().try_for_each(|dimension| driver.count(dimension, extent).map(&mut take))
 }
 
@@ -90,7 +83,7 @@ impl Driver {
     /// A folder of `count` files.
     fn files(&self, count: usize) -> Outcome<PathBuf> {
         let folder = self.folder.emptied("files")?;
-        let mut make = Command::new(self.examples.join(BY_HAND.example.1));
+        let mut make = Command::new(self.examples.join(BY_HAND.example));
         make.args(["files", &count.to_string()]).arg(&folder);
         command::output(make)?;
         Ok(folder)
@@ -113,7 +106,7 @@ impl Driver {
     fn command(&self, case: &Case<'_>, times: u64) -> Outcome<Command> {
         let line = case.subject.line;
         let Runs { example, calls, .. } = line.program.runs();
-        let mut run = Command::new(self.examples.join(example.1));
+        let mut run = Command::new(self.examples.join(example));
         let [size, times, most] = [case.size as u64, times, calls[1]].map(|number| number.to_string());
         match line.program {
             Program::ByHand => {

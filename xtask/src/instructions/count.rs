@@ -74,11 +74,11 @@ impl fmt::Display for Subject {
 }
 
 impl Side {
-    /// The package and the example that is run.
-    fn example(self) -> (&'static str, &'static str) {
+    /// The example that is run.
+    fn example(self) -> &'static str {
         match self {
-            Side::Server(_) => ("wharf-server", "by_hand"),
-            Side::Client => ("wharf-client", "many_reads"),
+            Side::Server(_) => "by_hand",
+            Side::Client => "many_reads",
         }
     }
 }
@@ -96,15 +96,7 @@ pub fn all(root: &Path) -> Outcome<Vec<(Subject, Counted)>> {
     if let Some(why) = callgrind::missing() {
         return Ok(subjects().map(|subject| (subject, Counted::Skipped(why.to_owned()))).collect());
     }
-    for side in [Side::Server(FORMS[0]), Side::Client] {
-        let (package, example) = side.example();
-        let build = ["build", "--quiet", "--release", "--locked", "--package", package, "--example", example];
-        command::run(command::cargo(root, &build))?;
-    }
-    let driver = Driver {
-        examples: command::target_folder(root).join("release/examples"),
-        folder: Folder::new("instructions")?,
-    };
+    let driver = Driver { examples: callgrind::build_examples(root)?, folder: Folder::new("instructions")? };
     subjects().map(|subject| Ok((subject, driver.count(&subject)?))).collect()
 }
 
@@ -142,7 +134,7 @@ impl Driver {
     }
 
     fn program(&self, subject: &Subject) -> PathBuf {
-        self.examples.join(subject.side.example().1)
+        self.examples.join(subject.side.example())
     }
 
     /// What a whole run costs that has `times` calls.

@@ -27,11 +27,13 @@ pub fn run(root: &Path) -> Outcome<Counts> {
         return Ok(Counts { skipped: 1, ..Counts::default() });
     };
     command::run(command::cargo(root, &["build", "--quiet", "--release", "--locked", "--package", "wharf"]))?;
-    scripts::run(&SCRIPTS, |script| {
+    let mut counts = Counts::default();
+    for script in SCRIPTS {
         let mut checks = Command::new(root.join(script));
         checks.arg(&guest.runner).arg(&guest.cache).current_dir(root);
-        checks
-    })
+        counts += scripts::run(script, checks, |line| println!("{line}"))?;
+    }
+    Ok(counts)
 }
 
 /// The guest that the environment names, or the one beside the checkout. It is used only if it was built already,

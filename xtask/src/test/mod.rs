@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::num::NonZero;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use crate::install::{self, Program};
 use crate::{Failure, Outcome, command, growth, instructions};
@@ -47,16 +47,28 @@ const FOREIGN_PROGRAMS: [Program; 14] = [
 pub fn run(root: &Path) -> Outcome {
     install::ensure(&FOREIGN_PROGRAMS, "tests that need them are skipped");
     let mut counts = rust_tests(root)?;
-    thread::scope(|scope| {
-        // Counts need no quiet machine.
-        let growth = scope.spawn(|| growth::check(root));
-        counts += instructions::check(root);
-        counts += growth.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    });
-    counts += mount::run(root)?;
+    counts += counts_and_mounts(root)?;
     counts += kernel::run(root)?;
     println!("{counts}");
     if counts.failed == 0 { Ok(()) } else { Err(Failure::Tests) }
+}
+
+/// What single calls cost, how they grow, and the checks on mounts, all at once: counts need no quiet machine, and the
+/// checks on mounts mostly wait.
+fn counts_and_mounts(root: &Path) -> Outcome<Counts> {
+    thread::scope(|scope| {
+        let growth = scope.spawn(|| growth::check(root));
+        let mounts = scope.spawn(|| mount::run(root));
+        let mut counts = instructions::check(root);
+        counts += join(growth);
+        counts += join(mounts)?;
+        Ok(counts)
+    })
+}
+
+/// What a thread returns, or its panic.
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The tests that cargo knows, in all crates.
@@ -67,7 +79,11 @@ fn rust_tests(root: &Path) -> Outcome<Counts> {
     let arguments =
         ["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output", "--test-threads", &threads];
     let mut reader = LibTest::default();
-    let is_success = stream(command::cargo(root, &arguments), |line| reader.take(line))?;
+    let is_success = stream(command::cargo(root, &arguments), |line| {
+        if reader.take(line) {
+            println!("{line}");
+        }
+    })?;
     let mut counts = reader.counts();
     if !is_success && counts.failed == 0 {
         // What does not compile, or dies, has no result line.
@@ -77,18 +93,15 @@ fn rust_tests(root: &Path) -> Outcome<Counts> {
     Ok(counts)
 }
 
-/// Runs a command and shows each line of its output that `is_shown` wants shown. Returns whether it succeeded.
-fn stream(mut command: Command, mut is_shown: impl FnMut(&str) -> bool) -> Outcome<bool> {
+/// Runs a command and hands each line of its output to `take`. Returns whether it succeeded.
+fn stream(mut command: Command, mut take: impl FnMut(&str)) -> Outcome<bool> {
     let failed = |command: &Command, source| command::spawn_failure(command, source);
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(|source| failed(&command, source))?;
     if let Some(stdout) = child.stdout.take() {
         // A test may print bytes that are no text, so lines are not taken for UTF-8.
         for line in BufReader::new(stdout).split(b'\n') {
             let line = line.map_err(|source| failed(&command, source))?;
-            let line = String::from_utf8_lossy(&line);
-            if is_shown(&line) {
-                println!("{line}");
-            }
+            take(&String::from_utf8_lossy(&line));
         }
     }
     Ok(child.wait().map_err(|source| failed(&command, source))?.success())

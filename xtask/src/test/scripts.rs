@@ -5,24 +5,17 @@ use std::process::Command;
 use super::tally::{Counts, ScriptChecks};
 use crate::Outcome;
 
-/// Runs each script as `command` says, and counts its checks. A script that fails without saying which check did is one
-/// that failed.
-pub fn run(scripts: &[&str], command: impl Fn(&str) -> Command) -> Outcome<Counts> {
+/// Runs a script, hands each line of its output to `show`, and counts its checks. A script that fails without saying
+/// which check did is one that failed.
+pub fn run(script: &str, command: Command, mut show: impl FnMut(&str)) -> Outcome<Counts> {
     let mut reader = ScriptChecks::default();
-    let mut silent = Vec::new();
-    for script in scripts {
-        let failed_before = reader.counts().failed;
-        let is_success = super::stream(command(script), |line| {
-            reader.take(line);
-            true
-        })?;
-        if !is_success && reader.counts().failed == failed_before {
-            silent.push(script);
-        }
-    }
+    let is_success = super::stream(command, |line| {
+        reader.take(line);
+        show(line);
+    })?;
     let mut counts = reader.counts();
-    for script in silent {
-        println!("FAILED: {script} ended with an error that no check reported");
+    if !is_success && counts.failed == 0 {
+        show(&format!("FAILED: {script} ended with an error that no check reported"));
         counts.failed += 1;
     }
     Ok(counts)
