@@ -75,7 +75,7 @@ impl HostFs {
         let parent = StoredHandles::id_of(&self.adopt(stored, above.as_fd(), depth + 1)?)?;
         let name = self.name_in(stored, above.as_fd(), &fingerprint)?.ok_or(Error::Stale)?;
         let seen = StoredFile { id: 0, parent, name: name.into_bytes(), fingerprint };
-        stored.store.id(&seen, true).map(StoredHandles::handle_of).map_err(Error::Io)
+        stored.store.id(seen, true).map(StoredHandles::handle_of).map_err(Error::Io)
     }
 
     /// Opens a name, if it is still the file that is looked for.

@@ -194,6 +194,13 @@ impl StoredHandles {
         }
     }
 
+    /// Forgets a file whose last name is gone. Where only a time tells it from a later file with its number, the record
+    /// must not outlive a kill.
+    pub(crate) fn gone(&self, handle: &Handle) -> Result<()> {
+        self.store.forget_removed(Self::id_of(handle)?).map_err(Error::Io)?;
+        if self.evidence == Evidence::Created { self.store.flush_all().map_err(Error::Io) } else { Ok(()) }
+    }
+
     fn make(&self, site: NameAt<'_>, subject: FileAt<'_>) -> Result<Handle> {
         self.number(site, subject, self.fingerprint(subject)?)
     }
@@ -213,7 +220,7 @@ impl StoredHandles {
     fn number(&self, site: NameAt<'_>, subject: FileAt<'_>, fingerprint: Fingerprint) -> Result<Handle> {
         let (parent, name) = (Self::id_of(site.dir)?, site.name.to_bytes().to_vec());
         let seen = StoredFile { id: 0, parent, name, fingerprint };
-        self.store.id(&seen, is_only_name(subject.stat)).map(stored_handle).map_err(Error::Io)
+        self.store.id(seen, is_only_name(subject.stat)).map(stored_handle).map_err(Error::Io)
     }
 }
 

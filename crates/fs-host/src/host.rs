@@ -71,6 +71,7 @@ impl FileSystem for HostFs {
         self.made.tidy();
         self.release_removed();
         self.tidy_searches();
+        self.tidy_store();
         self.clock.read();
         self.known.iter().for_each(KnownFiles::tidy);
         self.listings.iter().for_each(Listings::tidy);

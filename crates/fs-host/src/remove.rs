@@ -3,11 +3,11 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::AtFlags;
-use vfs::{Attributes, Context, Entry, Error, Handle, Place, Result};
+use vfs::{Attributes, Context, Entry, Handle, Place, Result};
 
-use crate::attributes::stat_fd;
+use crate::attributes::{from_statx, stat_fd};
 use crate::failure::failed;
-use crate::handles::{NameAt, StoredHandles};
+use crate::handles::{FileAt, NameAt};
 use crate::host::HostFs;
 use crate::lookup::open_path;
 use crate::node::CName;
@@ -50,15 +50,43 @@ impl HostFs {
         // Records and listeners are told of the very file that is gone, and among several names only the kernel knows
         // the last.
         let is_exact = self.handles.stored().is_some() || self.options.on_gone.is_some();
-        if is_exact || seen.attributes.links > 1 {
+        let is_told_apart = !is_exact || self.volume.keeps_times();
+        if !is_told_apart || seen.attributes.links > 1 {
             return self.remove_name(cx, place, AtFlags::empty());
         }
         check_space(cx, seen.attributes.used_bytes)?;
         let node = self.dir_to_change(cx, &place.dir)?;
+        let name = CName::new(place.name);
+        if is_exact {
+            return self.remove_exactly(cx, NameAt { dir: &place.dir, node: &node, name: name.as_c_str() }, seen);
+        }
         self.identity.assume(&cx.caller)?;
-        rustix::fs::unlinkat(node.fd(), CName::new(place.name).as_c_str(), AtFlags::empty()).map_err(failed)?;
+        rustix::fs::unlinkat(node.fd(), name.as_c_str(), AtFlags::empty()).map_err(failed)?;
         self.nodes.forget(&seen.handle);
         self.settle_dir(&node)
+    }
+
+    /// Removes a name and finds out whether it was the last one of `seen`.
+    ///
+    /// The descriptor keeps the inode's number from being used again. So when the file of the descriptor has no name
+    /// left, any earlier file with the same number is gone too: `seen` need not be identified a second time. This holds
+    /// where all files of a directory are on one device.
+    fn remove_exactly(&self, cx: &Context<'_>, site: NameAt<'_>, seen: &Entry) -> Result<()> {
+        self.identity.own()?;
+        let fd = self.with_room(cx, || open_path(site.node.fd(), site.name))?;
+        self.identity.assume(&cx.caller)?;
+        rustix::fs::unlinkat(site.node.fd(), site.name, AtFlags::empty()).map_err(failed)?;
+        self.settle_dir(site.node)?;
+        let stat = stat_fd(fd.as_fd())?;
+        if stat.stx_nlink > 0 {
+            return Ok(());
+        }
+        let gone = from_statx(&stat, self.volume.device);
+        if (gone.fileid, gone.created) == (seen.attributes.fileid, seen.attributes.created) {
+            return self.let_go(&seen.handle);
+        }
+        // Nobody asks for the handle of a file that is gone and has none.
+        self.handles.make(site, FileAt::of_fd(&fd, &stat)).map_or(Ok(()), |handle| self.let_go(&handle))
     }
 
     /// The file that a name stands for and that may lose it.
@@ -73,13 +101,18 @@ impl HostFs {
         if stat_fd(victim.fd.as_fd())?.stx_nlink > 0 {
             return self.keep_handles();
         }
-        self.nodes.forget(&victim.handle);
-        drop(self.made.take(&victim.handle));
+        self.let_go(&victim.handle)
+    }
+
+    /// Lets go of a file that has no name left.
+    fn let_go(&self, handle: &Handle) -> Result<()> {
+        self.nodes.forget(handle);
+        drop(self.made.take(handle));
         if let Some(stored) = self.handles.stored() {
-            stored.store.forget_removed(StoredHandles::id_of(&victim.handle)?).map_err(Error::Io)?;
+            stored.gone(handle)?;
         }
         if let Some(heard) = &self.options.on_gone {
-            heard(&victim.handle);
+            heard(handle);
         }
         self.keep_handles()
     }

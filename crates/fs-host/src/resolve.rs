@@ -122,6 +122,13 @@ impl HostFs {
         stored.store.flush().map_err(Error::Io)
     }
 
+    /// Hands to the kernel which files the store has forgotten. What fails is tried again the next time.
+    pub(crate) fn tidy_store(&self) {
+        if let Some(Err(error)) = self.handles.stored().map(|stored| stored.store.flush_all()) {
+            tracing::debug!(%error, "cannot write to the store of file handles");
+        }
+    }
+
     /// Brings what is new in the store to stable storage.
     pub(crate) fn sync_handles(&self) -> Result<()> {
         let Some(stored) = self.handles.stored() else { return Ok(()) };

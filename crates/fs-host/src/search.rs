@@ -170,7 +170,7 @@ impl HostFs {
         };
         let seen = StoredFile { id: 0, parent: dir.id, name: name.to_bytes().to_vec(), fingerprint };
         if is_dir && dir.descends {
-            let id = turn.stored.store.id(&seen, true).map_err(Error::Io)?;
+            let id = turn.stored.store.id(seen, true).map_err(Error::Io)?;
             turn.walk.add(id);
             turn.is_found |= id == turn.target;
             return Ok(());

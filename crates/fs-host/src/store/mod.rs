@@ -68,13 +68,14 @@ impl Store {
     /// The number of a file that was seen as `name` in `parent`: the one that it has, or a new one.
     ///
     /// `is_only_name` says that the file has no other name, so that this one replaces what was known.
-    pub(crate) fn id(&self, seen: &StoredFile, is_only_name: bool) -> io::Result<u64> {
+    pub(crate) fn id(&self, seen: StoredFile, is_only_name: bool) -> io::Result<u64> {
+        let hash = seen.fingerprint.hash();
         let mut numbers = self.lock();
-        let Some(known) = numbers.find(&seen.fingerprint)? else { return numbers.add(seen.clone()) };
+        let Some(known) = numbers.find(hash, &seen.fingerprint)? else { return numbers.add(hash, seen) };
         let is_moved = known.parent != seen.parent || known.name != seen.name;
         let id = known.id;
         if is_moved && is_only_name {
-            numbers.replace(known, StoredFile { id, ..seen.clone() })?;
+            numbers.replace(known, StoredFile { id, ..seen })?;
         }
         Ok(id)
     }
@@ -86,7 +87,7 @@ impl Store {
 
     /// What is known of a file, if it has a number.
     pub(crate) fn known(&self, fingerprint: &Fingerprint) -> io::Result<Option<StoredFile>> {
-        self.lock().find(fingerprint)
+        self.lock().find(fingerprint.hash(), fingerprint)
     }
 
     /// The number that the next new file will get.
@@ -115,7 +116,8 @@ impl Store {
         numbers.forget(id)
     }
 
-    /// Forgets a file whose last name was removed, so that nobody sees it again.
+    /// Forgets a file whose last name was removed, so that nobody sees it again. The table has its record for a while:
+    /// a kill can leave it there, but only what it is recognised by leads to it.
     pub(crate) fn forget_removed(&self, id: u64) -> io::Result<()> {
         self.lock().forget(id)
     }
@@ -125,10 +127,15 @@ impl Store {
         self.lock().flush()
     }
 
+    /// Hands to the kernel also which files were forgotten.
+    pub(crate) fn flush_all(&self) -> io::Result<()> {
+        self.lock().flush_all()
+    }
+
     /// Brings the records to stable storage. The lock is not held while the disk writes.
     pub(crate) fn sync(&self) -> io::Result<()> {
         let mut numbers = self.lock();
-        numbers.flush()?;
+        numbers.flush_all()?;
         let records = numbers.slots.file()?;
         drop(numbers);
         records.sync_data()
@@ -192,8 +199,7 @@ impl NumberTable {
         Ok(record)
     }
 
-    fn find(&mut self, fingerprint: &Fingerprint) -> io::Result<Option<StoredFile>> {
-        let hash = fingerprint.hash();
+    fn find(&mut self, hash: u64, fingerprint: &Fingerprint) -> io::Result<Option<StoredFile>> {
         let is_same = |record: &StoredFile| record.fingerprint == *fingerprint;
         if let Some(id) = self.index.recent(hash)
             && let Some(record) = self.record(id)?.filter(is_same)
@@ -209,9 +215,9 @@ impl NumberTable {
         Ok(None)
     }
 
-    fn add(&mut self, seen: StoredFile) -> io::Result<u64> {
+    fn add(&mut self, hash: u64, seen: StoredFile) -> io::Result<u64> {
         self.make_room()?;
-        let (id, hash) = (self.next, seen.fingerprint.hash());
+        let id = self.next;
         self.index.add(hash, id);
         self.next += 1;
         self.write(&StoredFile { id, ..seen });
@@ -244,6 +250,9 @@ impl NumberTable {
 
     /// Puts a record into its slot, and what does not fit there into slots of numbers that no file gets.
     fn write(&mut self, record: &StoredFile) {
+        if let Some(only) = record.only_slot() {
+            return self.slots.write(record.id, &[only]);
+        }
         let (rest, count) = (self.next, record.rest_slots());
         let slots = record.slots(rest);
         self.slots.write(rest, &slots[1..]);
@@ -261,7 +270,12 @@ impl NumberTable {
         Ok(())
     }
 
-    /// Hands records to the kernel. The index may wait in memory, up to a point.
+    fn flush_all(&mut self) -> io::Result<()> {
+        self.slots.flush_all(self.next)?;
+        self.flush()
+    }
+
+    /// Hands records to the kernel. The index may wait in memory, up to a point, and so may what is forgotten.
     fn flush(&mut self) -> io::Result<()> {
         self.slots.flush(self.next)?;
         match self.index.write_some(self.next) {

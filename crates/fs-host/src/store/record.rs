@@ -102,22 +102,29 @@ impl StoredFile {
 
     /// Its slots: the head, and those of the rest, which begin at the number `rest`.
     pub(crate) fn slots(&self, rest: u64) -> Vec<SlotBytes> {
+        if let Some(only) = self.only_slot() {
+            return vec![only];
+        }
         let body = [&self.fingerprint.evidence[..], &self.name].concat();
-        let is_long = body.len() > BODY_BYTES;
-        let (start, left) = body.split_at(if is_long { LONG_BYTES } else { body.len() });
-        let mut slots = vec![self.head(if is_long { Some(rest) } else { None }, start)];
+        let (start, left) = body.split_at(LONG_BYTES);
+        let mut slots = vec![self.head(&rest.to_le_bytes(), start)];
         slots.extend((rest..).zip(left.chunks(REST_BYTES)).map(|(number, bytes)| rest_slot(self.id, number, bytes)));
         slots
     }
 
-    fn head(&self, rest: Option<u64>, start: &[u8]) -> SlotBytes {
+    /// Its slot, if it needs no other.
+    pub(crate) fn only_slot(&self) -> Option<SlotBytes> {
+        (self.rest_slots() == 0).then(|| self.head(&self.fingerprint.evidence, &self.name))
+    }
+
+    /// The head, with two things in its body, one behind the other.
+    fn head(&self, first: &[u8], second: &[u8]) -> SlotBytes {
         let mut slot = EMPTY;
         slot[4..7].copy_from_slice(&[HEAD, self.fingerprint.evidence.len() as u8, self.name.len() as u8]);
         let numbers = [self.parent, self.fingerprint.fileid, self.fingerprint.device];
-        slot[FIXED..BODY].copy_from_slice(&numbers.map(u64::to_le_bytes).concat());
-        let rest = rest.map_or_else(Vec::new, |number| number.to_le_bytes().to_vec());
-        slot[BODY..BODY + rest.len()].copy_from_slice(&rest);
-        slot[BODY + rest.len()..][..start.len()].copy_from_slice(start);
+        slot[FIXED..BODY].copy_from_slice(numbers.map(u64::to_le_bytes).as_flattened());
+        slot[BODY..BODY + first.len()].copy_from_slice(first);
+        slot[BODY + first.len()..][..second.len()].copy_from_slice(second);
         sealed(slot, self.id)
     }
 }

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The header never changes. What was handed to the kernel survives the end of this process, however that comes; a
-//! crash of the machine may cost the last changes. The length of the file says which numbers may have been given out:
+//! crash of the machine may cost the last changes. Cleared slots are handed over later, many together: a kill leaves up
+//! to [`MAX_WAITING_CLEARS`] records of files that are gone. The length of the file says which numbers may have been given out:
 //! it grows with a sync, many numbers at a time, before any of them is given. Space of files that are gone goes back by
 //! the page.
 
@@ -36,6 +37,9 @@ const PAGE_SLOTS: u64 = 4096 / SLOT_BYTES as u64;
 /// How many numbers are reserved with one sync.
 const RESERVED_SLOTS: u64 = 1 << 20;
 
+/// How many cleared slots wait in memory. Those of files that were made one after the other are written together.
+const MAX_WAITING_CLEARS: usize = 256;
+
 /// How many pages with slots of files that are gone wait for a look at whether the whole page is free.
 const MAX_CLEARED_PAGES: usize = 256;
 
@@ -60,6 +64,8 @@ pub(crate) struct SlotTable {
     len: u64,
     /// Slots that are not in the file yet.
     pending: BTreeMap<u64, SlotBytes>,
+    /// Slots that are not cleared in the file yet.
+    cleared: BTreeSet<u64>,
     cleared_pages: BTreeSet<u64>,
     lately: Lately<SlotBytes>,
 }
@@ -103,8 +109,8 @@ impl SlotTable {
     }
 
     fn of(file: File, header: SlotTableHeader) -> SlotTable {
-        let (pending, cleared_pages) = (BTreeMap::new(), BTreeSet::new());
-        SlotTable { file, header, len: 0, pending, cleared_pages, lately: Lately::new(LATELY) }
+        let (pending, cleared, cleared_pages) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        SlotTable { file, header, len: 0, pending, cleared, cleared_pages, lately: Lately::new(LATELY) }
     }
 
     /// What the start of the file says.
@@ -127,7 +133,7 @@ impl SlotTable {
 
     /// Ends the table at the next number: those behind it can be given out the next time.
     pub(crate) fn close(&mut self, next: u64) -> io::Result<()> {
-        self.flush(next)?;
+        self.flush_all(next)?;
         self.give_back(next);
         let slot = self.header.slot_of(next).ok_or(io::ErrorKind::InvalidInput)?;
         self.set_len(slot)
@@ -137,6 +143,9 @@ impl SlotTable {
     pub(crate) fn read_one(&mut self, number: u64) -> io::Result<Option<SlotBytes>> {
         let Some(at) = self.header.slot_of(number) else { return Ok(None) };
         let mut slot = self.lately.get(at).or_else(|| self.pending.get(&at)).copied();
+        if slot.is_none() && self.cleared.contains(&at) {
+            slot = Some(EMPTY);
+        }
         if slot.is_none() {
             let read = slot.insert(EMPTY);
             read_at(&self.file, read, place(at))?;
@@ -150,7 +159,11 @@ impl SlotTable {
         let mut slots = vec![EMPTY; count];
         let Some(first) = self.header.slot_of(number) else { return Ok(slots) };
         read_at(&self.file, slots.as_flattened_mut(), place(first))?;
-        for (&at, slot) in self.pending.range(first..first + count as u64) {
+        let range = first..first + count as u64;
+        for &at in self.cleared.range(range.clone()) {
+            slots[(at - first) as usize] = EMPTY;
+        }
+        for (&at, slot) in self.pending.range(range) {
             slots[(at - first) as usize] = *slot;
         }
         Ok(slots)
@@ -162,30 +175,66 @@ impl SlotTable {
             for (at, slot) in (first..).zip(slots) {
                 self.lately.put(at, *slot);
                 self.pending.insert(at, *slot);
+                self.cleared.remove(&at);
             }
         }
     }
 
-    /// Clears slots from a number on.
+    /// Clears slots from a number on. The file has them until many can be cleared together.
     pub(crate) fn clear(&mut self, number: u64, count: usize) {
-        self.write(number, &vec![EMPTY; count]);
-        if let Some(first) = self.header.slot_of(number) {
-            self.cleared_pages.insert(first / PAGE_SLOTS);
+        let Some(first) = self.header.slot_of(number) else { return };
+        for at in first..first + count as u64 {
+            self.lately.put(at, EMPTY);
+            self.pending.remove(&at);
+            self.cleared.insert(at);
         }
     }
 
     /// How many slots are not in the file yet.
     pub(crate) fn pending(&self) -> usize {
-        self.pending.len()
+        self.pending.len() + self.cleared.len()
     }
 
-    /// Hands everything to the kernel. `next` is the number that is given out next.
+    /// Hands what was written to the kernel, and when much is cleared, that too. `next` is the number that is given out
+    /// next.
     pub(crate) fn flush(&mut self, next: u64) -> io::Result<()> {
+        self.write_pending()?;
+        if self.cleared.len() >= MAX_WAITING_CLEARS { self.write_cleared(next) } else { Ok(()) }
+    }
+
+    /// Hands everything to the kernel.
+    pub(crate) fn flush_all(&mut self, next: u64) -> io::Result<()> {
+        self.write_pending()?;
+        self.write_cleared(next)
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
         while let Some((&first, _)) = self.pending.first_key_value() {
-            let run = self.pending.iter().zip(first..).take_while(|((at, _), expected)| **at == *expected);
-            let bytes: Vec<u8> = run.flat_map(|((_, slot), _)| *slot).collect();
+            let mut bytes = Vec::with_capacity(SLOT_BYTES);
+            let mut end = first;
+            for (&at, slot) in &self.pending {
+                if at != end {
+                    break;
+                }
+                bytes.extend_from_slice(slot);
+                end += 1;
+            }
             self.file.write_all_at(&bytes, place(first))?;
-            self.pending = self.pending.split_off(&(first + (bytes.len() / SLOT_BYTES) as u64));
+            for at in first..end {
+                self.pending.remove(&at);
+            }
+        }
+        Ok(())
+    }
+
+    fn write_cleared(&mut self, next: u64) -> io::Result<()> {
+        while let Some(&first) = self.cleared.first() {
+            let count = self.cleared.iter().zip(first..).take_while(|(at, expected)| *at == expected).count();
+            self.file.write_all_at(vec![EMPTY; count].as_flattened(), place(first))?;
+            for at in first..first + count as u64 {
+                self.cleared.remove(&at);
+                self.cleared_pages.insert(at / PAGE_SLOTS);
+            }
         }
         if self.cleared_pages.len() > MAX_CLEARED_PAGES {
             self.give_back(next);
@@ -200,7 +249,7 @@ impl SlotTable {
 
     /// Brings everything to stable storage.
     pub(crate) fn sync(&mut self, next: u64) -> io::Result<()> {
-        self.flush(next)?;
+        self.flush_all(next)?;
         self.file.sync_data()
     }
 

@@ -74,7 +74,7 @@ fn store_agrees_with_a_model_through_growth_removal_and_restarts() {
             match model.remove(&fileid) {
                 Some(id) => store.forget(id).unwrap(),
                 None => {
-                    let id = store.id(&file(fileid), true).unwrap();
+                    let id = store.id(file(fileid), true).unwrap();
                     assert!(id > highest, "{id} was given before");
                     highest = id;
                     model.insert(fileid, id);
@@ -91,20 +91,20 @@ fn store_agrees_with_a_model_through_growth_removal_and_restarts() {
 fn what_was_flushed_survives_a_kill_and_its_numbers_are_not_given_again() {
     let folder = TestFolder::new();
     let store = folder.open();
-    let ids: Vec<_> = (0..8_000).map(|fileid| store.id(&file(fileid), true).unwrap()).collect();
+    let ids: Vec<_> = (0..8_000).map(|fileid| store.id(file(fileid), true).unwrap()).collect();
     store.flush().unwrap();
     let last = *ids.iter().max().unwrap();
     let killed = folder.after_kill();
     let store = killed.open();
     assert!((0..).zip(&ids).all(|(fileid, &id)| is_known(&store, fileid, id)));
-    assert!(store.id(&file(70_000), true).unwrap() > last);
+    assert!(store.id(file(70_000), true).unwrap() > last);
 }
 
 #[test]
 fn file_that_is_recognised_otherwise_from_now_on_is_found_after_a_kill() {
     let folder = TestFolder::new();
     let store = folder.open();
-    let ids: Vec<_> = (0..4_000).map(|fileid| store.id(&file(fileid), true).unwrap()).collect();
+    let ids: Vec<_> = (0..4_000).map(|fileid| store.id(file(fileid), true).unwrap()).collect();
     store.put(StoredFile { id: ids[3], ..file(90_000) }).unwrap();
     store.flush().unwrap();
     let store = folder.after_kill();
@@ -117,7 +117,7 @@ fn file_that_is_recognised_otherwise_from_now_on_is_found_after_a_kill() {
 fn crash_of_the_machine_that_lost_the_index_costs_no_number() {
     let folder = TestFolder::new();
     let store = folder.open();
-    let ids: Vec<_> = (0..8_000).map(|fileid| store.id(&file(fileid), true).unwrap()).collect();
+    let ids: Vec<_> = (0..8_000).map(|fileid| store.id(file(fileid), true).unwrap()).collect();
     store.flush().unwrap();
     let crashed = folder.after_kill();
     let index = std::fs::File::options().write(true).open(crashed.file("index")).unwrap();
@@ -134,19 +134,64 @@ fn space_of_files_that_are_gone_comes_back() {
     let store = folder.open();
     let used = || std::fs::metadata(folder.file("numbers")).unwrap().blocks() * 512;
     for fileid in 0..20_000 {
-        let id = store.id(&file(fileid), true).unwrap();
+        let id = store.id(file(fileid), true).unwrap();
         store.flush().unwrap();
         store.forget(id).unwrap();
         store.flush().unwrap();
     }
     // Numbers are given out one behind the other, so the table is a hole by now.
     assert!(used() < 1 << 20, "{} bytes are used", used());
-    let ids: Vec<_> = (0..20_000).map(|fileid| store.id(&file(fileid), true).unwrap()).collect();
+    let ids: Vec<_> = (0..20_000).map(|fileid| store.id(file(fileid), true).unwrap()).collect();
     store.flush().unwrap();
     assert!(used() > 2 << 20);
     ids.iter().for_each(|&id| store.forget(id).unwrap());
     store.flush().unwrap();
     assert!(used() < 1 << 20, "{} bytes are used", used());
+}
+
+#[test]
+fn files_that_are_gone_are_written_down_together_and_a_kill_leaves_records_of_few() {
+    let folder = TestFolder::new();
+    let store = folder.open();
+    let ids: Vec<_> = (0..8_000).map(|fileid| store.id(file(fileid), true).unwrap()).collect();
+    store.flush().unwrap();
+    let (gone, kept) = ids.split_at(6_000);
+    let left = || {
+        let killed = folder.after_kill();
+        let store = killed.open();
+        assert!((6_000..).zip(kept).all(|(fileid, &id)| is_known(&store, fileid, id)));
+        gone.iter().filter(|&&id| store.record(id).unwrap().is_some()).count()
+    };
+    for &id in gone {
+        store.forget_removed(id).unwrap();
+        store.flush().unwrap();
+        assert!(store.lock().slots.pending() <= 256);
+    }
+    assert!((1..=256).contains(&left()), "{} are left", left());
+    store.flush_all().unwrap();
+    assert_eq!(left(), 0);
+}
+
+#[test]
+fn file_that_is_gone_is_unknown_at_once() {
+    let folder = TestFolder::new();
+    let store = folder.open();
+    let gone: Vec<_> = (0..100).map(|fileid| store.id(file(fileid), true).unwrap()).collect();
+    store.flush().unwrap();
+    gone.iter().for_each(|&id| store.forget_removed(id).unwrap());
+    let is_unknown = || {
+        let is_gone = |(fileid, &id)| {
+            store.record(id).unwrap().is_none() && store.known(&file(fileid).fingerprint).unwrap().is_none()
+        };
+        (0..).zip(&gone).all(is_gone)
+    };
+    assert!(is_unknown());
+    // Enough others that nothing of what was used lately is in memory.
+    for fileid in 1_000..10_000 {
+        store.id(file(fileid), true).unwrap();
+        store.flush().unwrap();
+    }
+    assert!(is_unknown());
 }
 
 #[test]
@@ -168,7 +213,7 @@ fn log_of_an_earlier_version_is_taken_over_but_for_what_is_damaged() {
         assert!((1..1000).chain(far..far + 100).filter(|id| ![5, 6].contains(id)).all(|id| is_known(&store, id, id)));
         assert_eq!(store.record(6).unwrap().unwrap().parent, 9);
         assert!([5, 1000, 1001, far - 1].iter().all(|&id| store.record(id).unwrap().is_none()));
-        assert!(store.id(&file(5), true).unwrap() >= far + 100);
+        assert!(store.id(file(5), true).unwrap() >= far + 100);
     }
     assert!(!folder.file("handles").exists());
 }
@@ -191,7 +236,7 @@ fn ten_million_files_are_known_in_little_memory_and_opened_at_once() {
     let mut store = Some(folder.open());
     timed("numbering", FILES, &mut || {
         for fileid in 0..FILES {
-            store.as_ref().unwrap().id(&file(fileid), true).unwrap();
+            store.as_ref().unwrap().id(file(fileid), true).unwrap();
             store.as_ref().unwrap().flush().unwrap();
         }
     });

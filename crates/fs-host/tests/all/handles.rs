@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use vfs::{CreateMode, Error, FileSystem, Handle, NewNode, SetAttributes};
-use wharf_fs_host::HandleForm;
+use wharf_fs_host::{HandleForm, HostFs};
 
 use testing::host_export::*;
 
@@ -179,17 +179,84 @@ fn handles_of_the_store_survive_a_kill() {
     let seen = fs.lookup(&CX, at(&fs.root(), "b")).unwrap().handle;
     std::fs::write(export.path().join("c"), "").unwrap();
     let listed = list_all(&fs, &fs.root()).into_iter().find(|e| e.name == b"c").unwrap().entry.unwrap().handle;
-    // What a kill would leave is the file as it is now: a copy of it, without anything that closing would add.
     let copy = Export::on_disk();
+    let fs = after_kill(&export, fs, &copy);
+    for handle in [made, seen, listed] {
+        assert!(fs.attributes(&CX, &handle).is_ok());
+    }
+}
+
+/// The export as it is served after a kill. What a kill would leave is the store as it is now: a copy of it in `copy`,
+/// without anything that closing would add.
+fn after_kill(export: &Export, fs: HostFs, copy: &Export) -> HostFs {
     std::fs::create_dir(copy.state()).unwrap();
     for file in std::fs::read_dir(export.state()).unwrap().map(Result::unwrap) {
         std::fs::copy(file.path(), copy.state().join(file.file_name())).unwrap();
     }
     drop(fs);
     let options = wharf_fs_host::HostOptions { state_dir: Some(copy.state()), ..export.options(HandleForm::Store) };
-    let fs = wharf_fs_host::HostFs::open(&export.path(), options).unwrap();
-    for handle in [made, seen, listed] {
-        assert!(fs.attributes(&CX, &handle).is_ok());
+    HostFs::open(&export.path(), options).unwrap()
+}
+
+#[test]
+fn file_that_was_removed_just_before_a_kill_does_not_become_a_later_one_with_its_name_and_number() {
+    for export in [Export::on_disk(), Export::in_memory()] {
+        let fs = export.open(HandleForm::Store);
+        let gone = touch(&fs, "a");
+        fs.remove_seen(&CX, at(&fs.root(), "a"), &gone).unwrap();
+        std::fs::write(export.path().join("a"), "").unwrap();
+        let copy = Export::on_disk();
+        let fs = after_kill(&export, fs, &copy);
+        let later = fs.lookup(&CX, at(&fs.root(), "a")).unwrap();
+        assert_ne!(later.handle, gone.handle);
+        assert_stale(|| fs.attributes(&CX, &gone.handle));
+        assert!(fs.attributes(&CX, &later.handle).is_ok());
+    }
+}
+
+#[test]
+fn name_that_passed_to_another_file_since_it_was_looked_up_costs_that_file_alone() {
+    for export in [Export::on_disk(), Export::in_memory()] {
+        for form in forms() {
+            let fs = export.open(form);
+            let (seen, other) = (touch(&fs, "a"), touch(&fs, "b"));
+            let path = |name: &str| export.path().join(name);
+            std::fs::rename(path("a"), path("kept")).unwrap();
+            std::fs::rename(path("b"), path("a")).unwrap();
+            fs.remove_seen(&CX, at(&fs.root(), "a"), &seen).unwrap();
+            assert_eq!(read(&fs, &seen.handle), b"", "{form:?}");
+            assert_eq!(fs.lookup(&CX, at(&fs.root(), "kept")).unwrap().handle, seen.handle, "{form:?}");
+            assert_stale(|| fs.attributes(&CX, &other.handle));
+            std::fs::remove_file(path("kept")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn file_that_got_another_name_since_it_was_looked_up_outlives_its_removal() {
+    for form in forms() {
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        let seen = touch(&fs, "a");
+        std::fs::hard_link(export.path().join("a"), export.path().join("b")).unwrap();
+        fs.remove_seen(&CX, at(&fs.root(), "a"), &seen).unwrap();
+        assert_eq!(read(&fs, &seen.handle), b"", "{form:?}");
+        assert_eq!(fs.lookup(&CX, at(&fs.root(), "b")).unwrap().handle, seen.handle, "{form:?}");
+    }
+}
+
+#[test]
+fn removal_forgets_the_file_that_was_made_since_the_name_was_looked_up() {
+    for form in forms() {
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        let seen = touch(&fs, "a");
+        std::fs::remove_file(export.path().join("a")).unwrap();
+        std::fs::write(export.path().join("a"), "").unwrap();
+        let later = fs.lookup(&CX, at(&fs.root(), "a")).unwrap();
+        fs.remove_seen(&CX, at(&fs.root(), "a"), &seen).unwrap();
+        assert_stale(|| fs.attributes(&CX, &later.handle));
+        assert_stale(|| fs.attributes(&CX, &seen.handle));
     }
 }
 
@@ -256,16 +323,16 @@ fn store_in_use_or_inside_of_the_export_is_refused_with_the_reason() {
     let store = files.find(|path| path.extension().is_some_and(|extension| extension == "numbers")).unwrap();
     let other_process = std::fs::File::open(store).unwrap();
     other_process.lock().unwrap();
-    let second = wharf_fs_host::HostFs::open(&export.path(), export.options(HandleForm::Store)).err().unwrap();
+    let second = HostFs::open(&export.path(), export.options(HandleForm::Store)).err().unwrap();
     assert!(second.to_string().contains("another server"), "{second}");
     drop(other_process);
     let inside = wharf_fs_host::HostOptions {
         state_dir: Some(export.path().join("state")),
         ..export.options(HandleForm::Store)
     };
-    let error = wharf_fs_host::HostFs::open(&export.path(), inside).err().unwrap();
+    let error = HostFs::open(&export.path(), inside).err().unwrap();
     assert!(error.to_string().contains("inside of the export"), "{error}");
-    let missing = wharf_fs_host::HostFs::open(&export.path().join("none"), export.options(HandleForm::Auto));
+    let missing = HostFs::open(&export.path().join("none"), export.options(HandleForm::Auto));
     assert!(missing.err().unwrap().to_string().contains("none"));
 }
 
