@@ -72,6 +72,7 @@ fn with_options(mut settings: Settings, options: &Options, records: Option<&Stor
     settings.open_files_per_worker = options.open_files_per_worker;
     settings.max_open_files = options.max_open_files;
     settings.open_files_beside_connections = options.open_files_beside_connections;
+    settings.max_unlocked_files = options.max_unlocked_files;
     settings.max_leases = options.max_leases;
     settings.open_file_idle = options.open_file_idle;
     settings.replay_entries = options.replay_entries;

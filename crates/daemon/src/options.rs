@@ -66,6 +66,8 @@ pub struct Options {
     /// The number of open files beyond `max_open_files` while there is no connection. Each connection makes this less by
     /// 2. Default: 0.
     pub open_files_beside_connections: usize,
+    /// The most files that stay open for their next lock, for about a second. Default: 16.
+    pub max_unlocked_files: usize,
     /// The most delegations of files that local processes may change, each with a file descriptor.
     pub max_leases: usize,
     /// How long an unused file stays open, at most twice as long. Default: 10 s.
@@ -136,6 +138,7 @@ impl Default for Options {
             open_files_per_worker: 1024,
             max_open_files: usize::MAX,
             open_files_beside_connections: 0,
+            max_unlocked_files: 16,
             max_leases: 4096,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),

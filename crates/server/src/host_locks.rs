@@ -2,9 +2,9 @@
 //!
 //! Opening a file and closing it takes longer than locking it, and programs lock the same file again and again. So the
 //! files that were unlocked last stay open until the next tick of the timers, about a second: a removed file keeps its
-//! space, and a local process gets no lease of the file, at most that long.
+//! space, and a local process gets no lease of the file, at most that long. They are few enough to be closed under the
+//! state's mutex.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -13,9 +13,6 @@ use vfs::{Context, FileLock, LockFile, LockOutcome};
 
 use crate::exports::ExportTable;
 
-/// How many files stay open without a lock.
-const MAX_UNLOCKED: usize = 16;
-
 /// Access to the host's files through the file systems of the exports. A file stays open here while a client holds a
 /// lock in it, and for a while after that.
 ///
@@ -23,27 +20,20 @@ const MAX_UNLOCKED: usize = 16;
 pub(crate) struct ExportedLocks {
     exports: Arc<ArcSwap<ExportTable>>,
     held: foldhash::HashMap<FileKey, Box<dyn LockFile>>,
-    /// The files that were unlocked last, the latest one last.
-    unlocked: VecDeque<UnlockedFile>,
-}
-
-/// An open file without a lock.
-struct UnlockedFile {
-    key: FileKey,
-    open: Box<dyn LockFile>,
+    /// Open files without a lock.
+    unlocked: foldhash::HashMap<FileKey, Box<dyn LockFile>>,
+    /// How many of them stay open: when there are more, all are closed.
+    max_unlocked: usize,
 }
 
 impl ExportedLocks {
-    pub(crate) fn new(exports: Arc<ArcSwap<ExportTable>>) -> ExportedLocks {
-        ExportedLocks { exports, held: Default::default(), unlocked: VecDeque::new() }
+    pub(crate) fn new(exports: Arc<ArcSwap<ExportTable>>, max_unlocked: usize) -> ExportedLocks {
+        ExportedLocks { exports, held: Default::default(), unlocked: Default::default(), max_unlocked }
     }
 
     /// Opens a file for locking, or takes it from those that are still open.
     fn reopen(&mut self, file: &FileKey) -> Option<Box<dyn LockFile>> {
-        match self.unlocked.iter().position(|unlocked| unlocked.key == *file) {
-            Some(place) => self.unlocked.remove(place).map(|unlocked| unlocked.open),
-            None => self.open(file),
-        }
+        self.unlocked.remove(file).or_else(|| self.open(file))
     }
 
     /// Opens a file for locking, if local processes may lock it too.
@@ -98,14 +88,14 @@ impl HostLocks for ExportedLocks {
         if open.release(&[0..=u64::MAX]).is_err() {
             return;
         }
-        if self.unlocked.len() == MAX_UNLOCKED {
-            self.unlocked.pop_front();
+        if self.unlocked.len() >= self.max_unlocked {
+            self.unlocked.clear();
         }
-        self.unlocked.push_back(UnlockedFile { key: *file, open });
+        self.unlocked.insert(*file, open);
     }
 
     fn close_unlocked(&mut self, file: &FileKey) {
-        self.unlocked.retain(|unlocked| unlocked.key != *file);
+        self.unlocked.remove(file);
     }
 
     fn close_all_unlocked(&mut self) {
@@ -152,6 +142,8 @@ mod tests {
     use super::*;
     use crate::{Export, HandleKey};
 
+    const MAX_UNLOCKED: usize = 16;
+
     /// A new file of an export, its key, and the locks of that export.
     fn locks_of(file_system: Arc<dyn FileSystem>, name: &str) -> (ExportedLocks, FileKey) {
         let place = Place { dir: file_system.root(), name: Name::new(name.as_bytes()).unwrap() };
@@ -160,7 +152,7 @@ mod tests {
         let export = Export { name: "/files".to_owned(), file_system, rules: Vec::new(), fsid: None };
         let table = ExportTable::new(vec![export], HandleKey::new([7; 16])).unwrap();
         let key = table.by_path(b"/files").unwrap().0.file_key(node);
-        (ExportedLocks::new(Arc::new(ArcSwap::from_pointee(table))), key)
+        (ExportedLocks::new(Arc::new(ArcSwap::from_pointee(table)), MAX_UNLOCKED), key)
     }
 
     fn range(first: u64, last: u64) -> HostRange {
@@ -226,22 +218,24 @@ mod tests {
     }
 
     #[test]
-    fn only_the_files_unlocked_last_stay_open() {
+    fn few_files_stay_open_and_the_one_unlocked_last_is_among_them() {
         let directory = Directory::on_disk();
         let host = Arc::new(directory.open(HandleForm::Auto));
         let (mut locks, first) = locks_of(host.clone(), "file");
-        let keys = (0..MAX_UNLOCKED).map(|number| {
-            let name = format!("file{number}");
-            let place = Place { dir: host.root(), name: Name::new(name.as_bytes()).unwrap() };
-            let made = host.create(&Context::ROOT, place, CreateMode::Guarded, &SetAttributes::default()).unwrap();
-            FileKey { node: made.handle, ..first }
-        });
-        for key in std::iter::once(first).chain(keys) {
-            locks.take(&key, range(0, 9), &Vec::new).unwrap();
-            locks.release_all(&key);
+        let keys: Vec<_> = (0..3 * MAX_UNLOCKED)
+            .map(|number| {
+                let name = format!("file{number}");
+                let place = Place { dir: host.root(), name: Name::new(name.as_bytes()).unwrap() };
+                let made = host.create(&Context::ROOT, place, CreateMode::Guarded, &SetAttributes::default()).unwrap();
+                FileKey { node: made.handle, ..first }
+            })
+            .collect();
+        for key in &keys {
+            locks.take(key, range(0, 9), &Vec::new).unwrap();
+            locks.release_all(key);
+            assert!(locks.unlocked.len() <= MAX_UNLOCKED && locks.unlocked.contains_key(key));
         }
         assert_eq!(locks.unlocked.len(), MAX_UNLOCKED);
-        assert!(locks.unlocked.iter().all(|unlocked| unlocked.key != first), "it was unlocked first");
         locks.close_all_unlocked();
         assert!(locks.unlocked.is_empty());
     }

@@ -64,6 +64,8 @@ pub struct Settings {
     pub max_open_files: usize,
     /// The most open files beyond `max_open_files` while there is no connection. Each connection makes this less by 2.
     pub open_files_beside_connections: usize,
+    /// The most files that stay open for their next lock, for about a second.
+    pub max_unlocked_files: usize,
     /// The most delegations of files that local processes may change: each takes a lease of the host, with a file
     /// descriptor.
     pub max_leases: usize,
@@ -131,6 +133,7 @@ impl Settings {
             open_files_per_worker: 1024,
             max_open_files: usize::MAX,
             open_files_beside_connections: 0,
+            max_unlocked_files: 16,
             max_leases: 4096,
             open_file_idle: Duration::from_secs(10),
             instance,
@@ -342,7 +345,7 @@ fn new_state(
         ..default
     };
     let limits = limits.within(settings.state_bytes);
-    let locks = Box::new(ExportedLocks::new(exports.clone()));
+    let locks = Box::new(ExportedLocks::new(exports.clone(), settings.max_unlocked_files));
     let state = State::new(settings.boot(), limits, records, locks, Duration::ZERO)?;
     state.use_leases(Box::new(ExportedLeases::new(exports.clone(), broken.clone())));
     Ok(state)

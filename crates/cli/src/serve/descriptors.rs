@@ -13,6 +13,8 @@ const MAX_FOR_FILES: u64 = 7168;
 const MEMORY_SHARE: usize = 32;
 const OPEN_FILE_BYTES: usize = 2048;
 
+const MAX_UNLOCKED_FILES: usize = 256;
+
 /// Below this limit the server warns.
 const ENOUGH: u64 = 1024;
 
@@ -32,6 +34,8 @@ pub struct Budget {
     files_at_hand: usize,
     /// Leases under which files are delegated: a sixteenth.
     leases: usize,
+    /// Files that stay open for their next lock: a 64th, and few, since one thread closes them all.
+    unlocked_files: usize,
     /// The most threads that wait for storage: together they use a quarter.
     blocking_threads: usize,
 }
@@ -77,6 +81,7 @@ impl Budget {
             beside_connections: (connections / 4 * 3).min(in_memory - open_files),
             files_at_hand: part(limit / 8).min(in_memory),
             leases: part(limit / 16),
+            unlocked_files: part(limit / 64).min(MAX_UNLOCKED_FILES),
             blocking_threads: part(limit / 4 / PER_REQUEST),
         }
     }
@@ -92,6 +97,7 @@ impl Budget {
         options.limits.max_connections = wanted.min(self.connections);
         options.max_open_files = options.max_open_files.min(self.open_files);
         options.open_files_beside_connections = self.beside_connections;
+        options.max_unlocked_files = self.unlocked_files;
         options.max_leases = options.max_leases.min(self.leases);
         if self.blocking_threads < options.limits.blocking_threads {
             options.limits.blocking_threads = self.blocking_threads;
