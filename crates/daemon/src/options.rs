@@ -63,8 +63,8 @@ pub struct Options {
     pub open_files_per_worker: usize,
     /// The number of open files that all threads cache together. Default: limited per thread only.
     pub max_open_files: usize,
-    /// The number of open files beyond `max_open_files` while there is no connection. Each connection makes this less by
-    /// 2. Default: 0.
+    /// The number of open files beyond `max_open_files` while there is no connection. Each connection makes this less
+    /// by 2. Default: 0.
     pub open_files_beside_connections: usize,
     /// The most files that stay open for their next lock, for about a second. Default: 16.
     pub max_unlocked_files: usize,

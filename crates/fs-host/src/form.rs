@@ -9,8 +9,8 @@
 //! f3       object id (8)  generation (4)      a regular file of Btrfs
 //! ```
 //!
-//! Handles of regular files say so, because such a file can be opened at once. Of any other handle, the server must look
-//! at the file first: to open a device or a FIFO has effects.
+//! Handles of regular files say so, because such a file can be opened at once. Of any other handle, the server must
+//! look at the file first: to open a device or a FIFO has effects.
 
 use vfs::{Error, Handle, Result};
 

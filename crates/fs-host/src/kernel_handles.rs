@@ -49,8 +49,8 @@ impl KernelHandles {
     /// The kernel's handle in a handle of this export.
     ///
     /// # Errors
-    /// [`Error::BadHandle`] for a handle that never was one; [`Error::Stale`] for one that was given out when the export
-    /// named its files in another way.
+    /// [`Error::BadHandle`] for a handle that never was one; [`Error::Stale`] for one that was given out when the
+    /// export named its files in another way.
     pub(crate) fn kernel_handle(&self, named: &Named<'_>) -> Result<KernelHandle> {
         let kernel = match *named {
             Named::Kernel(kind, bytes) => KernelHandle::new(kind.into(), &[bytes]),

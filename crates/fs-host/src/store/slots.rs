@@ -8,9 +8,9 @@
 //!
 //! The header never changes. What was handed to the kernel survives the end of this process, however that comes; a
 //! crash of the machine may cost the last changes. Cleared slots are handed over later, many together: a kill leaves up
-//! to [`MAX_WAITING_CLEARS`] records of files that are gone. The length of the file says which numbers may have been given out:
-//! it grows with a sync, many numbers at a time, before any of them is given. Space of files that are gone goes back by
-//! the page.
+//! to [`MAX_WAITING_CLEARS`] records of files that are gone. The length of the file says which numbers may have been
+//! given out: it grows with a sync, many numbers at a time, before any of them is given. Space of files that are gone
+//! goes back by the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};

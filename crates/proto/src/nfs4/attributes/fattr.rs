@@ -94,8 +94,8 @@ impl<'a> Fattr<'a> {
         })
     }
 
-    /// Appends the attributes of a mask, whose values `put` appends in the order of their numbers. When it fails, nothing
-    /// is appended.
+    /// Appends the attributes of a mask, whose values `put` appends in the order of their numbers. When it fails,
+    /// nothing is appended.
     ///
     /// # Errors
     /// Those of `put`.
