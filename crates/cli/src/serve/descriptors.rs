@@ -13,6 +13,7 @@ const MAX_FOR_FILES: u64 = 7168;
 const MEMORY_SHARE: usize = 32;
 const OPEN_FILE_BYTES: usize = 2048;
 
+/// The most files that stay open for their next lock: the state's mutex is held while all are closed.
 const MAX_UNLOCKED_FILES: usize = 256;
 
 /// Below this limit the server warns.
@@ -34,7 +35,7 @@ pub struct Budget {
     files_at_hand: usize,
     /// Leases under which files are delegated: a sixteenth.
     leases: usize,
-    /// Files that stay open for their next lock: a 64th, and few, since one thread closes them all.
+    /// Files that stay open for their next lock: a 64th, or fewer.
     unlocked_files: usize,
     /// The most threads that wait for storage: together they use a quarter.
     blocking_threads: usize,

@@ -78,6 +78,7 @@ impl<'c> Compound<'c> {
         self.cx.waits_for.set(node.exported.id());
         match attributes {
             Some(fetched) => Ok(fetched),
+            // Not with `?`, which moves the attributes once more.
             none => match node.attributes() {
                 Ok(fetched) => Ok(none.insert(fetched)),
                 Err(error) => Err(error.into()),
