@@ -100,26 +100,23 @@ struct CachedCall {
 #[derive(Debug)]
 enum CachedCallState {
     InProgress,
-    Answered {
-        reply: Box<[u8]>,
-        at: Duration,
-    },
+    Answered(Box<[u8]>),
     /// An earlier process made these steps of the call, and was killed before it replied.
     Happened(Vec<Finished>),
 }
 
 #[derive(Debug, Default)]
 struct CacheShard {
-    entries: HashMap<ReplayKey, CachedCall>,
-    /// Calls with replies, oldest first.
-    order: VecDeque<ReplayKey>,
+    entries: foldhash::HashMap<ReplayKey, CachedCall>,
+    /// The calls of `entries` that are answered, oldest first, and when they were.
+    order: VecDeque<(ReplayKey, Duration)>,
 }
 
 /// The cache, bounded in entries and in age.
 pub(crate) struct ReplayCache {
     shards: Box<[Mutex<CacheShard>]>,
-    /// The keys of the two hashes, stable across restarts.
-    keys: [HandleKey; 2],
+    /// The key of the hashes, stable across restarts.
+    key: HandleKey,
     /// The number of message bytes to hash.
     key_bytes: usize,
     log: Option<CacheLog>,
@@ -186,7 +183,7 @@ impl ReplayCache {
     pub(crate) fn new(max_entries: usize, max_age: Duration, key: &HandleKey) -> ReplayCache {
         ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            keys: [key.derive(b"replay cache, first hash"), key.derive(b"replay cache, second hash")],
+            key: key.derive(b"replay cache"),
             key_bytes: usize::MAX,
             log: None,
             lost_sessions: LostSessions::default(),
@@ -249,8 +246,9 @@ impl ReplayCache {
     /// The key of a message from `peer`.
     pub(crate) fn key(&self, peer: &Peer, xid: u32, message: &[u8]) -> ReplayKey {
         let (looked_at, rest) = message.split_at(message.len().min(self.key_bytes));
+        let [first, second] = self.key.long_checksum(looked_at);
         // Truncated datagrams get their own key, since the length is part of it.
-        let message = [self.keys[0].checksum(looked_at), self.keys[1].checksum(looked_at) ^ rest.len() as u64];
+        let message = [first, second ^ rest.len() as u64];
         let port = if peer.transport == Transport::Udp { peer.address.port() } else { 0 };
         ReplayKey { sender: peer.address.ip().to_canonical(), port, xid, message }
     }
@@ -280,7 +278,7 @@ impl ReplayCache {
         entry.connection = connection;
         match &mut entry.state {
             CachedCallState::InProgress => CallState::InProgress,
-            CachedCallState::Answered { reply, .. } => CallState::Answered(reply.clone()),
+            CachedCallState::Answered(reply) => CallState::Answered(reply.clone()),
             CachedCallState::Happened(finished) => {
                 let finished = std::mem::take(finished);
                 entry.state = CachedCallState::InProgress;
@@ -299,10 +297,10 @@ impl ReplayCache {
     /// Drops an answered call of `connection`, which has its reply: a call with the same bytes is a new one.
     pub(crate) fn replace(&self, key: &ReplayKey, connection: u64) {
         let mut shard = self.shard(key);
-        let is_answered = |entry: &CachedCall| matches!(entry.state, CachedCallState::Answered { .. });
+        let is_answered = |entry: &CachedCall| matches!(entry.state, CachedCallState::Answered(_));
         if shard.entries.get(key).is_some_and(|entry| entry.connection == connection && is_answered(entry)) {
             shard.entries.remove(key);
-            shard.order.retain(|other| other != key);
+            shard.order.retain(|(other, _)| other != key);
         }
     }
 
@@ -323,11 +321,11 @@ impl ReplayCache {
         while shard.order.len() >= self.entries_per_shard {
             shard.drop_oldest();
         }
-        let state = CachedCallState::Answered { reply: reply.into(), at: now };
+        let state = CachedCallState::Answered(reply.into());
         let before = shard.entries.insert(*key, CachedCall { connection, state });
         // A log that was read twice contains the same call twice.
-        if !before.is_some_and(|entry| matches!(entry.state, CachedCallState::Answered { .. })) {
-            shard.order.push_back(*key);
+        if !before.is_some_and(|entry| matches!(entry.state, CachedCallState::Answered(_))) {
+            shard.order.push_back((*key, now));
         }
     }
 
@@ -474,16 +472,13 @@ impl Drop for Begun<'_> {
 
 impl CacheShard {
     fn expire(&mut self, oldest: Duration) {
-        while let Some(key) = self.order.front() {
-            match self.entries.get(key) {
-                Some(CachedCall { state: CachedCallState::Answered { at, .. }, .. }) if *at >= oldest => break,
-                _ => self.drop_oldest(),
-            }
+        while self.order.front().is_some_and(|(_, at)| *at < oldest) {
+            self.drop_oldest();
         }
     }
 
     fn drop_oldest(&mut self) {
-        if let Some(key) = self.order.pop_front() {
+        if let Some((key, _)) = self.order.pop_front() {
             self.entries.remove(&key);
         }
     }
