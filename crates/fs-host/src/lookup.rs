@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, Statx};
+use rustix::fs::{Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use vfs::{Context, Entry, Error, FileKind, Handle, Place, Result};
 
@@ -75,13 +75,16 @@ impl HostFs {
 
     fn keep_known(&self, cx: &Context<'_>, read: TimedStat<'_>, circumstances: u64, handle: Handle) {
         let TimedStat { before, stat } = read;
-        let Some(known) = self.known.as_ref().filter(|_| device(stat) == self.volume.device) else { return };
-        match KnownFile::new(before, stat, circumstances, handle) {
-            Some(file) if self.handles.may_be_known(stat) && before <= self.clock.read() => {
-                known.keep(cx, stat.stx_ino, file);
-            }
-            Some(_) => {}
-            None => self.clock.note_newer(),
+        let has_birth = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+        let may_be_known = has_birth && device(stat) == self.volume.device && self.handles.may_be_known(stat);
+        let Some(known) = self.known.as_ref().filter(|_| may_be_known) else { return };
+        let file = KnownFile::new(stat, circumstances, handle);
+        if self.volume.counts_inodes() {
+            known.keep(cx, stat.stx_ino, file);
+        } else if !file.is_identified(before) {
+            self.clock.note_newer();
+        } else if before <= self.clock.read() {
+            known.keep(cx, stat.stx_ino, file);
         }
     }
 

@@ -63,6 +63,9 @@ impl HostFs {
         self.identity.assume(&cx.caller)?;
         rustix::fs::unlinkat(node.fd(), name.as_c_str(), AtFlags::empty()).map_err(failed)?;
         self.nodes.forget(&seen.handle);
+        if let Some(known) = &self.known {
+            known.drop_gone(cx, seen.attributes.fileid);
+        }
         self.settle_dir(&node)
     }
 

@@ -8,7 +8,7 @@
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{Statx, StatxFlags};
+use rustix::fs::Statx;
 use vfs::{Context, Handle, Timestamp};
 
 use super::{MemoryShare, MetadataMemory, Moment};
@@ -52,11 +52,15 @@ pub(crate) struct KnownFile {
 }
 
 impl KnownFile {
-    /// What is known of a file, unless `stat` does not identify it: its inode may have been made so lately that a later
-    /// one could carry the same time. `before` is a moment before `stat` was fetched.
-    pub(crate) fn new(before: Moment, stat: &Statx, circumstances: u64, handle: Handle) -> Option<KnownFile> {
-        let is_identified = stat.stx_mask & StatxFlags::BTIME.bits() != 0 && before.is_after(timestamp(stat.stx_btime));
-        is_identified.then(|| KnownFile { created: timestamp(stat.stx_btime), circumstances, handle })
+    /// What `stat` with a time of birth tells of a file.
+    pub(crate) fn new(stat: &Statx, circumstances: u64, handle: Handle) -> KnownFile {
+        KnownFile { created: timestamp(stat.stx_btime), circumstances, handle }
+    }
+
+    /// Whether no later inode of the number can carry the same time: this one was made before a moment, at which the
+    /// file's attributes were still to be fetched.
+    pub(crate) fn is_identified(&self, before: Moment) -> bool {
+        before.is_after(self.created)
     }
 }
 
@@ -83,6 +87,11 @@ impl KnownFiles {
         let dropped = shelf.keep(fileid, file);
         drop(shelf);
         drop(dropped);
+    }
+
+    /// Drops what this worker knows of a file that is gone.
+    pub(crate) fn drop_gone(&self, cx: &Context<'_>, fileid: u64) {
+        self.shelf(cx, fileid).remove(fileid);
     }
 
     /// Drops a handle that turned out to be stale, though its file may exist: chattr(1) can give an inode of ext4
@@ -132,8 +141,14 @@ impl Shelf {
     fn forget(&mut self, fileid: u64, handle: &Handle) {
         for generation in [&mut self.young, &mut self.old] {
             if generation.files.get(&fileid).is_some_and(|file| file.handle == *handle) {
-                generation.files.remove(&fileid);
+                generation.remove(fileid);
             }
+        }
+    }
+
+    fn remove(&mut self, fileid: u64) {
+        for generation in [&mut self.young, &mut self.old] {
+            generation.remove(fileid);
         }
     }
 
@@ -155,6 +170,12 @@ impl Generation {
             *known = file;
         } else if self.files.len() < MAX_FILES && self.share.grow(FILE_BYTES) {
             self.files.insert(fileid, file);
+        }
+    }
+
+    fn remove(&mut self, fileid: u64) {
+        if self.files.remove(&fileid).is_some() {
+            self.share.shrink(FILE_BYTES);
         }
     }
 }

@@ -94,6 +94,13 @@ impl MemoryShare {
         self.bytes += bytes;
         true
     }
+
+    /// Gives back a part of it.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.bytes, "{bytes} of {} bytes are given back", self.bytes);
+        self.bytes -= bytes;
+        self.memory.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 impl Drop for MemoryShare {
@@ -182,6 +189,8 @@ mod tests {
         let mut first = MemoryShare::none(&memory);
         assert!(first.grow(60) && !first.grow(50) && first.grow(40));
         assert_eq!(memory.used_bytes(), 100);
+        first.shrink(30);
+        assert_eq!(memory.used_bytes(), 70);
         drop(first);
         assert_eq!(memory.used_bytes(), 0);
     }
