@@ -2,8 +2,8 @@
 //!
 //! A client keeps its cache if the attributes *before* equal its cached ones: it takes those *after* as the effect of
 //! its own call (RFC 1813 §2.6, weak cache consistency). That would hide another client's change that happened between
-//! the two. So each change is announced in a table by file, and a reply omits the attributes before if changes of the
-//! file overlapped. No lock is taken and nothing waits.
+//! the two. So each change, by any version, is announced in a table by file, and a reply omits the attributes before if
+//! changes of the file overlapped. No lock is taken and nothing waits.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +36,7 @@ impl ChangesInProgress {
         ChangesInProgress { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::default() }
     }
 
-    /// Announces a change of `node`. Take the attributes before after this call.
+    /// Announces a change of `node`, which ends when the result is dropped. Take the attributes before after this call.
     pub(crate) fn begin(&self, node: &Handle) -> ChangeInProgress<'_> {
         let slot = &self.slots[self.hasher.hash_one(node) as usize % SLOTS];
         ChangeInProgress { slot, at_begin: slot.fetch_add(1, Ordering::AcqRel) }
@@ -47,7 +47,7 @@ impl ChangeInProgress<'_> {
     /// Whether no other change has overlapped this one so far. Call it after taking the attributes after.
     pub(crate) fn was_alone(&self) -> bool {
         let nobody_before = self.at_begin & (FINISHED - 1) == 0;
-        nobody_before && self.slot.load(Ordering::Acquire) == self.at_begin + 1
+        nobody_before && self.slot.load(Ordering::Acquire) == self.at_begin.wrapping_add(1)
     }
 }
 

@@ -108,6 +108,7 @@ fn take_existing(dir: &Node<'_>, existing: Entry, size_bytes: Option<u64>) -> Re
     }
     let (file, set) = (dir.sibling(existing.handle), SetAttributes { size_bytes, ..SetAttributes::default() });
     file.require_unreserved_for(&set)?;
+    let _change = file.announce_change();
     let attributes = set_attributes::set(&file, &existing.attributes, &set)?;
     Ok(Entry { attributes, ..existing })
 }

@@ -13,6 +13,7 @@ use vfs::{
     Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Origin, Place, permission,
 };
 
+use crate::change::ChangeInProgress;
 use crate::exports::{ExportTable, Exported};
 use crate::fault::Fault;
 use crate::handle::WireHandle;
@@ -300,6 +301,11 @@ impl<'c> Node<'c> {
     /// Attributes fetched after this request arrived: for this request, or for the previous one of its batch.
     pub(crate) fn shared_attributes(&self) -> vfs::Result<Attributes> {
         self.share_attributes(|| self.attributes())
+    }
+
+    /// Announces a change of this file to replies about others; it ends when the result is dropped.
+    pub(crate) fn announce_change(&self) -> ChangeInProgress<'c> {
+        self.server.changes.begin(&self.handle)
     }
 
     fn share_attributes(&self, fetch: impl FnOnce() -> vfs::Result<Attributes>) -> vfs::Result<Attributes> {

@@ -17,6 +17,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Nfs2Result<Fa
         return Err(vfs::Error::FileTooBig.into());
     }
     node.require_unreserved(AccessKind::Write)?;
+    let _change = node.announce_change();
     transfer::defer_if_blocking(&node, Stability::File)?;
     let file = transfer::open_for_write(&node, &node.attributes()?)?;
     let after = transfer::write_stable(&node, &*file, u64::from(args.offset), args.data)?;

@@ -30,8 +30,9 @@ impl<'c> Wcc<'c> {
     }
 
     fn begin_here(node: &Node<'c>) -> Wcc<'c> {
-        let change = node.server.changes.begin(&node.handle);
-        Wcc { node: *node, change, before: node.attributes().ok() }
+        let change = node.announce_change();
+        let before = node.attributes().ok();
+        Wcc { node: *node, change, before }
     }
 
     /// The changed file.

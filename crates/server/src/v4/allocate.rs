@@ -15,12 +15,14 @@ use crate::transfer;
 
 pub(super) fn allocate(compound: &mut Compound<'_>, args: &AllocateArgs) -> OpResult<()> {
     let (node, file) = open(compound, &args.stateid)?;
+    let _change = node.announce_change();
     file.allocate(&node.context, range(args.offset, args.length)?)?;
     Ok(transfer::sync(&node, &*file)?)
 }
 
 pub(super) fn deallocate(compound: &mut Compound<'_>, args: &DeallocateArgs) -> OpResult<()> {
     let (node, file) = open(compound, &args.stateid)?;
+    let _change = node.announce_change();
     file.deallocate(&node.context, range(args.offset, args.length)?)?;
     Ok(transfer::sync(&node, &*file)?)
 }

@@ -1,6 +1,7 @@
 //! `change_info4`: a directory's change attribute before and after an operation (RFC 7530 §2.2.9, RFC 8881 §3.3.3).
 
 use proto::nfs4::ChangeInfo;
+use vfs::Attributes;
 
 use crate::change::ChangeInProgress;
 use crate::node::Node;
@@ -8,23 +9,28 @@ use crate::node::Node;
 /// A change of a directory in progress.
 pub(super) struct DirChange<'c> {
     change: ChangeInProgress<'c>,
-    before: u64,
+    before: Attributes,
 }
 
 impl<'c> DirChange<'c> {
-    /// Announces the change and takes the change attribute before it.
+    /// Announces the change and takes the attributes before it.
     pub(super) fn begin(dir: &Node<'c>) -> vfs::Result<DirChange<'c>> {
-        let change = dir.server.changes.begin(&dir.handle);
-        Ok(DirChange { change, before: dir.attributes()?.change })
+        let change = dir.announce_change();
+        let before = dir.attributes()?;
+        Ok(DirChange { change, before })
+    }
+
+    /// The directory's attributes before it.
+    pub(super) fn before(&self) -> Attributes {
+        self.before
     }
 
     /// Takes the change attribute after it. The two are atomic only if no other change overlapped.
     pub(super) fn info(&self, dir: &Node<'_>) -> ChangeInfo {
+        let before = self.before.change;
         match dir.attributes() {
-            Ok(attributes) => {
-                ChangeInfo { atomic: self.change.was_alone(), before: self.before, after: attributes.change }
-            }
-            Err(_) => ChangeInfo { atomic: false, before: self.before, after: self.before.wrapping_add(1) },
+            Ok(attributes) => ChangeInfo { atomic: self.change.was_alone(), before, after: attributes.change },
+            Err(_) => ChangeInfo { atomic: false, before, after: before.wrapping_add(1) },
         }
     }
 }

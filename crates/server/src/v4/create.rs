@@ -22,7 +22,7 @@ fn create_noted(compound: &mut Compound<'_>, args: &CreateArgs<'_>, noted: &Note
     let name = vfs::Name::new(args.name.0)?;
     let change = DirChange::begin(&dir)?;
     let made =
-        make::make(&dir, dir.attributes(), name.as_bytes(), |dir, place| make::node(dir, place, new, &at_birth))?;
+        make::make(&dir, Ok(change.before()), name.as_bytes(), |dir, place| make::node(dir, place, new, &at_birth))?;
     let (made, attributes_set) = attributes.finish(&dir, made)?;
     let results = CreateOk { change: change.info(&dir), attributes_set };
     drop(change);

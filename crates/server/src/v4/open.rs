@@ -252,6 +252,7 @@ fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAcces
     // The file is truncated before it is opened, so the checks of the open come first.
     require_access(&file, &existing.attributes, access, false)?;
     file.require_unreserved_for(&set).map_err(reserved)?;
+    let _change = file.announce_change();
     let Some(attributes) = make::unless_removed(set_attributes::set(&file, &existing.attributes, &set))? else {
         return Ok(None);
     };

@@ -72,6 +72,7 @@ impl NewAttributes {
 
     /// Sets all attributes of an existing file, or none, and returns those that were set.
     pub(super) fn apply(&self, node: &Node<'_>) -> OpResult<Bitmap> {
+        let _change = node.announce_change();
         let before = node.attributes()?;
         if self.acls.is_some() {
             set_attributes::check_acls(node, &before)?;

@@ -9,6 +9,7 @@ use vfs::{CopyRange, FileKind, OpenFile};
 use super::compound::{Compound, check_io};
 use super::copies::CopyFile;
 use super::failure::OpResult;
+use crate::change::ChangeInProgress;
 use crate::node::Node;
 use crate::transfer;
 
@@ -19,6 +20,8 @@ pub(super) struct CopyPair<'n> {
     source_size_bytes: u64,
     pub(super) destination: Node<'n>,
     pub(super) to: Arc<dyn OpenFile>,
+    /// Announces the change of the destination as long as there is the pair.
+    _change: ChangeInProgress<'n>,
 }
 
 /// One of the files, and the stateid that it is read or written under.
@@ -42,7 +45,14 @@ impl<'n> CopyPair<'n> {
         let readable = transfer::open_for_read(&from.node)?;
         let file = to.open_for_write(scope)?;
         let source_size_bytes = readable.attributes.size_bytes;
-        Ok(CopyPair { source: from.node, from: readable.file, source_size_bytes, destination: to.node, to: file })
+        Ok(CopyPair {
+            source: from.node,
+            from: readable.file,
+            source_size_bytes,
+            destination: to.node,
+            to: file,
+            _change: to.node.announce_change(),
+        })
     }
 
     /// The range; a count of 0 means everything up to the source's end.

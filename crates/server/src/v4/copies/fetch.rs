@@ -23,6 +23,7 @@ impl Server {
             *remote = Some(self.copies.remote_files().ok_or(Status::OffloadDenied)?.open(name).map_err(status_of)?);
         }
         let remote = remote.as_mut().ok_or(Status::ServerFault)?;
+        let _change = to.node.announce_change();
         let end = job.copied_bytes().saturating_add(TURN_BYTES);
         for _ in 0..MAX_FETCHES {
             let rest = job.rest();

@@ -5,12 +5,25 @@ use proto::nfs3::{
     CreateHow, Fattr, Fsstat, Link, LinkArgs, Mknod, MknodArgs, MknodData, Readdir, ReaddirArgs, Readdirplus,
     ReaddirplusArgs, Readlink, ReadlinkArgs, Res, Sattr, Setattr, SetattrArgs, StableHow, Time, WccData,
 };
-use server::Server;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use proto::nfs2::{
+    FileHandle as FileHandle2, Link as Link2, LinkArgs as LinkArgs2, Rename as Rename2, RenameArgs as RenameArgs2,
+    Symlink as Symlink2, SymlinkArgs as SymlinkArgs2,
+};
 use proto::nfs3::FileHandle;
+use proto::nfs4::{
+    Allocate, AllocateArgs, Attribute, Component, CompoundOperation, Fattr as Fattr4, Remove as Remove4,
+    RemoveArgs as Remove4Args, Setattr as Setattr4, SetattrArgs as Setattr4Args, StableHow as StableHow4, Stateid,
+    Write as Write4, WriteArgs as Write4Args,
+};
+use server::Server;
+use vfs::{Attributes, Context, CreateMode, Entry, FileSystem, Handle, Place, SetAttributes};
 
-use testing::caller::nfs3::{at, mode};
-use testing::caller::{Caller, memory_server};
+use testing::caller::nfs2::{self, Caller2};
+use testing::caller::nfs3::{at, mode, success};
+use testing::caller::{Caller, EXPORT, export, memory, memory_server};
+use testing::session::Session;
 
 /// Asserts that `wcc` frames one change of `object` from `before`, the attributes that a client has cached.
 #[track_caller]
@@ -157,5 +170,148 @@ fn fail<T: std::fmt::Debug, F>(result: Res<T, F>) -> F {
     match result {
         Res::Fail(_, fail) => fail,
         Res::Ok(ok) => panic!("carried out: {ok:?}"),
+    }
+}
+
+/// What another client does.
+type Meddling = Box<dyn FnOnce(&Server) + Send>;
+
+/// A file system during whose next change another client makes a change too.
+struct Meddled {
+    inner: Arc<dyn FileSystem>,
+    server: OnceLock<Weak<Server>>,
+    next: Mutex<Option<Meddling>>,
+}
+
+impl Meddled {
+    fn serve() -> (Arc<Meddled>, Arc<Server>) {
+        let meddled = Arc::new(Meddled { inner: memory(), server: OnceLock::new(), next: Mutex::new(None) });
+        let server = Arc::new(testing::caller::server(vec![export(EXPORT, meddled.clone())]));
+        meddled.server.set(Arc::downgrade(&server)).unwrap();
+        (meddled, server)
+    }
+
+    fn meddle(&self) {
+        let next = self.next.lock().unwrap().take();
+        if let Some(meddle) = next {
+            meddle(&self.server.get().unwrap().upgrade().unwrap());
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl FileSystem for Meddled {
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, lookup, find,
+        parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, make_node, link,
+        remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls,
+        maintain, sync_all, memory, space);
+
+    fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> vfs::Result<Entry> {
+        self.meddle();
+        self.inner.create(cx, place, mode, set)
+    }
+
+    fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> vfs::Result<Attributes> {
+        self.meddle();
+        self.inner.set_attributes(cx, node, set)
+    }
+}
+
+fn other(server: &Server) -> Caller<'_> {
+    Caller::root(server).from("192.0.2.2:700").over(2)
+}
+
+/// A successful call of version 2 by another client, which gets the root.
+fn by_v2<T>(call: impl FnOnce(Caller2<'_>, FileHandle2) -> proto::nfs2::Res<T> + Send + 'static) -> Meddling {
+    Box::new(move |server| {
+        let caller = Caller2(other(server));
+        let root = caller.mount();
+        nfs2::success(call(caller, root));
+    })
+}
+
+/// A successful operation of version 4.2 by another client on the current file of `path`.
+fn by_v4<O: CompoundOperation>(path: &'static str, arguments: O::Arguments<'static>) -> Meddling
+where
+    O::Arguments<'static>: Send + 'static,
+{
+    Box::new(move |server| {
+        let session = Session::new(other(server), 2);
+        let results = session.call(&session.begin().path(path).op::<O>(&arguments));
+        assert_eq!(results.status, proto::nfs4::Status::Ok, "{}", O::NUMBER.name());
+    })
+}
+
+#[test]
+fn change_of_a_directory_that_another_version_changes_meanwhile_tells_nothing_from_before() {
+    let meddlings: [(&str, fn() -> Meddling); 7] = [
+        ("CREATE", || by_v2(|caller, root| caller.create(&root, "new", nfs2::mode(0o644)))),
+        ("MKDIR", || by_v2(|caller, root| caller.mkdir(&root, "new"))),
+        ("REMOVE", || by_v2(|caller, root| caller.remove(&root, "file"))),
+        ("SYMLINK", || {
+            by_v2(|Caller2(caller), root| {
+                let attributes = proto::nfs2::Sattr::default();
+                caller.call::<Symlink2>(&SymlinkArgs2 { place: nfs2::at(&root, "new"), target: b"x", attributes })
+            })
+        }),
+        ("LINK", || {
+            by_v2(|Caller2(caller), root| {
+                let file = nfs2::success(Caller2(caller).lookup(&root, "file")).file;
+                caller.call::<Link2>(&LinkArgs2 { file, link: nfs2::at(&root, "new") })
+            })
+        }),
+        ("RENAME", || {
+            by_v2(|Caller2(caller), root| {
+                let names = RenameArgs2 { from: nfs2::at(&root, "file"), to: nfs2::at(&root, "new") };
+                caller.call::<Rename2>(&names)
+            })
+        }),
+        ("REMOVE of version 4", || by_v4::<Remove4>(EXPORT, Remove4Args { target: Component(b"file") })),
+    ];
+    for (name, meddling) in meddlings {
+        let (meddled, server) = Meddled::serve();
+        let (caller, root, _) = start(&server);
+        *meddled.next.lock().unwrap() = Some(meddling());
+        let made = success(caller.create(&root, "own", CreateHow::Guarded(Sattr::default())));
+        assert_eq!(made.dir_wcc.before, None, "{name}");
+        let made = success(caller.create(&root, "another", CreateHow::Guarded(Sattr::default())));
+        assert!(made.dir_wcc.before.is_some(), "nobody does anything now");
+    }
+}
+
+#[test]
+fn change_of_a_file_that_another_version_changes_meanwhile_tells_nothing_from_before() {
+    const FILE: &str = "/srv/export/file";
+    let (stateid, data) = (Stateid::ANONYMOUS, b"abc".as_slice());
+    let meddlings: [(&str, Meddling); 6] = [
+        ("WRITE", by_v2(|caller, root| caller.write(&nfs2::success(caller.lookup(&root, "file")).file, 0, b"abc"))),
+        (
+            "SETATTR",
+            by_v2(|caller, root| caller.setattr(&nfs2::success(caller.lookup(&root, "file")).file, nfs2::mode(0o600))),
+        ),
+        (
+            "CREATE that truncates",
+            by_v2(|caller, root| {
+                let empty = proto::nfs2::Sattr { size: Some(0), ..proto::nfs2::Sattr::default() };
+                caller.create(&root, "file", empty)
+            }),
+        ),
+        ("WRITE of version 4", {
+            let write = Write4Args { stateid, offset: 0, stable: StableHow4::Unstable, data };
+            by_v4::<Write4>(FILE, write)
+        }),
+        ("SETATTR of version 4", {
+            let attributes = Fattr4 { mask: Attribute::set(&[Attribute::Size]), values: &[0; 8] };
+            by_v4::<Setattr4>(FILE, Setattr4Args { stateid, attributes })
+        }),
+        ("ALLOCATE", by_v4::<Allocate>(FILE, AllocateArgs { stateid, offset: 0, length: 10 })),
+    ];
+    for (name, meddling) in meddlings {
+        let (meddled, server) = Meddled::serve();
+        let (caller, _, file) = start(&server);
+        *meddled.next.lock().unwrap() = Some(meddling);
+        assert_eq!(success(caller.setattr(&file, mode(0o640))).before, None, "{name}");
+        assert!(success(caller.setattr(&file, mode(0o600))).before.is_some(), "nobody does anything now");
     }
 }
