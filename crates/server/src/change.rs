@@ -43,7 +43,21 @@ impl ChangesInProgress {
     }
 }
 
+/// A moment between two changes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BetweenChanges(u64);
+
 impl ChangeInProgress<'_> {
+    /// The moment right before this change.
+    pub(crate) fn before(&self) -> BetweenChanges {
+        BetweenChanges(self.at_begin)
+    }
+
+    /// The moment right after this change, if no other one overlaps it.
+    pub(crate) fn after(&self) -> BetweenChanges {
+        BetweenChanges(self.at_begin.wrapping_add(FINISHED))
+    }
+
     /// Whether no other change has overlapped this one so far. Call it after taking the attributes after.
     pub(crate) fn was_alone(&self) -> bool {
         let nobody_before = self.at_begin & (FINISHED - 1) == 0;
@@ -67,6 +81,23 @@ mod tests {
         for _ in 0..3 {
             assert!(changes.begin(&Handle::from_u64(1)).was_alone());
         }
+    }
+
+    #[test]
+    fn change_ends_right_before_the_next_one_unless_another_is_in_between() {
+        let changes = ChangesInProgress::new();
+        let begin = || changes.begin(&Handle::from_u64(1));
+        let first = begin();
+        let after = first.after();
+        drop(first);
+        assert_eq!(begin().before(), after);
+        assert_ne!(begin().before(), after, "the look above was a change in between");
+        let (first, other) = (begin(), begin());
+        let after = first.after();
+        drop(first);
+        assert_ne!(begin().before(), after, "another change goes on");
+        drop(other);
+        assert_ne!(begin().before(), after, "another change has ended since");
     }
 
     #[test]

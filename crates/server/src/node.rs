@@ -308,6 +308,24 @@ impl<'c> Node<'c> {
         self.server.changes.begin(&self.handle)
     }
 
+    /// The attributes before `change` of this file. After another change in the batch, they are those after that one.
+    pub(crate) fn attributes_before(&self, change: &ChangeInProgress<'_>) -> vfs::Result<Attributes> {
+        let shared = self.batch.and_then(|batch| {
+            self.server.files.shared_between(self.context.worker, batch, &self.file_key(), change.before())
+        });
+        shared.map_or_else(|| self.attributes(), Ok)
+    }
+
+    /// The attributes after `change` of this file, which the rest of the batch shares.
+    pub(crate) fn attributes_after(&self, change: &ChangeInProgress<'_>) -> vfs::Result<Attributes> {
+        let attributes = self.attributes()?;
+        if let Some(batch) = self.batch {
+            let at = change.after();
+            self.server.files.share_between(self.context.worker, batch, self.file_key(), at, attributes);
+        }
+        Ok(attributes)
+    }
+
     fn share_attributes(&self, fetch: impl FnOnce() -> vfs::Result<Attributes>) -> vfs::Result<Attributes> {
         let Some(batch) = self.batch else { return fetch() };
         self.server.files.attributes(self.context.worker, batch, &self.file_key(), fetch)

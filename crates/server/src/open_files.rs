@@ -17,6 +17,8 @@ use std::time::Duration;
 use state::FileKey;
 use vfs::{Attributes, OpenFile, OpenMode};
 
+use crate::change::BetweenChanges;
+
 /// The file and its open mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct OpenKey {
@@ -72,6 +74,8 @@ struct SharedAttributes {
     batch: NonZero<u64>,
     file: FileKey,
     attributes: Attributes,
+    /// The changes between which they were fetched, if that is known.
+    at: Option<BetweenChanges>,
 }
 
 /// Keeps the data of two workers on separate cache lines.
@@ -192,8 +196,34 @@ impl OpenFiles {
             return Ok(shared.attributes);
         }
         let attributes = find()?;
-        self.worker(worker).shared = Some(SharedAttributes { batch, file: *file, attributes });
+        self.worker(worker).shared = Some(SharedAttributes { batch, file: *file, attributes, at: None });
         Ok(attributes)
+    }
+
+    /// Shares attributes of a file that were fetched between two changes of it with the rest of the batch.
+    pub(crate) fn share_between(
+        &self,
+        worker: usize,
+        batch: NonZero<u64>,
+        file: FileKey,
+        at: BetweenChanges,
+        attributes: Attributes,
+    ) {
+        self.worker(worker).shared = Some(SharedAttributes { batch, file, attributes, at: Some(at) });
+    }
+
+    /// The attributes that the batch shares of a file, if they were fetched between these changes.
+    pub(crate) fn shared_between(
+        &self,
+        worker: usize,
+        batch: NonZero<u64>,
+        file: &FileKey,
+        at: BetweenChanges,
+    ) -> Option<Attributes> {
+        let files = self.worker(worker);
+        let shared = files.shared.as_ref()?;
+        let is_same = shared.batch == batch && shared.file == *file && shared.at == Some(at);
+        is_same.then_some(shared.attributes)
     }
 
     /// Drops the attributes that a batch shares, because a request may change them.

@@ -31,7 +31,7 @@ impl<'c> Wcc<'c> {
 
     fn begin_here(node: &Node<'c>) -> Wcc<'c> {
         let change = node.announce_change();
-        let before = node.attributes().ok();
+        let before = node.attributes_before(&change).ok();
         Wcc { node: *node, change, before }
     }
 
@@ -48,7 +48,7 @@ impl<'c> Wcc<'c> {
     /// Takes the attributes after the change. Those before are omitted if another change overlapped, since the client
     /// would take it for its own.
     pub(super) fn data(&self) -> WccData {
-        self.data_with(self.node.attributes().ok())
+        self.data_with(self.node.attributes_after(&self.change).ok())
     }
 
     /// Like [`Wcc::data`], with attributes that were fetched after the change.

@@ -16,7 +16,7 @@ impl<'c> DirChange<'c> {
     /// Announces the change and takes the attributes before it.
     pub(super) fn begin(dir: &Node<'c>) -> vfs::Result<DirChange<'c>> {
         let change = dir.announce_change();
-        let before = dir.attributes()?;
+        let before = dir.attributes_before(&change)?;
         Ok(DirChange { change, before })
     }
 
@@ -28,7 +28,7 @@ impl<'c> DirChange<'c> {
     /// Takes the change attribute after it. The two are atomic only if no other change overlapped.
     pub(super) fn info(&self, dir: &Node<'_>) -> ChangeInfo {
         let before = self.before.change;
-        match dir.attributes() {
+        match dir.attributes_after(&self.change) {
             Ok(attributes) => ChangeInfo { atomic: self.change.was_alone(), before, after: attributes.change },
             Err(_) => ChangeInfo { atomic: false, before, after: before.wrapping_add(1) },
         }

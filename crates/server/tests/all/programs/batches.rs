@@ -3,15 +3,17 @@
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
 use buffer::Output;
-use proto::nfs3::{FileHandle, ReadHead, Res, Status};
+use fs_fault::{FaultFs, FaultPlan, Operation};
+use proto::nfs3::{CreateHow, FileHandle, ReadHead, Res, Sattr, Status, WccData};
 use rpc::{CallResult, Reply};
 use xdr::Decode;
 
 use crate::programs::sendfile::{Memory, caller, read};
-use testing::caller::Caller;
 use testing::caller::nfs3::{mode, size, success};
+use testing::caller::{Caller, EXPORT, export, memory, server};
 
 /// The mode and the size that the reply to a READ tells.
 fn told(output: &Output) -> (u32, u64) {
@@ -101,4 +103,46 @@ fn name_that_appears_within_a_batch_is_found_by_the_lookups_behind_it() {
     success(caller.lookup(&root, "new"));
     std::fs::remove_file(memory.0.join("export/new")).unwrap();
     assert!(matches!(caller.lookup(&root, "new"), Res::Fail(Status::NoEnt, _)));
+}
+
+fn make(caller: &Caller<'_>, root: &FileHandle, name: &str) -> WccData {
+    success(caller.create(root, name, CreateHow::Guarded(Sattr::default()))).dir_wcc
+}
+
+/// Whether `later` begins at the state of the directory in which `earlier` ended.
+fn follows(earlier: &WccData, later: &WccData) -> bool {
+    let (after, before) = (earlier.after.unwrap(), later.before.unwrap());
+    (after.size, after.modified, after.changed) == (before.size, before.modified, before.changed)
+}
+
+#[test]
+fn changes_of_a_directory_in_one_batch_look_at_it_once_between_them() {
+    let plan = FaultPlan::default();
+    let server = server(vec![export(EXPORT, Arc::new(FaultFs::new(memory(), plan.clone())))]);
+    let caller = Caller::root(&server);
+    let root = caller.mount();
+    let looks_during = |change: &dyn Fn() -> WccData| {
+        let before = plan.calls(Operation::Attributes);
+        let wcc = change();
+        (plan.calls(Operation::Attributes) - before, wcc)
+    };
+    let (alone, first) = looks_during(&|| make(&caller.in_batch(1), &root, "a"));
+    let (shared, second) = looks_during(&|| make(&caller.in_batch(1), &root, "b"));
+    let (next_batch, third) = looks_during(&|| make(&caller.in_batch(2), &root, "c"));
+    assert_eq!((alone, shared, next_batch), (2, 1, 2));
+    assert!(follows(&first, &second) && follows(&second, &third));
+    let (removal, fourth) = looks_during(&|| success(caller.in_batch(2).remove(&root, "a")));
+    assert_eq!(removal, 1);
+    assert!(follows(&third, &fourth));
+}
+
+#[test]
+fn change_by_another_client_is_seen_between_two_changes_of_a_batch() {
+    let server = server(vec![export(EXPORT, memory())]);
+    let (caller, other) = (Caller::root(&server).in_batch(1), Caller::root(&server).from("192.0.2.2:700").over(2));
+    let root = caller.mount();
+    let first = make(&caller, &root, "a");
+    let foreign = make(&other, &root, "b");
+    let second = make(&caller, &root, "c");
+    assert!(follows(&first, &foreign) && follows(&foreign, &second) && !follows(&first, &second));
 }
