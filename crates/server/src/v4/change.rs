@@ -4,6 +4,7 @@ use proto::nfs4::ChangeInfo;
 use vfs::Attributes;
 
 use crate::change::ChangeInProgress;
+use crate::fault::Fault;
 use crate::node::Node;
 
 /// A change of a directory in progress.
@@ -13,8 +14,11 @@ pub(super) struct DirChange<'c> {
 }
 
 impl<'c> DirChange<'c> {
-    /// Announces the change and takes the attributes before it.
-    pub(super) fn begin(dir: &Node<'c>) -> vfs::Result<DirChange<'c>> {
+    /// Announces the change and takes the attributes before it. A change that will be deferred is deferred first.
+    pub(super) fn begin(dir: &Node<'c>) -> Result<DirChange<'c>, Fault> {
+        if dir.must_defer_changes() {
+            return Err(Fault::Defer);
+        }
         let change = dir.announce_change();
         let before = dir.attributes_before(&change)?;
         Ok(DirChange { change, before })

@@ -70,20 +70,23 @@ impl NewAttributes {
         Ok(())
     }
 
-    /// Sets all attributes of an existing file, or none, and returns those that were set.
-    pub(super) fn apply(&self, node: &Node<'_>) -> OpResult<Bitmap> {
+    /// Sets all attributes of an existing file, or none. Returns those afterwards, where they are known.
+    pub(super) fn apply(&self, node: &Node<'_>, before: &Attributes) -> OpResult<Option<Attributes>> {
         let _change = node.announce_change();
-        let before = node.attributes()?;
         if self.acls.is_some() {
-            set_attributes::check_acls(node, &before)?;
+            set_attributes::check_acls(node, before)?;
         }
-        set_attributes::check(node, &before, &self.set)?;
+        set_attributes::check(node, before, &self.set)?;
         match &self.acls {
-            Some(acls) => self.apply_with(node, &before, acls)?,
-            None => set_attributes::change(node, &before, &self.set).map(drop)?,
+            Some(acls) => self.apply_with(node, before, acls).map(|()| None),
+            None => Ok(Some(set_attributes::change(node, before, &self.set)?)),
         }
-        let ignored = if set_attributes::has_mode(before.kind) { Bitmap::EMPTY } else { MODES };
-        Ok(self.mask.difference(ignored))
+    }
+
+    /// Those that are set of a file of this kind.
+    pub(super) fn applied_to(&self, kind: FileKind) -> Bitmap {
+        let ignored = if set_attributes::has_mode(kind) { Bitmap::EMPTY } else { MODES };
+        self.mask.difference(ignored)
     }
 
     /// The ACLs are set first, since they can be restored and a truncated size cannot. They override the mode except

@@ -4,15 +4,19 @@ use proto::nfs4::{Bitmap, SetattrArgs};
 use state::IoKind;
 
 use super::compound::Compound;
-use super::failure::OpResult;
+use super::failure::{Failure, OpResult};
 use super::set::{For, NewAttributes};
 
 pub(super) fn setattr(compound: &mut Compound<'_>, args: &SetattrArgs<'_>) -> OpResult<Bitmap> {
     let node = compound.current()?;
-    let kind = compound.current_attributes()?.kind;
-    let new = NewAttributes::parse(compound, &args.attributes, For { node: &node, kind })?;
+    if node.must_defer_changes() {
+        return Err(Failure::Defer);
+    }
+    let before = *compound.current_attributes()?;
+    let new = NewAttributes::parse(compound, &args.attributes, For { node: &node, kind: before.kind })?;
     if new.set.size_bytes.is_some() {
         compound.check_io(&node, &args.stateid, IoKind::Write)?;
     }
-    new.apply(&node)
+    compound.attributes_after = new.apply(&node, &before)?;
+    Ok(new.applied_to(before.kind))
 }

@@ -1,13 +1,16 @@
 //! GETATTR, VERIFY and the attributes that there are (RFC 7530 §5, RFC 8881 §5).
 
+use std::sync::Arc;
+
 use buffer::Buffer;
+use fs_fault::{FaultFs, FaultPlan, Operation};
 use proto::nfs4::{
     Attribute, AttributeAccess, AttributeValue, Bitmap, Component, CreateHow, Fattr, FileType, Getattr, GetattrArgs,
     Lookup, Nverify, NverifyArgs, OpNumber, Open, OpenArgs, OpenClaim, OpenHow, SHARE_ACCESS_BOTH, SHARE_DENY_NONE,
-    StableHow, StateOwner, Stateid, Status, Verify, VerifyArgs, Write, WriteArgs,
+    Setattr, SetattrArgs, StableHow, StateOwner, Stateid, Status, Verify, VerifyArgs, Write, WriteArgs,
 };
 
-use testing::caller::{Caller, memory_server};
+use testing::caller::{Caller, EXPORT, export, memory, memory_server, server};
 use testing::compound::{Compound, Results, failure, success};
 use testing::session::Session;
 
@@ -187,4 +190,27 @@ fn attributes_within_a_compound_are_those_after_its_own_changes() {
     success(results.skip_root().take::<Getattr>());
     success(results.take::<Open>());
     assert_eq!(size(&success(results.take::<Getattr>())), 0, "OPEN truncated the file");
+}
+
+#[test]
+fn setting_attributes_looks_at_the_file_no_more_than_its_lookup_and_tells_what_was_set() {
+    let plan = FaultPlan::default();
+    let server = server(vec![export(EXPORT, Arc::new(FaultFs::new(memory(), plan.clone())))]);
+    let session = Session::new(Caller::root(&server), 1);
+    success(session.call(&session.begin().root().op::<Open>(&truncating("f"))).skip_root().take::<Open>());
+    let looks = |compound: Compound| {
+        let before = plan.calls(Operation::Attributes);
+        let results = session.call(&compound);
+        (plan.calls(Operation::Attributes) - before, results)
+    };
+    let attributes = Fattr::collect(&[AttributeValue::Size(7)], Box::leak(Box::default()));
+    let request = Attribute::set(&[Attribute::Size]);
+    let on_file = || session.begin().root().lookup("f");
+    let (way, _) = looks(on_file());
+    let set = on_file().op::<Setattr>(&SetattrArgs { stateid: Stateid::ANONYMOUS, attributes });
+    let (all, mut results) = looks(set.op::<Getattr>(&GetattrArgs { request }));
+    success(results.skip_root().take::<Lookup>());
+    results.take::<Setattr>();
+    assert_eq!(size(&success(results.take::<Getattr>())), 7);
+    assert_eq!(all, way, "LOOKUP has told those before, and the change itself those after");
 }
