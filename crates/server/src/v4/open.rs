@@ -135,18 +135,16 @@ fn by_name(
     how: &OpenHow<'_>,
     access: ShareAccess,
 ) -> OpResult<Target> {
-    let dir_attributes = dir.attributes()?;
-    super::lookup::require_searchable(dir, &dir_attributes)?;
-    let place = Place { dir: dir.handle, name: vfs::Name::new(name)? };
     let (found, change) = match how {
         OpenHow::NoCreate => {
+            let site = Site::searchable(dir, dir.attributes()?, name)?;
             // The directory does not change.
-            let change = ChangeInfo { atomic: true, before: dir_attributes.change, after: dir_attributes.change };
-            (OpenedName::existing(existing(dir, place)?.ok_or(Status::NoEnt)?), change)
+            let change = ChangeInfo { atomic: true, before: site.attributes.change, after: site.attributes.change };
+            (OpenedName::existing(existing(&site)?.ok_or(Status::NoEnt)?), change)
         }
         OpenHow::Create(how) => {
             let change = DirChange::begin(dir)?;
-            let found = create(compound, dir, place, how, access)?;
+            let found = create(compound, &Site::searchable(dir, change.before(), name)?, how, access)?;
             (found, change.info(dir))
         }
     };
@@ -155,9 +153,23 @@ fn by_name(
     Ok(Target { handle, attributes, change, attributes_set, is_new })
 }
 
+/// A name in a directory that the caller may search.
+struct Site<'a> {
+    dir: &'a Node<'a>,
+    attributes: Attributes,
+    place: Place<'a>,
+}
+
+impl<'a> Site<'a> {
+    fn searchable(dir: &'a Node<'_>, attributes: Attributes, name: &'a [u8]) -> OpResult<Site<'a>> {
+        super::lookup::require_searchable(dir, &attributes)?;
+        Ok(Site { dir, attributes, place: Place { dir: dir.handle, name: vfs::Name::new(name)? } })
+    }
+}
+
 /// The existing file. Where another export begins, it is a directory, even for callers without access.
-fn existing(dir: &Node<'_>, place: Place<'_>) -> OpResult<Option<Entry>> {
-    match dir.existing(place) {
+fn existing(site: &Site<'_>) -> OpResult<Option<Entry>> {
+    match site.dir.existing(site.place) {
         Err(vfs::Error::Elsewhere(_)) => Err(Status::IsDir.into()),
         existing => Ok(existing?),
     }
@@ -180,27 +192,21 @@ impl OpenedName {
     }
 }
 
-fn create(
-    compound: &Compound<'_>,
-    dir: &Node<'_>,
-    place: Place<'_>,
-    how: &CreateHow<'_>,
-    access: ShareAccess,
-) -> OpResult<OpenedName> {
-    let regular = For { node: dir, kind: FileKind::Regular };
+fn create(compound: &Compound<'_>, site: &Site<'_>, how: &CreateHow<'_>, access: ShareAccess) -> OpResult<OpenedName> {
+    let regular = For { node: site.dir, kind: FileKind::Regular };
     match how {
         CreateHow::Unchecked(fattr) => {
             let new = NewAttributes::parse(compound, fattr, regular)?;
-            race::until_won(|| take_or_make(dir, place, &new, access))
+            race::until_won(|| take_or_make(site, &new, access))
         }
         CreateHow::Guarded(fattr) => {
             let new = NewAttributes::parse(compound, fattr, regular)?;
-            make_guarded(dir, place, &new)
+            make_guarded(site, &new)
         }
         // An exclusive create that finds the file has created it, since the verifier matches.
         CreateHow::Exclusive(verifier) => {
             let none = SetAttributes::default();
-            let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &none)?;
+            let entry = make_new(site, CreateMode::Exclusive(*verifier), &none)?;
             Ok(OpenedName::new(entry, set::taken_by_the_verifier()))
         }
         CreateHow::Exclusive41 { verifier, attributes } => {
@@ -209,36 +215,32 @@ fn create(
                 return Err(Status::Inval.into());
             }
             let new = NewAttributes::parse(compound, attributes, regular)?;
-            let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &new.set)?;
+            let entry = make_new(site, CreateMode::Exclusive(*verifier), &new.set)?;
             Ok(OpenedName::new(entry, new.mask.union(set::taken_by_the_verifier())))
         }
     }
 }
 
 /// Takes the existing file or creates one; `None` if another call created or removed it meanwhile.
-fn take_or_make(
-    dir: &Node<'_>,
-    place: Place<'_>,
-    new: &NewAttributes,
-    access: ShareAccess,
-) -> OpResult<Option<OpenedName>> {
-    if let Some(existing) = existing(dir, place)? {
-        return take(dir, existing, new, access);
+fn take_or_make(site: &Site<'_>, new: &NewAttributes, access: ShareAccess) -> OpResult<Option<OpenedName>> {
+    if let Some(existing) = existing(site)? {
+        return take(site.dir, existing, new, access);
     }
-    match make_guarded(dir, place, new) {
+    match make_guarded(site, new) {
         Err(Failure::Status(Status::Exist)) => Ok(None),
         made => made.map(Some),
     }
 }
 
-fn make_guarded(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> OpResult<OpenedName> {
-    let (entry, attributes_set) = new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?)?;
+fn make_guarded(site: &Site<'_>, new: &NewAttributes) -> OpResult<OpenedName> {
+    let made = make_new(site, CreateMode::Guarded, &new.at_birth())?;
+    let (entry, attributes_set) = new.finish(site.dir, made)?;
     Ok(OpenedName::new(entry, attributes_set))
 }
 
-fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> OpResult<Entry> {
-    dir.require_changeable_dir()?;
-    Ok(make::regular(dir, place, mode, set)?)
+fn make_new(site: &Site<'_>, mode: CreateMode, set: &SetAttributes) -> OpResult<Entry> {
+    site.dir.require_changeable(Ok(site.attributes))?;
+    Ok(make::regular(site.dir, site.place, mode, set)?)
 }
 
 /// Takes an existing file; only a size of 0 is applied (RFC 8881 §18.16.3). `None` if it was removed meanwhile.
