@@ -6,7 +6,8 @@ use std::sync::Arc;
 use buffer::Output;
 use peer::Transport;
 use vfs::{
-    Access, Attributes, Blocking, Error, FileKind, HostFile, OpenFile, OpenMode, Stability, Written, permission,
+    Access, Attributes, Blocking, Context, Error, FileKind, HostFile, OpenFile, OpenMode, Stability, Written,
+    permission,
 };
 
 use xdr::Encoder;
@@ -256,7 +257,8 @@ pub(crate) fn write_stable(
         let written = write_at(node, file, offset_bytes + done as u64, rest, Stability::File)?;
         done += written.count;
         if done == data.len() {
-            return file.attributes(&node.context);
+            // The call must not run again, since it has had its effect: another client may have written since.
+            return file.attributes(&Context { may_block: true, ..node.context });
         }
         if written.count == 0 {
             return Err(Error::Io(io::ErrorKind::WriteZero.into()));
