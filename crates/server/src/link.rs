@@ -1,17 +1,22 @@
 //! Hard links (all protocol versions).
 
-use vfs::{Error, FileKind};
+use vfs::{Attributes, Error, FileKind};
 
 use crate::fault::Fault;
 use crate::name_lock::{NameLockResult, NameOp};
 use crate::node::Node;
 
 /// Adds the link `name` in `dir` to `file`.
-pub(crate) fn link(file: &Node<'_>, dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
+pub(crate) fn link(
+    file: &Node<'_>,
+    dir: &Node<'_>,
+    dir_attributes: vfs::Result<Attributes>,
+    name: &[u8],
+) -> Result<(), Fault> {
     if !file.shares_export(dir) {
         return Err(Error::CrossDevice.into());
     }
-    dir.require_changeable_dir()?;
+    dir.require_changeable(dir_attributes)?;
     // A second name for a directory would form a cycle (RFC 1813 §3.3.15: INVAL or ISDIR).
     if file.attributes()?.kind == FileKind::Directory {
         return Err(Error::IsDirectory.into());

@@ -217,13 +217,8 @@ impl<'c> Node<'c> {
         Ok(())
     }
 
-    /// Fails unless the caller may add and remove names in this directory; returns its attributes.
-    pub(crate) fn require_changeable_dir(&self) -> vfs::Result<Attributes> {
-        self.require_writable()?;
-        self.require_changeable(self.attributes())
-    }
-
-    /// Like [`Node::require_changeable_dir`], with attributes that were just fetched.
+    /// Fails unless the caller may add and remove names in this directory; returns its attributes, which were just
+    /// fetched.
     pub(crate) fn require_changeable(&self, attributes: vfs::Result<Attributes>) -> vfs::Result<Attributes> {
         self.require_writable()?;
         let attributes = attributes?;

@@ -33,13 +33,13 @@ pub(crate) fn remove(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, na
 }
 
 /// Removes an empty directory. `.` cannot be removed (RFC 1813 §3.3.13: INVAL), and `..` is never empty.
-pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
+pub(crate) fn remove_dir(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, name: &[u8]) -> Result<(), Fault> {
     match name {
         b"." => return Err(Error::Invalid.into()),
         b".." => return Err(Error::NotEmpty.into()),
         _ => {}
     }
-    let dir_attributes = dir.require_changeable_dir()?;
+    let dir_attributes = dir.require_changeable(dir_attributes)?;
     let place = dir.place(name)?;
     let change = NameOp::Remove(place);
     let NameLockResult::Locked(mut lock) = dir.lock_names(&change)? else { return Ok(()) };
@@ -52,17 +52,19 @@ pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
 /// A name in a directory, as a client sends it.
 pub(crate) struct NameIn<'n, 'c> {
     pub(crate) dir: &'n Node<'c>,
+    /// The attributes of the directory.
+    pub(crate) attributes: vfs::Result<Attributes>,
     pub(crate) name: &'n [u8],
 }
 
 /// Moves a name, and replaces one that exists.
-pub(crate) fn rename(from: &NameIn<'_, '_>, to: &NameIn<'_, '_>) -> Result<(), Fault> {
+pub(crate) fn rename(from: NameIn<'_, '_>, to: NameIn<'_, '_>) -> Result<(), Fault> {
     let (from_dir, to_dir) = (from.dir, to.dir);
     if !from_dir.shares_export(to_dir) {
         return Err(Error::CrossDevice.into());
     }
-    let from_attributes = from_dir.require_changeable_dir()?;
-    let to_attributes = to_dir.require_changeable_dir()?;
+    let from_attributes = from_dir.require_changeable(from.attributes)?;
+    let to_attributes = to_dir.require_changeable(to.attributes)?;
     let no_dots = |_| Fault::from(Error::Invalid);
     let from_place = check_name(from_dir, from.name, no_dots)?;
     let to_place = check_name(to_dir, to.name, no_dots)?;

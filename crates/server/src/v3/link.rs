@@ -13,7 +13,7 @@ pub(super) fn link(cx: &CallContext<'_>, args: &LinkArgs<'_>) -> Nfs3Result<Link
     let dir = cx.node(args.link.dir.as_bytes())?;
     let wcc = Wcc::begin(&dir)?;
     let data = || LinkAttributes { file: convert::post_op(&file), dir_wcc: wcc.data() };
-    match link::link(&file, &dir, args.link.name) {
+    match link::link(&file, &dir, wcc.before(), args.link.name) {
         Ok(()) => Ok(data()),
         Err(fault) => Err(fault.with(data)),
     }

@@ -17,7 +17,10 @@ pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Nfs3Result<
         let from_dir = from_wcc.data();
         RenameWcc { from_dir, to_dir: to_wcc.as_ref().map_or(from_dir, Wcc::data) }
     };
-    match unlink::rename(&NameIn { dir: &from, name: args.from.name }, &NameIn { dir: &to, name: args.to.name }) {
+    let (from_before, to_before) = (from_wcc.before(), to_wcc.as_ref().unwrap_or(&from_wcc).before());
+    let old = NameIn { dir: &from, attributes: from_before, name: args.from.name };
+    let new = NameIn { dir: &to, attributes: to_before, name: args.to.name };
+    match unlink::rename(old, new) {
         Ok(()) => Ok(data()),
         Err(fault) => Err(fault.with(data)),
     }

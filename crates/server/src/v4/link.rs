@@ -16,6 +16,6 @@ fn link_noted(compound: &mut Compound<'_>, args: &LinkArgs<'_>, noted: &Noted<'_
     let (file, dir) = (compound.saved()?, noted.on(compound.current()?));
     let name = vfs::Name::new(args.new_name.0)?;
     let change = DirChange::begin(&dir)?;
-    link::link(&file, &dir, name.as_bytes())?;
+    link::link(&file, &dir, Ok(change.before()), name.as_bytes())?;
     Ok(change.info(&dir))
 }

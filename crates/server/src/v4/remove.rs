@@ -18,7 +18,7 @@ fn remove_noted(compound: &mut Compound<'_>, args: &RemoveArgs<'_>, noted: &Note
     let name = vfs::Name::new(args.target.0)?;
     let change = DirChange::begin(&dir)?;
     match unlink::remove(&dir, Ok(change.before()), name.as_bytes()) {
-        Err(Fault::File(vfs::Error::IsDirectory)) => unlink::remove_dir(&dir, name.as_bytes())?,
+        Err(Fault::File(vfs::Error::IsDirectory)) => unlink::remove_dir(&dir, Ok(change.before()), name.as_bytes())?,
         result => result?,
     }
     Ok(change.info(&dir))

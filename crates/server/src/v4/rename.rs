@@ -18,7 +18,11 @@ fn rename_noted(compound: &mut Compound<'_>, args: &RenameArgs<'_>, noted: &Note
     let from_change = DirChange::begin(&from)?;
     let is_other = from.handle != to.handle || !from.shares_export(&to);
     let to_change = if is_other { Some(DirChange::begin(&to)?) } else { None };
-    unlink::rename(&NameIn { dir: &from, name: old.as_bytes() }, &NameIn { dir: &to, name: new.as_bytes() })?;
+    let to_before = to_change.as_ref().unwrap_or(&from_change).before();
+    unlink::rename(
+        NameIn { dir: &from, attributes: Ok(from_change.before()), name: old.as_bytes() },
+        NameIn { dir: &to, attributes: Ok(to_before), name: new.as_bytes() },
+    )?;
     let source = from_change.info(&from);
     Ok(RenameOk { source, target: to_change.map_or(source, |change| change.info(&to)) })
 }
