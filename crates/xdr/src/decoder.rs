@@ -4,13 +4,14 @@ use crate::{Error, Result, padded};
 #[derive(Debug, Clone)]
 pub struct Decoder<'a> {
     rest: &'a [u8],
-    offset: usize,
+    /// The length of the whole message: every decoded item changes `rest` alone.
+    length: usize,
 }
 
 impl<'a> Decoder<'a> {
     /// Starts at the front of `message`.
     pub fn new(message: &'a [u8]) -> Decoder<'a> {
-        Decoder { rest: message, offset: 0 }
+        Decoder { rest: message, length: message.len() }
     }
 
     /// The bytes that were not decoded yet.
@@ -20,7 +21,7 @@ impl<'a> Decoder<'a> {
 
     /// The number of decoded bytes.
     pub fn offset(&self) -> usize {
-        self.offset
+        self.length - self.rest.len()
     }
 
     /// Decodes an unsigned integer (RFC 4506 §4.2).
@@ -64,7 +65,6 @@ impl<'a> Decoder<'a> {
         match self.rest.split_first_chunk::<N>() {
             Some((bytes, rest)) => {
                 self.rest = rest;
-                self.offset += N;
                 Ok(*bytes)
             }
             None => Err(self.truncated(N)),
@@ -82,7 +82,6 @@ impl<'a> Decoder<'a> {
         match self.rest.split_at_checked(taken) {
             Some((bytes, rest)) => {
                 self.rest = rest;
-                self.offset += taken;
                 Ok(&bytes[..length])
             }
             None => Err(self.truncated(taken)),
@@ -97,7 +96,7 @@ impl<'a> Decoder<'a> {
     pub fn count(&mut self, max: usize) -> Result<usize> {
         let length = self.u32()?;
         if length as usize > max {
-            return Err(Error::TooLong { offset: self.offset - 4, length, max });
+            return Err(Error::TooLong { offset: self.offset() - 4, length, max });
         }
         Ok(length as usize)
     }
@@ -105,12 +104,12 @@ impl<'a> Decoder<'a> {
     /// The error for a just decoded `value` that the type `type_name` does not have.
     #[cold]
     pub fn bad_value(&self, type_name: &'static str, value: u32) -> Error {
-        Error::BadValue { offset: self.offset - 4, type_name, value }
+        Error::BadValue { offset: self.offset() - 4, type_name, value }
     }
 
     #[cold]
     fn truncated(&self, needed: usize) -> Error {
-        Error::Truncated { offset: self.offset, needed, left: self.rest.len() }
+        Error::Truncated { offset: self.offset(), needed, left: self.rest.len() }
     }
 }
 
