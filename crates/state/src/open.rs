@@ -169,7 +169,7 @@ impl Core {
             opens.insert(held.owner, share, key);
         }
         let locks = self.states.get(&key).and_then(StateidEntry::open).map(|open| open.locks.clone());
-        locks.into_iter().flatten().for_each(|lock| self.publish(lock));
+        locks.into_iter().flatten().chain([key]).for_each(|state| self.publish(state));
         self.bump(key)
     }
 

@@ -86,6 +86,16 @@ impl ClientRecords for Records {
     }
 }
 
+/// Takes the steps of long work until the last one, as a server does.
+pub fn in_steps<T>(mut step: impl FnMut() -> Result<T, StateError>) -> Result<T, StateError> {
+    loop {
+        match step() {
+            Err(StateError::Unfinished) => {}
+            finished => return finished,
+        }
+    }
+}
+
 pub struct World {
     pub state: State,
     pub now: Duration,
