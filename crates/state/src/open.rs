@@ -30,7 +30,7 @@ pub enum Claim {
 }
 
 /// The arguments of OPEN, once the file is resolved.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct OpenArgs<'a> {
     /// The client.
     pub client: ClientId,
@@ -50,8 +50,8 @@ pub struct OpenArgs<'a> {
     pub leased: bool,
     /// The file's change attribute, to store in a write delegation.
     pub change: u64,
-    /// The file's handle as the client knows it, to send in a recall.
-    pub handle: &'a [u8],
+    /// Makes the file's handle as the client knows it, to send in a recall.
+    pub handle: &'a dyn Fn() -> Box<[u8]>,
 }
 
 /// The result of OPEN.
