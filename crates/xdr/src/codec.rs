@@ -98,7 +98,7 @@ impl Decode<'_> for bool {
 impl<const N: usize> Encode for [u8; N] {
     #[inline]
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.fixed(self);
+        if N.is_multiple_of(4) { to.buffer().put_arrays([*self]) } else { to.fixed(self) }
     }
 }
 

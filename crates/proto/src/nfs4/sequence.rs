@@ -1,6 +1,6 @@
 //! SEQUENCE assigns a request to a session slot (RFC 8881 §18.46).
 
-use xdr::{Decode, Encode};
+use xdr::{Decode, Encode, Encoder};
 
 use super::{CompoundOperation, OpNumber, Res, SessionId, SlotId};
 
@@ -20,7 +20,7 @@ pub struct SequenceArgs {
 }
 
 /// The results of SEQUENCE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Decode)]
 pub struct SequenceOk {
     /// The session.
     pub session: SessionId,
@@ -34,6 +34,16 @@ pub struct SequenceOk {
     pub target_highest_slot: SlotId,
     /// A set of the `SEQ_STATUS_…` bits.
     pub status_flags: u32,
+}
+
+/// Every request has them, so that the words behind the session are appended in one step.
+impl Encode for SequenceOk {
+    #[inline]
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let SequenceOk { session, sequence, slot, highest_slot, target_highest_slot, status_flags } = self;
+        session.encode(to);
+        to.words([*sequence, slot.0, highest_slot.0, target_highest_slot.0, *status_flags]);
+    }
 }
 
 /// The server cannot call the client.
