@@ -9,7 +9,6 @@ use xdr::{Encode, Encoder, Space};
 use super::acl::Nfs4Acl;
 use super::compound::Compound;
 use super::failure::OpResult;
-use super::getfh::file_handle;
 use super::owner;
 use crate::node::Node;
 use crate::transfer;
@@ -292,7 +291,7 @@ impl AttributeSource<'_> {
             Attribute::CaseInsensitive => to.bool(properties.case_insensitive),
             Attribute::CasePreserving => to.bool(properties.case_preserving),
             Attribute::ChownRestricted => to.bool(true),
-            Attribute::FileHandle => file_handle(self.subject.node).encode(to),
+            Attribute::FileHandle => to.opaque(self.subject.node.wire_handle().as_bytes()),
             Attribute::FilesAvail => to.u64(space.available_files),
             Attribute::FilesFree => to.u64(space.free_files),
             Attribute::FilesTotal => to.u64(space.total_files),
