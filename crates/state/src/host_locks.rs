@@ -94,7 +94,8 @@ impl Core {
     pub(crate) fn hold_lock(&mut self, file: &FileKey, lock: HeldLock) -> Result<(), StateError> {
         let account = self.owners.get(lock.owner).ok_or(StateError::BadStateid)?.charge.account();
         let Some(locks) = self.files.get_mut(file).map(|file| file.locks.get_or_insert_default()) else {
-            return Ok(());
+            self.file_entry(file);
+            return self.hold_lock(file, lock);
         };
         let before = locks.held.len();
         let more = 1 + locks.held.growth_without(lock.owner, lock.range);

@@ -77,10 +77,13 @@ impl State {
             }
         };
         let locked = core.lock(now, args, key);
-        if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
-            core.drop_unused_locker(now, key);
+        // A lock keeps the file's entry.
+        if locked.is_err() {
+            if matches!(args.locker, Locker::New { .. }) {
+                core.drop_unused_locker(now, key);
+            }
+            core.settle_locks(&args.file);
         }
-        core.settle_locks(&args.file);
         locked
     }
 
@@ -117,9 +120,8 @@ impl State {
         let of_owner = OwnerRange { owner, range };
         core.begin_unlock(now, file, of_owner)?;
         core.release_range(now, file, of_owner);
-        let stateid = core.bump(key);
-        core.settle_locks(file);
-        Ok(stateid)
+        // The stateid keeps the file's entry.
+        Ok(core.bump(key))
     }
 
     /// RELEASE_LOCKOWNER (NFSv4.0): removes a lock owner without locks.
@@ -232,32 +234,31 @@ impl Core {
         requester: Requester,
     ) -> Result<(), StateError> {
         let Requester { state, wait } = requester;
-        let file = self.file_entry(file);
-        let has_waiters = self.locks_of(&file).is_some_and(|locks| !locks.waiting.is_empty());
+        let has_waiters = self.locks_of(file).is_some_and(|locks| !locks.waiting.is_empty());
         if has_waiters {
             // Other waits of the owner in this range would replace this lock when granted.
-            self.remove_waiters(&file, |waiter| {
+            self.remove_waiters(file, |waiter| {
                 let other = waiter.wanted;
                 other != wanted && other.owner == wanted.owner && other.range.overlaps(wanted.range)
             });
         }
-        let free = match self.conflict_of(now, &file, wanted) {
-            Ok(()) if wait.is_some() => self.check_turn(now, &file, wanted),
+        let free = match self.conflict_of(now, file, wanted) {
+            Ok(()) if wait.is_some() => self.check_turn(now, file, wanted),
             other => other,
         };
         let lock = HeldLock { owner: wanted.owner, range: wanted.range, exclusive: wanted.exclusive, state };
-        match free.and_then(|()| self.hold_lock(&file, lock)) {
+        match free.and_then(|()| self.hold_lock(file, lock)) {
             Ok(()) if has_waiters => {
-                self.cancel_waits(&file, OwnerRange { owner: wanted.owner, range: wanted.range });
+                self.cancel_waits(file, OwnerRange { owner: wanted.owner, range: wanted.range });
                 // A downgrade may let waiters in.
-                self.wake(now, &file, wanted.range);
+                self.wake(now, file, wanted.range);
                 Ok(())
             }
             Ok(()) => Ok(()),
             Err(StateError::Denied(conflict)) => {
                 match wait {
-                    Some(wait) => self.enqueue(now, &file, wanted, wait)?,
-                    None => self.cancel_waits(&file, OwnerRange { owner: wanted.owner, range: wanted.range }),
+                    Some(wait) => self.enqueue(now, file, wanted, wait)?,
+                    None => self.cancel_waits(file, OwnerRange { owner: wanted.owner, range: wanted.range }),
                 }
                 Err(StateError::Denied(conflict))
             }

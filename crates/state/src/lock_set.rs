@@ -107,6 +107,10 @@ impl LockSet {
 
     /// The number of additional locks after `owner` unlocks `range`: unlocking the middle of a lock leaves two.
     pub(crate) fn growth_without(&self, owner: OwnerId, range: ByteRange) -> usize {
+        // The first lock of a file costs no search.
+        if self.is_empty() {
+            return 0;
+        }
         let before = self.by_owner.range((owner, 0)..(owner, range.first())).next_back();
         usize::from(before.is_some_and(|(_, tail)| tail.last > range.last()))
     }
@@ -117,6 +121,9 @@ impl LockSet {
             self.state_of(lock.owner).is_none_or(|state| state == lock.state),
             "one state of an owner and file"
         );
+        if self.is_empty() {
+            return self.insert(lock);
+        }
         self.clear(lock.owner, lock.range);
         for other in self.beside(&lock).into_iter().flatten() {
             if other.exclusive == lock.exclusive && other.range.touches(lock.range) {
