@@ -42,6 +42,21 @@ impl<'a> Decoder<'a> {
         self.fixed::<8>().map(u64::from_be_bytes)
     }
 
+    /// Decodes unsigned integers, in one step.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`].
+    #[inline]
+    pub fn words<const N: usize>(&mut self) -> Result<[u32; N]> {
+        match self.rest.as_chunks().0.first_chunk::<N>() {
+            Some(words) => {
+                self.rest = &self.rest[4 * N..];
+                Ok(words.map(u32::from_be_bytes))
+            }
+            None => Err(self.truncated(4 * N)),
+        }
+    }
+
     /// Decodes a boolean (§4.4).
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 //! SEQUENCE assigns a request to a session slot (RFC 8881 §18.46).
 
-use xdr::{Decode, Encode, Encoder};
+use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{CompoundOperation, OpNumber, Res, SessionId, SlotId};
 
 /// The arguments of SEQUENCE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode)]
 pub struct SequenceArgs {
     /// The session.
     pub session: SessionId,
@@ -36,7 +36,18 @@ pub struct SequenceOk {
     pub status_flags: u32,
 }
 
-/// Every request has them, so that the words behind the session are appended in one step.
+/// Every request has them, so that the words behind the session are decoded in one step.
+impl Decode<'_> for SequenceArgs {
+    #[inline]
+    fn decode(from: &mut Decoder<'_>) -> xdr::Result<Self> {
+        let session = SessionId::decode(from)?;
+        let [sequence, slot, highest_slot] = from.words()?;
+        let (slot, highest_slot) = (SlotId(slot), SlotId(highest_slot));
+        Ok(SequenceArgs { session, sequence, slot, highest_slot, cache_this: from.bool()? })
+    }
+}
+
+/// Every reply has them, so that the words behind the session are appended in one step.
 impl Encode for SequenceOk {
     #[inline]
     fn encode(&self, to: &mut Encoder<'_>) {
