@@ -13,6 +13,7 @@
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher24;
+use siphasher::sip128;
 use vfs::Handle;
 
 const FORMAT: u8 = 0x57;
@@ -54,6 +55,12 @@ impl HandleKey {
     /// The keyed checksum of `bytes`.
     pub(crate) fn checksum(&self, bytes: &[u8]) -> u64 {
         SipHasher24::new_with_key(&self.0).hash(bytes)
+    }
+
+    /// A keyed checksum of `bytes` of twice the length.
+    pub(crate) fn long_checksum(&self, bytes: &[u8]) -> [u64; 2] {
+        let sip128::Hash128 { h1, h2 } = sip128::SipHasher24::new_with_key(&self.0).hash(bytes);
+        [h1, h2]
     }
 }
 

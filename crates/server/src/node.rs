@@ -56,7 +56,6 @@ impl<'s> CallContext<'s> {
     }
 
     /// A file of an export, if the export is offered to the caller.
-    #[inline]
     pub(crate) fn node_of<'c>(&'c self, exported: &'c Arc<Exported>, handle: Handle) -> Result<Node<'c>, Fault> {
         self.waits_for.set(exported.id());
         let options = exported.export.options_for(self.client()).ok_or(Fault::NotExported)?;

@@ -11,11 +11,11 @@ pub(crate) struct ReplayKey {
     /// The sender's port for datagrams; 0 for streams.
     pub(super) port: u16,
     pub(super) xid: u32,
-    /// Two independent hashes of the message, so that different calls collide with a probability of 2⁻¹²⁸.
+    /// A hash of the message, of 128 bits: different calls collide with a probability of 2⁻¹²⁸.
     pub(super) message: [u64; 2],
 }
 
-/// One hash of the message suffices. Its key is secret, so that nobody can craft colliding calls.
+/// Half of the message's hash suffices. Its key is secret, so that nobody can craft colliding calls.
 impl Hash for ReplayKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.message[0]);
@@ -23,7 +23,7 @@ impl Hash for ReplayKey {
 }
 
 impl ReplayKey {
-    /// The size of an operation's key: two hashes.
+    /// The size of an operation's key: the hash.
     pub(super) const OPERATION_BYTES: usize = 16;
 
     /// The key of an operation of a session.

@@ -110,7 +110,8 @@ enum CachedCallState {
 
 #[derive(Debug, Default)]
 struct CacheShard {
-    entries: HashMap<ReplayKey, CachedCall>,
+    /// The hash of a key is a part of it that no peer can choose.
+    entries: foldhash::HashMap<ReplayKey, CachedCall>,
     /// Calls with replies, oldest first.
     order: VecDeque<ReplayKey>,
 }
@@ -118,8 +119,8 @@ struct CacheShard {
 /// The cache, bounded in entries and in age.
 pub(crate) struct ReplayCache {
     shards: Box<[Mutex<CacheShard>]>,
-    /// The keys of the two hashes, stable across restarts.
-    keys: [HandleKey; 2],
+    /// The key of the hashes, stable across restarts.
+    key: HandleKey,
     /// The number of message bytes to hash.
     key_bytes: usize,
     log: Option<CacheLog>,
@@ -186,7 +187,7 @@ impl ReplayCache {
     pub(crate) fn new(max_entries: usize, max_age: Duration, key: &HandleKey) -> ReplayCache {
         ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            keys: [key.derive(b"replay cache, first hash"), key.derive(b"replay cache, second hash")],
+            key: key.derive(b"replay cache"),
             key_bytes: usize::MAX,
             log: None,
             lost_sessions: LostSessions::default(),
@@ -250,7 +251,8 @@ impl ReplayCache {
     pub(crate) fn key(&self, peer: &Peer, xid: u32, message: &[u8]) -> ReplayKey {
         let (looked_at, rest) = message.split_at(message.len().min(self.key_bytes));
         // Truncated datagrams get their own key, since the length is part of it.
-        let message = [self.keys[0].checksum(looked_at), self.keys[1].checksum(looked_at) ^ rest.len() as u64];
+        let [first, second] = self.key.long_checksum(looked_at);
+        let message = [first, second ^ rest.len() as u64];
         let port = if peer.transport == Transport::Udp { peer.address.port() } else { 0 };
         ReplayKey { sender: peer.address.ip().to_canonical(), port, xid, message }
     }
