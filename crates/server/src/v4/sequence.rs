@@ -85,7 +85,7 @@ fn digest(message: &[u8], behind: &[u8]) -> u64 {
     const BEFORE_CREDENTIAL_BYTES: usize = 24;
     const ARGUMENTS_BYTES: usize = 32;
     /// Writes are long, and their beginning is distinctive enough.
-    const MAX_HASHED_BYTES: usize = 512;
+    const MAX_HASHED_BYTES: usize = 240;
     let end = message.len() - behind.len();
     let head = message.get(BEFORE_CREDENTIAL_BYTES..end.saturating_sub(ARGUMENTS_BYTES)).unwrap_or_default();
     let of_head = XxHash3_64::oneshot(&head[..head.len().min(MAX_HASHED_BYTES)]);
