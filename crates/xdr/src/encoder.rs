@@ -81,7 +81,7 @@ impl<'b> Encoder<'b> {
     ///
     /// # Panics
     /// When there are 2³² bytes or more.
-    #[inline]
+    #[inline(always)]
     pub fn opaque(&mut self, bytes: &[u8]) {
         let encoded = 4 + padded(bytes.len());
         let space = self.buffer.space(encoded);
