@@ -107,6 +107,21 @@ impl Buffer {
         self.written += count;
     }
 
+    /// Appends arrays, in one step. It takes them by value, since a reference would keep them out of registers.
+    #[inline]
+    pub fn put_arrays<const M: usize, const N: usize>(&mut self, arrays: [[u8; M]; N]) {
+        match self.memory[self.written..].get_mut(..M * N) {
+            Some(free) => free.copy_from_slice(arrays.as_flattened()),
+            None => self.grow_by_arrays(arrays),
+        }
+        self.written += M * N;
+    }
+
+    #[cold]
+    fn grow_by_arrays<const M: usize, const N: usize>(&mut self, arrays: [[u8; M]; N]) {
+        self.grow_by(arrays.as_flattened());
+    }
+
     /// Appends bytes for which there is no memory yet, without counting them as written.
     #[cold]
     fn grow_by(&mut self, bytes: &[u8]) {

@@ -5,6 +5,7 @@
 //! space, and a local process gets no lease of the file, at most that long. They are few enough to be closed under the
 //! state's mutex.
 
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -30,23 +31,18 @@ impl ExportedLocks {
     pub(crate) fn new(exports: Arc<ArcSwap<ExportTable>>, max_unlocked: usize) -> ExportedLocks {
         ExportedLocks { exports, held: Default::default(), unlocked: Default::default(), max_unlocked }
     }
+}
 
-    /// Opens a file for locking, or takes it from those that are still open.
-    fn reopen(&mut self, file: &FileKey) -> Option<Box<dyn LockFile>> {
-        self.unlocked.remove(file).or_else(|| self.open(file))
+/// Opens a file for locking, if local processes may lock it too.
+fn open(exports: &ArcSwap<ExportTable>, file: &FileKey) -> Option<Box<dyn LockFile>> {
+    let exports = exports.load();
+    let exported = exports.showing(file)?;
+    let file_system = &exported.export.file_system;
+    if !file_system.has_local_locks() {
+        return None;
     }
-
-    /// Opens a file for locking, if local processes may lock it too.
-    fn open(&self, file: &FileKey) -> Option<Box<dyn LockFile>> {
-        let exports = self.exports.load();
-        let exported = exports.showing(file)?;
-        let file_system = &exported.export.file_system;
-        if !file_system.has_local_locks() {
-            return None;
-        }
-        let opened = file_system.open_for_locks(&Context::ROOT, &file.node);
-        opened.map_err(|error| unseen(file, &error)).ok()
-    }
+    let opened = file_system.open_for_locks(&Context::ROOT, &file.node);
+    opened.map_err(|error| unseen(file, &error)).ok()
 }
 
 impl HostLocks for ExportedLocks {
@@ -61,16 +57,18 @@ impl HostLocks for ExportedLocks {
         wanted: HostRange,
         held: &dyn Fn() -> Vec<HostRange>,
     ) -> Result<(), HostRefusal> {
-        if let Some(open) = self.held.get_mut(file) {
-            return answer(file, open.take(lock(&wanted)));
-        }
-        let Some(mut opened) = self.reopen(file) else { return Ok(()) };
+        let place = match self.held.entry(*file) {
+            Entry::Occupied(mut open) => return answer(file, open.get_mut().take(lock(&wanted))),
+            Entry::Vacant(place) => place,
+        };
+        let reopened = self.unlocked.remove(file).or_else(|| open(&self.exports, file));
+        let Some(mut opened) = reopened else { return Ok(()) };
         answer(file, opened.take(lock(&wanted)))?;
         // Clients already hold these. A local process that locked such a range first keeps its lock.
         for range in held() {
             let _ = answer(file, opened.take(lock(&range)));
         }
-        self.held.insert(*file, opened);
+        place.insert(opened);
         Ok(())
     }
 
@@ -105,7 +103,7 @@ impl HostLocks for ExportedLocks {
     fn test(&mut self, file: &FileKey, wanted: HostRange) -> Result<(), HostRefusal> {
         match self.held.get(file) {
             Some(held) => answer(file, held.test(lock(&wanted))),
-            None => self.open(file).map_or(Ok(()), |opened| answer(file, opened.test(lock(&wanted)))),
+            None => open(&self.exports, file).map_or(Ok(()), |opened| answer(file, opened.test(lock(&wanted)))),
         }
     }
 }

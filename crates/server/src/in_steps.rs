@@ -13,17 +13,18 @@ use crate::node::CallContext;
 pub(crate) const BETWEEN_STEPS: Duration = Duration::from_micros(200);
 
 impl CallContext<'_> {
-    /// Takes steps until one returns `false`.
-    pub(crate) fn in_steps<E>(&self, mut step: impl FnMut() -> Result<bool, StateError>) -> Result<(), E>
-    where
-        E: From<StateError> + From<Fault>,
-    {
-        while step()? {
-            if !self.request.may_block {
-                return Err(Fault::Defer.into());
+    /// Takes steps until one is the last, and returns its result.
+    #[inline]
+    pub(crate) fn in_steps<T>(
+        &self,
+        mut step: impl FnMut() -> Result<T, StateError>,
+    ) -> Result<Result<T, StateError>, Fault> {
+        loop {
+            match step() {
+                Err(StateError::Unfinished) if !self.request.may_block => return Err(Fault::Defer),
+                Err(StateError::Unfinished) => (self.server.settings.pause)(BETWEEN_STEPS),
+                finished => return Ok(finished),
             }
-            (self.server.settings.pause)(BETWEEN_STEPS);
         }
-        Ok(())
     }
 }

@@ -23,6 +23,7 @@ impl State {
         if let Some(owner) = core.owners.get_mut(owner) {
             owner.confirmed = true;
         }
+        core.publish(key);
         Ok(core.bump(key))
     }
 
@@ -49,27 +50,10 @@ impl State {
         Ok(downgraded)
     }
 
-    /// Releases some locks of an open that is about to be closed, if there are many; true while there may be more.
-    /// [`State::close`] releases the rest, so that it never takes long.
-    ///
-    /// # Errors
-    /// As [`State::close`].
-    pub fn close_some(
-        &self,
-        now: Duration,
-        scope: StateidScope,
-        stateid: &Stateid,
-        file: &FileKey,
-    ) -> Result<bool, StateError> {
-        let mut core = self.core();
-        let key = core.find(now, scope.of(stateid), file, StateidEntry::check_closable)?;
-        Ok(core.close_some(now, key))
-    }
-
     /// CLOSE: ends an open and releases its locks. NFSv4.1 returns [`Stateid::INVALID`] (RFC 8881 §18.2.4).
     ///
     /// # Errors
-    /// Errors of the stateid.
+    /// [`StateError::Unfinished`] after the release of some of many locks, and errors of the stateid.
     pub fn close(
         &self,
         now: Duration,
@@ -79,6 +63,9 @@ impl State {
     ) -> Result<Stateid, StateError> {
         let mut core = self.core();
         let key = core.find(now, scope.of(stateid), file, StateidEntry::check_closable)?;
+        if core.close_some(now, key) {
+            return Err(StateError::Unfinished);
+        }
         core.goes_on(now, key.client());
         match scope {
             StateidScope::V40 => Ok(core.close40(now, key)),
@@ -131,6 +118,7 @@ impl Core {
                 return stateid;
             }
         }
+        self.publish(key);
         self.bump(key)
     }
 }

@@ -192,7 +192,7 @@ impl Core {
         let file = self.file_entry(&args.file);
         let body = Body::Delegation(Delegation {
             kind,
-            handle: args.handle.into(),
+            handle: (args.handle)(),
             recalled: None,
             change: args.change,
             modified: false,

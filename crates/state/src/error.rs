@@ -132,6 +132,9 @@ pub enum StateError {
     /// The client should retry later: a recall or the same request is in progress, or a bounded step is not finished.
     #[error("try again later")]
     Delay,
+    /// A step of long work is done: the same call makes the next one.
+    #[error("the work is not finished")]
+    Unfinished,
     /// A limit is reached.
     #[error("a limit of the server is reached")]
     Resource,

@@ -199,13 +199,16 @@ impl Core {
         self.states.get(&open).and_then(StateidEntry::open).map_or(ShareAccess::default(), |open| open.access)
     }
 
-    /// Increments the seqid of a state and publishes it.
+    /// Increments the seqid of a state, here and where it is published.
     pub(crate) fn bump(&mut self, key: StateKey) -> Stateid {
-        if let Some(held) = self.states.get_mut(&key) {
-            held.seqid = next_seqid(held.seqid);
+        let Some(held) = self.states.get_mut(&key) else { return Stateid::INVALID };
+        held.seqid = next_seqid(held.seqid);
+        let seqid = held.seqid;
+        let published = self.shared.stateids.write(key).get_mut(&key).map(|published| published.seqid = seqid);
+        if published.is_none() {
+            self.publish(key);
         }
-        self.publish(key);
-        self.stateid(key)
+        Stateid::of(self.shared.boot, key, seqid)
     }
 
     /// Publishes a file's conflicts for accesses without an open, and removes the file's entry if it is empty.

@@ -249,8 +249,10 @@ impl Core {
         if !reclaim {
             // NFSv4.1 clients send RECLAIM_COMPLETE even with nothing to reclaim (RFC 8881 §18.51.3).
             let must_wait = in_grace || is_v41 && !client.reclaim_complete;
-            let (kind, name) = (client.record_kind(), client.name.clone());
-            self.grace.wants_more(now, kind, &name);
+            if in_grace {
+                let (kind, name) = (client.record_kind(), client.name.clone());
+                self.grace.wants_more(now, kind, &name);
+            }
             return if must_wait { Err(StateError::Grace) } else { Ok(()) };
         }
         if !in_grace || is_v41 && client.reclaim_complete {

@@ -45,6 +45,10 @@ impl GuardTable {
     }
 
     pub(crate) fn set(&self, file: &FileKey, guard: Guard) {
+        // Only the holder of the state's mutex changes the table.
+        if guard == Guard::default() && self.guarded.load(Ordering::Acquire) == 0 {
+            return;
+        }
         let mut shard = write(self.shard(file));
         let was = match guard == Guard::default() {
             true => shard.remove(file).is_some(),

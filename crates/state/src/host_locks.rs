@@ -1,6 +1,5 @@
 //! Mirrors the clients' locks on the host's files, so that they conflict with those of local processes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::account::Kind;
@@ -93,9 +92,10 @@ impl State {
 impl Core {
     /// Adds a lock here and on the host, or neither.
     pub(crate) fn hold_lock(&mut self, file: &FileKey, lock: HeldLock) -> Result<(), StateError> {
-        let account = Arc::clone(self.account_of_owner(lock.owner)?);
+        let account = self.owners.get(lock.owner).ok_or(StateError::BadStateid)?.charge.account();
         let Some(locks) = self.files.get_mut(file).map(|file| file.locks.get_or_insert_default()) else {
-            return Ok(());
+            self.file_entry(file);
+            return self.hold_lock(file, lock);
         };
         let before = locks.held.len();
         let more = 1 + locks.held.growth_without(lock.owner, lock.range);
@@ -114,22 +114,32 @@ impl Core {
         Ok(())
     }
 
-    /// Fails for an unlock that would exceed the limit of locks: one in the middle of a lock leaves two.
-    pub(crate) fn check_room_without(&self, file: &FileKey, lock: OwnerRange) -> Result<(), StateError> {
+    /// Begins an unlock, and ends the owner's waits in the range.
+    ///
+    /// # Errors
+    /// [`StateError::Unfinished`] after the release of some of many locks; `Resource` when the limit of locks would be
+    /// exceeded, since an unlock in the middle of a lock leaves two.
+    pub(crate) fn begin_unlock(&mut self, now: Duration, file: &FileKey, lock: OwnerRange) -> Result<(), StateError> {
         let Some(locks) = self.locks_of(file) else { return Ok(()) };
+        let (held, has_waiters) = (locks.held.len(), !locks.waiting.is_empty());
         let more = locks.held.growth_without(lock.owner, lock.range);
-        let fits = locks.held.len() + more <= self.limits().locks_per_file;
-        if more == 0 || fits && self.account_of_owner(lock.owner)?.has_room(Kind::Lock, more) {
-            Ok(())
-        } else {
-            Err(StateError::Resource)
+        if held > self.limits().steps && self.release_some(now, file, lock) {
+            return Err(StateError::Unfinished);
         }
+        let fits = held + more <= self.limits().locks_per_file;
+        if more > 0 && !(fits && self.account_of_owner(lock.owner)?.has_room(Kind::Lock, more)) {
+            return Err(StateError::Resource);
+        }
+        if has_waiters {
+            self.cancel_waits(file, lock);
+        }
+        Ok(())
     }
 
     /// Releases an owner's locks in a range, and wakes the waiters.
     pub(crate) fn release_range(&mut self, now: Duration, file: &FileKey, lock: OwnerRange) {
         let Some(locks) = self.files.get_mut(file).and_then(|file| file.locks.as_mut()) else { return };
-        let before = locks.held.len();
+        let (before, has_waiters) = (locks.held.len(), !locks.waiting.is_empty());
         let unlocked = locks.held.clear(lock.owner, lock.range);
         debug_assert!(unlocked.is_empty() || self.owners.get(lock.owner).is_some(), "who has locks has a name");
         if let Some(owner) = self.owners.get(lock.owner) {
@@ -141,13 +151,15 @@ impl Core {
                 false => self.host.release(file, &locks.held.freed(&unlocked)),
             }
         }
-        self.wake(now, file, lock.range);
+        if has_waiters {
+            self.wake(now, file, lock.range);
+        }
     }
 
     /// Releases the first locks of an owner in a range, if one step may not release all; true when it did.
-    pub(crate) fn release_some(&mut self, now: Duration, file: &FileKey, lock: OwnerRange) -> bool {
+    fn release_some(&mut self, now: Duration, file: &FileKey, lock: OwnerRange) -> bool {
         let steps = self.limits().steps;
-        let locks = self.locks_of(file).map(|locks| &locks.held).filter(|held| held.len() > steps);
+        let locks = self.locks_of(file).map(|locks| &locks.held);
         let some =
             locks.and_then(|held| held.first_of(lock.owner, lock.range, steps)).filter(|(count, _)| *count == steps);
         let Some((_, some)) = some else { return false };

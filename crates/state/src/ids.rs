@@ -1,6 +1,7 @@
 //! The identifiers of state: client IDs, session IDs, stateids, files and principals.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use vfs::Handle;
 
@@ -32,7 +33,7 @@ impl OwnerId {
 }
 
 /// A session ID (RFC 8881 §2.10.3): the client ID and a number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionId(pub [u8; 16]);
 
 impl SessionId {
@@ -46,6 +47,14 @@ impl SessionId {
     pub(crate) fn number(&self) -> u64 {
         let [_, _, _, _, _, _, _, _, number @ ..] = self.0;
         u64::from_be_bytes(number)
+    }
+}
+
+/// Hashes the number alone: no two sessions have the same one, and every request looks its session up.
+impl Hash for SessionId {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.number());
     }
 }
 

@@ -77,10 +77,13 @@ impl State {
             }
         };
         let locked = core.lock(now, args, key);
-        if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
-            core.drop_unused_locker(now, key);
+        // A lock keeps the file's entry.
+        if locked.is_err() {
+            if matches!(args.locker, Locker::New { .. }) {
+                core.drop_unused_locker(now, key);
+            }
+            core.settle_locks(&args.file);
         }
-        core.settle_locks(&args.file);
         locked
     }
 
@@ -101,7 +104,8 @@ impl State {
     /// LOCKU. Unlocking an unlocked range succeeds.
     ///
     /// # Errors
-    /// `Resource` when splitting a lock would exceed the limit, and errors of the stateid.
+    /// [`StateError::Unfinished`] after the release of some of many locks; `Resource` when splitting a lock would
+    /// exceed the limit, and errors of the stateid.
     pub fn unlock(
         &self,
         now: Duration,
@@ -114,30 +118,10 @@ impl State {
         core.goes_on(now, key.client());
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         let of_owner = OwnerRange { owner, range };
-        core.check_room_without(file, of_owner)?;
-        core.cancel_waits(file, of_owner);
+        core.begin_unlock(now, file, of_owner)?;
         core.release_range(now, file, of_owner);
-        let stateid = core.bump(key);
-        core.settle_locks(file);
-        Ok(stateid)
-    }
-
-    /// Unlocks a part of a range in which an owner has many locks; true while there may be more. [`State::unlock`]
-    /// unlocks the rest, so that it never takes long.
-    ///
-    /// # Errors
-    /// As [`State::unlock`].
-    pub fn unlock_some(
-        &self,
-        now: Duration,
-        lock: ScopedStateid<'_>,
-        file: &FileKey,
-        range: ByteRange,
-    ) -> Result<bool, StateError> {
-        let mut core = self.core();
-        let key = core.find(now, lock, file, StateidEntry::check_lock)?;
-        let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
-        Ok(core.release_some(now, file, OwnerRange { owner, range }))
+        // The stateid keeps the file's entry.
+        Ok(core.bump(key))
     }
 
     /// RELEASE_LOCKOWNER (NFSv4.0): removes a lock owner without locks.
@@ -221,8 +205,7 @@ impl Core {
     fn lock(&mut self, now: Duration, args: &LockArgs<'_>, key: StateKey) -> Result<Stateid, StateError> {
         let client = ClientId::new(self.shared.boot, key.client());
         self.check_grace(now, client, args.reclaim)?;
-        self.check_lock_mode(key, args.exclusive)?;
-        let owner = self.states.get(&key).ok_or(StateError::BadStateid)?.owner;
+        let owner = self.owner_for_lock(key, args.exclusive)?;
         let wanted = RequestedLock { owner, range: args.range, exclusive: args.exclusive };
         let wait = args.blocking.then_some(WaitFor::Client(key.client()));
         match self.acquire(now, &args.file, wanted, Requester { state: Some(key), wait }) {
@@ -232,15 +215,14 @@ impl Core {
         }
     }
 
-    /// A lock requires an open with the same access, as RFC 8881 §18.10.4 permits.
-    fn check_lock_mode(&self, key: StateKey, exclusive: bool) -> Result<(), StateError> {
-        let open = match self.states.get(&key).map(|held| &held.body) {
-            Some(Body::Lock(lock)) => self.states.get(&lock.open).and_then(StateidEntry::open),
-            _ => None,
-        };
+    /// The owner of a lock state. A lock requires an open with the same access, as RFC 8881 §18.10.4 permits.
+    fn owner_for_lock(&self, key: StateKey, exclusive: bool) -> Result<OwnerId, StateError> {
+        let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
+        let Body::Lock(lock) = &held.body else { return Err(StateError::BadStateid) };
+        let open = self.states.get(&lock.open).and_then(StateidEntry::open);
         let access = open.ok_or(StateError::BadStateid)?.access;
         let allowed = if exclusive { access.writes() } else { access.reads() };
-        if allowed { Ok(()) } else { Err(StateError::OpenMode) }
+        if allowed { Ok(held.owner) } else { Err(StateError::OpenMode) }
     }
 
     /// Locks a range for an owner of any protocol, or queues the request.
@@ -252,28 +234,31 @@ impl Core {
         requester: Requester,
     ) -> Result<(), StateError> {
         let Requester { state, wait } = requester;
-        let file = self.file_entry(file);
-        // Other waits of the owner in this range would replace this lock when granted.
-        self.remove_waiters(&file, |waiter| {
-            let other = waiter.wanted;
-            other != wanted && other.owner == wanted.owner && other.range.overlaps(wanted.range)
-        });
-        let free = match self.conflict_of(now, &file, wanted) {
-            Ok(()) if wait.is_some() => self.check_turn(now, &file, wanted),
+        let has_waiters = self.locks_of(file).is_some_and(|locks| !locks.waiting.is_empty());
+        if has_waiters {
+            // Other waits of the owner in this range would replace this lock when granted.
+            self.remove_waiters(file, |waiter| {
+                let other = waiter.wanted;
+                other != wanted && other.owner == wanted.owner && other.range.overlaps(wanted.range)
+            });
+        }
+        let free = match self.conflict_of(now, file, wanted) {
+            Ok(()) if wait.is_some() => self.check_turn(now, file, wanted),
             other => other,
         };
         let lock = HeldLock { owner: wanted.owner, range: wanted.range, exclusive: wanted.exclusive, state };
-        match free.and_then(|()| self.hold_lock(&file, lock)) {
-            Ok(()) => {
-                self.cancel_waits(&file, OwnerRange { owner: wanted.owner, range: wanted.range });
+        match free.and_then(|()| self.hold_lock(file, lock)) {
+            Ok(()) if has_waiters => {
+                self.cancel_waits(file, OwnerRange { owner: wanted.owner, range: wanted.range });
                 // A downgrade may let waiters in.
-                self.wake(now, &file, wanted.range);
+                self.wake(now, file, wanted.range);
                 Ok(())
             }
+            Ok(()) => Ok(()),
             Err(StateError::Denied(conflict)) => {
                 match wait {
-                    Some(wait) => self.enqueue(now, &file, wanted, wait)?,
-                    None => self.cancel_waits(&file, OwnerRange { owner: wanted.owner, range: wanted.range }),
+                    Some(wait) => self.enqueue(now, file, wanted, wait)?,
+                    None => self.cancel_waits(file, OwnerRange { owner: wanted.owner, range: wanted.range }),
                 }
                 Err(StateError::Denied(conflict))
             }

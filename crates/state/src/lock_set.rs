@@ -107,6 +107,10 @@ impl LockSet {
 
     /// The number of additional locks after `owner` unlocks `range`: unlocking the middle of a lock leaves two.
     pub(crate) fn growth_without(&self, owner: OwnerId, range: ByteRange) -> usize {
+        // The first lock of a file costs no search.
+        if self.is_empty() {
+            return 0;
+        }
         let before = self.by_owner.range((owner, 0)..(owner, range.first())).next_back();
         usize::from(before.is_some_and(|(_, tail)| tail.last > range.last()))
     }
@@ -117,6 +121,9 @@ impl LockSet {
             self.state_of(lock.owner).is_none_or(|state| state == lock.state),
             "one state of an owner and file"
         );
+        if self.is_empty() {
+            return self.insert(lock);
+        }
         self.clear(lock.owner, lock.range);
         for other in self.beside(&lock).into_iter().flatten() {
             if other.exclusive == lock.exclusive && other.range.touches(lock.range) {
@@ -129,14 +136,15 @@ impl LockSet {
 
     /// Unlocks a range for an owner; returns what was locked there, in order.
     pub(crate) fn clear(&mut self, owner: OwnerId, range: ByteRange) -> Vec<HeldLock> {
-        let mut unlocked = self.overlapping(owner, range);
-        for lock in &mut unlocked {
-            self.remove(lock);
+        let mut unlocked = Vec::new();
+        while let Some(lock) = self.last_overlapping(owner, range) {
+            self.remove(&lock);
             for range in lock.range.without(range).into_iter().flatten() {
-                self.insert(HeldLock { range, ..*lock });
+                self.insert(HeldLock { range, ..lock });
             }
-            lock.range = lock.range.within(range);
+            unlocked.push(HeldLock { range: lock.range.within(range), ..lock });
         }
+        unlocked.reverse();
         unlocked
     }
 
@@ -169,13 +177,13 @@ impl LockSet {
         self.by_owner.range((owner, 0)..=(owner, u64::MAX)).next().map(|(_, tail)| tail.state)
     }
 
-    /// The owner's locks that share a byte with `range`, in order.
-    fn overlapping(&self, owner: OwnerId, range: ByteRange) -> Vec<HeldLock> {
-        let behind = self.by_owner.range((owner, 0)..=(owner, range.last())).rev();
-        let overlapping = behind.take_while(|(_, tail)| tail.last >= range.first());
-        let mut locks: Vec<_> = overlapping.filter_map(|((owner, first), tail)| tail.lock(*owner, *first)).collect();
-        locks.reverse();
-        locks
+    /// The last of the owner's locks that share a byte with `range`.
+    fn last_overlapping(&self, owner: OwnerId, range: ByteRange) -> Option<HeldLock> {
+        if self.is_empty() {
+            return None;
+        }
+        let ((_, first), tail) = self.by_owner.range((owner, 0)..=(owner, range.last())).next_back()?;
+        tail.lock(owner, *first).filter(|lock| lock.range.last() >= range.first())
     }
 
     /// The owner's locks before and after one that overlaps with neither.

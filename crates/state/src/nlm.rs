@@ -177,21 +177,14 @@ impl State {
     /// NLM_UNLOCK. Unlocking an unlocked range succeeds.
     ///
     /// # Errors
-    /// [`StateError::Resource`] when splitting a lock would exceed the limit.
+    /// [`StateError::Unfinished`] after the release of some of many locks; `Resource` when splitting a lock would
+    /// exceed the limit.
     pub fn nlm_unlock(&self, now: Duration, lock: &NlmLock<'_>) -> Result<(), StateError> {
         let mut core = self.core();
         let Some(owner) = core.nlm_owner(lock) else { return Ok(()) };
-        core.check_room_without(&lock.file, OwnerRange { owner, range: lock.range })?;
+        core.begin_unlock(now, &lock.file, OwnerRange { owner, range: lock.range })?;
         core.nlm_unlock(now, owner, lock);
         Ok(())
-    }
-
-    /// Unlocks a part of a range in which an owner has many locks, as [`State::unlock_some`]; true while there may be
-    /// more.
-    pub fn nlm_unlock_some(&self, now: Duration, lock: &NlmLock<'_>) -> bool {
-        let mut core = self.core();
-        core.nlm_owner(lock)
-            .is_some_and(|owner| core.release_some(now, &lock.file, OwnerRange { owner, range: lock.range }))
     }
 
     /// Unlocks a lock from NLM_GRANTED that the host refused.

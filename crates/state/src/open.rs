@@ -30,7 +30,7 @@ pub enum Claim {
 }
 
 /// The arguments of OPEN, once the file is resolved.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct OpenArgs<'a> {
     /// The client.
     pub client: ClientId,
@@ -50,8 +50,8 @@ pub struct OpenArgs<'a> {
     pub leased: bool,
     /// The file's change attribute, to store in a write delegation.
     pub change: u64,
-    /// The file's handle as the client knows it, to send in a recall.
-    pub handle: &'a [u8],
+    /// Makes the file's handle as the client knows it, to send in a recall.
+    pub handle: &'a dyn Fn() -> Box<[u8]>,
 }
 
 /// The result of OPEN.
@@ -169,7 +169,7 @@ impl Core {
             opens.insert(held.owner, share, key);
         }
         let locks = self.states.get(&key).and_then(StateidEntry::open).map(|open| open.locks.clone());
-        locks.into_iter().flatten().for_each(|lock| self.publish(lock));
+        locks.into_iter().flatten().chain([key]).for_each(|state| self.publish(state));
         self.bump(key)
     }
 

@@ -28,6 +28,12 @@ pub(crate) struct OwnerName {
     pub bytes: Box<[u8]>,
 }
 
+impl OwnerName {
+    fn new(kind: OwnerKind, group: u32, bytes: &[u8]) -> OwnerName {
+        OwnerName { nlm: kind == OwnerKind::Nlm, group, kind, bytes: bytes.into() }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Owner {
     pub name: Arc<OwnerName>,
@@ -68,8 +74,11 @@ impl Owners {
     }
 
     pub(crate) fn find(&self, kind: OwnerKind, group: u32, bytes: &[u8]) -> Option<OwnerId> {
-        let name = OwnerName { nlm: kind == OwnerKind::Nlm, group, kind, bytes: bytes.into() };
-        self.by_name.get(&name).copied()
+        self.named(&OwnerName::new(kind, group, bytes))
+    }
+
+    fn named(&self, name: &OwnerName) -> Option<OwnerId> {
+        self.by_name.get(name).copied()
     }
 
     fn insert(&mut self, name: OwnerName, now: Duration, charge: Charge) -> OwnerId {
@@ -126,7 +135,8 @@ impl Core {
         if bytes.len() > NAME_MAX_BYTES {
             return Err(StateError::Inval);
         }
-        if let Some(id) = self.owners.find(kind, group, bytes) {
+        let name = OwnerName::new(kind, group, bytes);
+        if let Some(id) = self.owners.named(&name) {
             if let Some(owner) = self.owners.get_mut(id) {
                 owner.used = now;
             }
@@ -137,7 +147,6 @@ impl Core {
             OwnerKind::Open | OwnerKind::Lock => self.account_of(group)?,
         };
         let charge = account.take(Kind::Owner)?;
-        let name = OwnerName { nlm: kind == OwnerKind::Nlm, group, kind, bytes: bytes.into() };
         Ok(self.owners.insert(name, now, charge))
     }
 

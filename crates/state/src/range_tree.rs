@@ -1,10 +1,12 @@
 //! An interval tree of the ranges of many owners: a search tree by first byte, in which each node stores how far the
 //! ranges of its subtree reach.
 //!
-//! It is a treap. Clients cannot guess the priorities, so no order of requests makes it deep.
+//! It is a treap. The priorities do not depend on the ranges, so no order of requests makes it deep.
 
 use std::cmp::max;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
 
 use crate::ByteRange;
 use crate::ids::OwnerId;
@@ -42,7 +44,9 @@ pub(crate) struct OwnerRange {
 #[derive(Debug, Default)]
 pub(crate) struct RangeTree {
     root: Tree,
+    /// Makes a random priority of the number of earlier insertions.
     priorities: RandomState,
+    insertions: u64,
 }
 
 impl Reach {
@@ -75,7 +79,8 @@ impl RangeTree {
     pub(crate) fn insert(&mut self, owner: OwnerId, range: ByteRange) {
         let (key, last) = ((range.first(), owner), range.last());
         let reach = Reach { last, owner, others: None };
-        let priority = self.priorities.hash_one(key);
+        let priority = self.priorities.hash_one(self.insertions);
+        self.insertions += 1;
         let node = Box::new(RangeNode { key, last, priority, reach, left: None, right: None });
         let (before, behind) = split(self.root.take(), key);
         self.root = merge(merge(before, Some(node)), behind);

@@ -100,19 +100,22 @@ impl SlotTurn {
     }
 
     /// Ends the request without caching its reply.
-    pub fn finish_unkept(mut self) {
+    #[inline]
+    pub fn finish_unkept(self) {
         self.end(None);
     }
 
     /// Ends the request with its encoded reply, which is cached if it is tiny, or if it fits and the client wants it.
-    pub fn finish(mut self, reply: &[u8]) {
+    #[inline]
+    pub fn finish(self, reply: &[u8]) {
         let fits = reply.len() <= self.session.fore.max_response_cached_bytes as usize;
         let tiny = reply.len() <= self.session.always_cached_bytes as usize;
         let kept = fits && (self.cache_this || tiny);
         self.end(kept.then_some(reply));
     }
 
-    fn end(&mut self, kept: Option<&[u8]>) {
+    #[inline]
+    fn end(mut self, kept: Option<&[u8]>) {
         self.open = false;
         if let Some(slot) = lock(&self.session.inner).slots.get_mut(self.request.slot as usize) {
             slot.finish(kept);
@@ -121,6 +124,7 @@ impl SlotTurn {
 }
 
 impl Drop for SlotTurn {
+    #[inline]
     fn drop(&mut self) {
         if self.open
             && let Some(slot) = lock(&self.session.inner).slots.get_mut(self.request.slot as usize)
@@ -152,8 +156,10 @@ impl State {
         if let Arrival::Retry(reply) = inner.slots[args.slot as usize].arrive(args.sequence, args.digest)? {
             return Ok(Sequenced::Replay(reply.to_vec()));
         }
-        // A connection beyond the limit is still served, but not bound.
-        let _ = self.shared.sessions.bind(&args.session, inner, args.connection, Direction::Fore);
+        if !inner.has_fore(args.connection) {
+            // A connection beyond the limit is still served, but not bound.
+            let _ = self.shared.sessions.bind(&args.session, inner, args.connection, Direction::Fore);
+        }
         let reply = adapt_slots(inner, args, session.lease.flags());
         drop(guard);
         let turn = SlotTurn { session, request: args.request(), cache_this: args.cache_this, open: true };
@@ -177,6 +183,7 @@ impl State {
 }
 
 /// Removes slots above the target once the client no longer uses them, and reports the channel's slots and flags.
+#[inline]
 fn adapt_slots(inner: &mut SessionState, args: &SequenceArgs, client_flags: u32) -> SequenceReply {
     let target = inner.target as usize;
     let in_use = args.highest_slot.max(args.slot) as usize;

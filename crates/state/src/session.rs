@@ -137,6 +137,12 @@ impl Session {
 }
 
 impl SessionState {
+    /// Whether a connection is bound to the fore channel.
+    #[inline]
+    pub(crate) fn has_fore(&self, connection: u64) -> bool {
+        self.connections.iter().any(|(id, direction)| *id == connection && *direction != Direction::Back)
+    }
+
     pub(crate) fn is_bound(&self, connection: u64) -> bool {
         self.connections.iter().any(|(id, _)| *id == connection)
     }
@@ -159,6 +165,7 @@ impl SessionTable {
         SessionTable { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), bound: Mutex::default() }
     }
 
+    #[inline]
     pub(crate) fn get(&self, id: &SessionId) -> Result<Arc<Session>, StateError> {
         read(self.shard(id)).get(id).cloned().ok_or(StateError::BadSession)
     }

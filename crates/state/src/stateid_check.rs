@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
+use crate::client::Client;
 use crate::core::{Core, Shared};
 use crate::file::{Body, StateidEntry};
 use crate::ids::StateKey;
@@ -192,11 +193,17 @@ impl Core {
     /// The key of a stateid of this boot; `Expired` if its client has ended.
     pub(crate) fn locate(&self, stateid: &Stateid) -> Result<StateKey, StateError> {
         let key = self.shared.locate(StateidScope::V40, stateid)?;
+        self.holder(key)?;
+        Ok(key)
+    }
+
+    /// The client of a state; `Expired` if it has ended.
+    fn holder(&self, key: StateKey) -> Result<&Client, StateError> {
         let client = key.client();
-        match self.clients.contains_key(&client) {
-            false if (1..=self.last_client).contains(&client) => Err(StateError::Expired),
-            false => Err(StateError::BadStateid),
-            true => Ok(key),
+        match self.clients.get(&client) {
+            Some(client) => Ok(client),
+            None if (1..=self.last_client).contains(&client) => Err(StateError::Expired),
+            None => Err(StateError::BadStateid),
         }
     }
 
@@ -208,11 +215,9 @@ impl Core {
         file: &FileKey,
         check: fn(&StateidEntry) -> Result<(), StateError>,
     ) -> Result<StateKey, StateError> {
-        self.shared.locate(scope, stateid)?;
-        let key = self.locate(stateid)?;
-        if scope == StateidScope::V40
-            && let Some(client) = self.clients.get(&key.client())
-        {
+        let key = self.shared.locate(scope, stateid)?;
+        let client = self.holder(key)?;
+        if scope == StateidScope::V40 {
             client.lease.renew(now);
         }
         let held = self.states.get(&key).filter(|held| *held.file == *file).ok_or(StateError::BadStateid)?;

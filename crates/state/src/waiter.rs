@@ -98,10 +98,11 @@ impl Core {
     pub(crate) fn enqueue(
         &mut self,
         now: Duration,
-        file: &Arc<FileKey>,
+        file: &FileKey,
         wanted: RequestedLock,
         wait: WaitFor,
     ) -> Result<(), StateError> {
+        let file = &self.file_entry(file);
         if self.is_deadlock(now, file, wanted) {
             return Err(StateError::Deadlock);
         }

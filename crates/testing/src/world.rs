@@ -86,6 +86,16 @@ impl ClientRecords for Records {
     }
 }
 
+/// Takes the steps of long work until the last one, as a server does.
+pub fn in_steps<T>(mut step: impl FnMut() -> Result<T, StateError>) -> Result<T, StateError> {
+    loop {
+        match step() {
+            Err(StateError::Unfinished) => {}
+            finished => return finished,
+        }
+    }
+}
+
 pub struct World {
     pub state: State,
     pub now: Duration,
@@ -288,7 +298,7 @@ pub fn open_args(client: ClientId, owner: &str, file: u64, how: (ShareAccess, Sh
         want: DelegationWant::None,
         leased: false,
         change: 0,
-        handle: b"handle",
+        handle: &|| (*b"handle").into(),
     }
 }
 

@@ -43,6 +43,7 @@ impl Handle {
 /// Hashes whole words, because every call looks up its file by handle. The bytes behind the length are zeros, so equal
 /// handles have equal words.
 impl Hash for Handle {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let (words, rest) = self.bytes.as_chunks::<8>();
         words.iter().for_each(|word| state.write_u64(u64::from_le_bytes(*word)));

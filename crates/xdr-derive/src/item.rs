@@ -112,17 +112,26 @@ fn wire_value(variant: &Variant, xdr: &Xdr) -> syn::Result<Expr> {
 }
 
 fn encode_enum(data: &DataEnum) -> syn::Result<TokenStream> {
+    // Variants without fields differ in a number alone.
+    let is_number = data.variants.iter().all(|variant| variant.fields.is_empty());
     let arms = data
         .variants
         .iter()
         .map(|variant| {
             let value = wire_value(variant, &Xdr::parse(&variant.attrs)?)?;
             let (name, pattern) = (&variant.ident, pattern(&variant.fields));
+            if is_number {
+                return Ok(quote! { Self::#name #pattern => (#value) as u32 });
+            }
             let statements = encode_fields(&variant.fields)?;
             Ok(quote! { Self::#name #pattern => { to.u32((#value) as u32); #statements } })
         })
         .collect::<syn::Result<Vec<_>>>()?;
-    Ok(quote! { match self { #(#arms),* } })
+    Ok(if is_number {
+        quote! { to.u32(match self { #(#arms),* }) }
+    } else {
+        quote! { match self { #(#arms),* } }
+    })
 }
 
 fn decode_enum(type_name: &Ident, data: &DataEnum) -> syn::Result<TokenStream> {

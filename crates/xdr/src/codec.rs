@@ -98,7 +98,7 @@ impl Decode<'_> for bool {
 impl<const N: usize> Encode for [u8; N] {
     #[inline]
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.fixed(self);
+        if N.is_multiple_of(4) { to.buffer().put_arrays([*self]) } else { to.fixed(self) }
     }
 }
 
@@ -111,18 +111,16 @@ impl<const N: usize> Decode<'_> for [u8; N] {
 
 /// A fixed-length array (RFC 4506 §4.12).
 impl<const N: usize> Encode for [u32; N] {
+    #[inline]
     fn encode(&self, to: &mut Encoder<'_>) {
-        self.iter().for_each(|word| to.u32(*word));
+        to.words(*self);
     }
 }
 
 impl<const N: usize> Decode<'_> for [u32; N] {
+    #[inline]
     fn decode(from: &mut Decoder<'_>) -> Result<Self> {
-        let mut words = [0; N];
-        for word in &mut words {
-            *word = from.u32()?;
-        }
-        Ok(words)
+        from.words()
     }
 }
 

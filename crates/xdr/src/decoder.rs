@@ -4,13 +4,14 @@ use crate::{Error, Result, padded};
 #[derive(Debug, Clone)]
 pub struct Decoder<'a> {
     rest: &'a [u8],
-    offset: usize,
+    /// The length of the whole message: every decoded item changes `rest` alone.
+    length: usize,
 }
 
 impl<'a> Decoder<'a> {
     /// Starts at the front of `message`.
     pub fn new(message: &'a [u8]) -> Decoder<'a> {
-        Decoder { rest: message, offset: 0 }
+        Decoder { rest: message, length: message.len() }
     }
 
     /// The bytes that were not decoded yet.
@@ -20,7 +21,7 @@ impl<'a> Decoder<'a> {
 
     /// The number of decoded bytes.
     pub fn offset(&self) -> usize {
-        self.offset
+        self.length - self.rest.len()
     }
 
     /// Decodes an unsigned integer (RFC 4506 §4.2).
@@ -39,6 +40,21 @@ impl<'a> Decoder<'a> {
     #[inline]
     pub fn u64(&mut self) -> Result<u64> {
         self.fixed::<8>().map(u64::from_be_bytes)
+    }
+
+    /// Decodes unsigned integers, in one step.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`].
+    #[inline]
+    pub fn words<const N: usize>(&mut self) -> Result<[u32; N]> {
+        match self.rest.as_chunks().0.first_chunk::<N>() {
+            Some(words) => {
+                self.rest = &self.rest[4 * N..];
+                Ok(words.map(u32::from_be_bytes))
+            }
+            None => Err(self.truncated(4 * N)),
+        }
     }
 
     /// Decodes a boolean (§4.4).
@@ -64,7 +80,6 @@ impl<'a> Decoder<'a> {
         match self.rest.split_first_chunk::<N>() {
             Some((bytes, rest)) => {
                 self.rest = rest;
-                self.offset += N;
                 Ok(*bytes)
             }
             None => Err(self.truncated(N)),
@@ -82,7 +97,6 @@ impl<'a> Decoder<'a> {
         match self.rest.split_at_checked(taken) {
             Some((bytes, rest)) => {
                 self.rest = rest;
-                self.offset += taken;
                 Ok(&bytes[..length])
             }
             None => Err(self.truncated(taken)),
@@ -97,7 +111,7 @@ impl<'a> Decoder<'a> {
     pub fn count(&mut self, max: usize) -> Result<usize> {
         let length = self.u32()?;
         if length as usize > max {
-            return Err(Error::TooLong { offset: self.offset - 4, length, max });
+            return Err(Error::TooLong { offset: self.offset() - 4, length, max });
         }
         Ok(length as usize)
     }
@@ -105,12 +119,12 @@ impl<'a> Decoder<'a> {
     /// The error for a just decoded `value` that the type `type_name` does not have.
     #[cold]
     pub fn bad_value(&self, type_name: &'static str, value: u32) -> Error {
-        Error::BadValue { offset: self.offset - 4, type_name, value }
+        Error::BadValue { offset: self.offset() - 4, type_name, value }
     }
 
     #[cold]
     fn truncated(&self, needed: usize) -> Error {
-        Error::Truncated { offset: self.offset, needed, left: self.rest.len() }
+        Error::Truncated { offset: self.offset(), needed, left: self.rest.len() }
     }
 }
 

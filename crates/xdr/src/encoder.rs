@@ -1,6 +1,6 @@
 use buffer::Buffer;
 
-use crate::{padded, padding};
+use crate::{Space, padded, padding};
 
 /// Appends XDR items to a [`Buffer`].
 #[derive(Debug)]
@@ -34,19 +34,28 @@ impl<'b> Encoder<'b> {
     /// Appends an unsigned integer (RFC 4506 §4.2).
     #[inline]
     pub fn u32(&mut self, value: u32) {
-        self.buffer.put(&value.to_be_bytes());
+        self.buffer.put_arrays([value.to_be_bytes()]);
     }
 
     /// Appends an unsigned hyper integer (§4.5).
     #[inline]
     pub fn u64(&mut self, value: u64) {
-        self.buffer.put(&value.to_be_bytes());
+        self.buffer.put_arrays([value.to_be_bytes()]);
     }
 
     /// Appends unsigned integers, in one step.
     #[inline]
     pub fn words<const N: usize>(&mut self, words: [u32; N]) {
-        self.buffer.put(words.map(u32::to_be_bytes).as_flattened());
+        self.buffer.put_arrays(words.map(u32::to_be_bytes));
+    }
+
+    /// Appends items of fixed size, at most `N` bytes, into space that is reserved once.
+    #[inline]
+    pub fn in_space<const N: usize>(&mut self, put: impl FnOnce(&mut Space<'_>)) {
+        let mut space = Space::new(self.buffer.space(N));
+        put(&mut space);
+        let put_bytes = N - space.left();
+        self.buffer.advance(put_bytes);
     }
 
     /// Appends a boolean (§4.4).
@@ -72,10 +81,18 @@ impl<'b> Encoder<'b> {
     ///
     /// # Panics
     /// When there are 2³² bytes or more.
-    #[inline]
+    #[inline(always)]
     pub fn opaque(&mut self, bytes: &[u8]) {
-        self.count(bytes.len());
-        self.fixed(bytes);
+        let encoded = 4 + padded(bytes.len());
+        let space = self.buffer.space(encoded);
+        // The whole last word is cleared first: a constant size needs no call.
+        if let Some(last) = space.last_chunk_mut() {
+            *last = [0; 4];
+        }
+        let (count, content) = space.split_at_mut(4);
+        count.copy_from_slice(&word(bytes.len()).to_be_bytes());
+        content[..bytes.len()].copy_from_slice(bytes);
+        self.buffer.advance(encoded);
     }
 
     /// Appends a short variable-length opaque: the first `length` of `bytes`, behind which are zeros. It is copied with
@@ -88,9 +105,10 @@ impl<'b> Encoder<'b> {
         const { assert!(N.is_multiple_of(4), "the padding is part of the bytes") };
         assert!(length <= N, "an opaque longer than its bytes");
         debug_assert!(bytes[length..padded(length)].iter().all(|byte| *byte == 0), "padding is zero");
-        self.count(length);
-        self.buffer.space(N).copy_from_slice(bytes);
-        self.buffer.advance(padded(length));
+        let (count, space) = self.buffer.space(4 + N).split_at_mut(4);
+        count.copy_from_slice(&(length as u32).to_be_bytes());
+        space.copy_from_slice(bytes);
+        self.buffer.advance(4 + padded(length));
     }
 
     /// Appends the length of a variable-length item.
@@ -99,7 +117,7 @@ impl<'b> Encoder<'b> {
     /// When it does not fit in 32 bits.
     #[inline]
     pub fn count(&mut self, count: usize) {
-        self.u32(u32::try_from(count).expect("an item of this process has fewer than 2^32 elements"));
+        self.u32(word(count));
     }
 
     /// Appends the padding that follows an opaque of `length` bytes.
@@ -134,6 +152,10 @@ impl<'b> Encoder<'b> {
     }
 }
 
+fn word(count: usize) -> u32 {
+    u32::try_from(count).expect("an item of this process has fewer than 2^32 elements")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +171,22 @@ mod tests {
             Encoder::new(&mut any).opaque(&bytes[..length]);
             assert_eq!(short.as_slice(), any.as_slice());
         }
+    }
+
+    #[test]
+    fn space_that_is_reserved_at_once_leaves_only_what_was_put() {
+        let mut buffer = Buffer::new();
+        Encoder::new(&mut buffer).in_space::<64>(|to| {
+            to.u64(1);
+            to.u32(2);
+        });
+        assert_eq!(buffer.as_slice(), b"\0\0\0\0\0\0\0\x01\0\0\0\x02");
+    }
+
+    #[test]
+    #[should_panic(expected = "large enough")]
+    fn more_than_the_reserved_space_is_a_panic() {
+        Encoder::new(&mut Buffer::new()).in_space::<4>(|to| to.u64(1));
     }
 
     #[test]

@@ -26,11 +26,13 @@ mod codec;
 mod decoder;
 mod encoder;
 mod error;
+mod space;
 
 pub use codec::{Decode, Encode};
 pub use decoder::Decoder;
 pub use encoder::{Encoder, Reserved};
 pub use error::{Error, Result};
+pub use space::Space;
 pub use xdr_derive::{Decode, Encode};
 
 /// The number of padding bytes after an opaque of `length` bytes (RFC 4506 §3).

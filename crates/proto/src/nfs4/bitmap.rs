@@ -129,11 +129,10 @@ impl Encode for Bitmap {
     #[inline]
     fn encode(&self, to: &mut Encoder<'_>) {
         let words = self.words();
-        to.count(words);
         // All words at once, and as many as count.
-        let kept = [0, 1, 2, 3].map(|index| self.word(index).to_be_bytes());
-        to.buffer().space(BYTES_KEPT).copy_from_slice(kept.as_flattened());
-        to.buffer().advance(words.min(KEPT_WORDS) * 4);
+        let all = [words as u32, self.word(0), self.word(1), self.word(2), self.word(3)].map(u32::to_be_bytes);
+        to.buffer().space(4 + BYTES_KEPT).copy_from_slice(all.as_flattened());
+        to.buffer().advance(4 + words.min(KEPT_WORDS) * 4);
         if self.beyond {
             to.u32(1);
         }
@@ -143,16 +142,16 @@ impl Encode for Bitmap {
 impl Decode<'_> for Bitmap {
     #[inline]
     fn decode(from: &mut Decoder<'_>) -> xdr::Result<Self> {
-        let mut set = Bitmap::EMPTY;
+        let (mut kept, mut beyond) = ([0; KEPT_WORDS], false);
         for index in 0..from.count(MAX_BITMAP_WORDS)? {
             let word = from.u32()?;
-            if index < KEPT_WORDS {
-                set.bits |= u128::from(word) << (32 * index);
-            } else {
-                set.beyond |= word != 0;
+            match kept.get_mut(index) {
+                Some(kept) => *kept = word,
+                None => beyond |= word != 0,
             }
         }
-        Ok(set)
+        let bits = kept.into_iter().rev().fold(0, |bits, word| bits << u32::BITS | u128::from(word));
+        Ok(Bitmap { bits, beyond })
     }
 }
 

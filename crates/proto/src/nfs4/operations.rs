@@ -248,8 +248,7 @@ const FIRST_NUMBER: u32 = OpNumber::Access as u32;
 impl OpNumber {
     /// The operation of this number in any minor version, or `None`.
     pub fn from_number(number: u32) -> Option<OpNumber> {
-        let index = number.checked_sub(FIRST_NUMBER)?;
-        Some(OPERATIONS.get(index as usize)?.number)
+        Some(OperationInfo::of(number)?.number)
     }
 
     /// The number on the wire.
@@ -269,7 +268,7 @@ impl OpNumber {
 
     /// The meaning of a number from the wire in a minor version.
     pub fn lookup(number: u32, minor: MinorVersion) -> Existence {
-        match OpNumber::from_number(number).map(OpNumber::info) {
+        match OperationInfo::of(number) {
             Some(info) if minor < info.first => Existence::Illegal,
             Some(info) if minor > info.last => Existence::Removed(info),
             Some(info) => Existence::Exists(info),
@@ -279,6 +278,11 @@ impl OpNumber {
 }
 
 impl OperationInfo {
+    /// The operation of this number in any minor version, if any.
+    fn of(number: u32) -> Option<&'static OperationInfo> {
+        OPERATIONS.get(number.checked_sub(FIRST_NUMBER)? as usize)
+    }
+
     /// Whether it must follow SEQUENCE in a minor version.
     pub fn needs_session(&self, minor: MinorVersion) -> bool {
         minor.has_sessions() && self.sequencing == Sequencing::Behind

@@ -1,11 +1,11 @@
 //! SEQUENCE assigns a request to a session slot (RFC 8881 §18.46).
 
-use xdr::{Decode, Encode};
+use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{CompoundOperation, OpNumber, Res, SessionId, SlotId};
 
 /// The arguments of SEQUENCE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode)]
 pub struct SequenceArgs {
     /// The session.
     pub session: SessionId,
@@ -20,7 +20,7 @@ pub struct SequenceArgs {
 }
 
 /// The results of SEQUENCE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Decode)]
 pub struct SequenceOk {
     /// The session.
     pub session: SessionId,
@@ -34,6 +34,27 @@ pub struct SequenceOk {
     pub target_highest_slot: SlotId,
     /// A set of the `SEQ_STATUS_…` bits.
     pub status_flags: u32,
+}
+
+/// Every request has them, so that the words behind the session are decoded in one step.
+impl Decode<'_> for SequenceArgs {
+    #[inline]
+    fn decode(from: &mut Decoder<'_>) -> xdr::Result<Self> {
+        let session = SessionId::decode(from)?;
+        let [sequence, slot, highest_slot] = from.words()?;
+        let (slot, highest_slot) = (SlotId(slot), SlotId(highest_slot));
+        Ok(SequenceArgs { session, sequence, slot, highest_slot, cache_this: from.bool()? })
+    }
+}
+
+/// Every reply has them, so that the words behind the session are appended in one step.
+impl Encode for SequenceOk {
+    #[inline]
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let SequenceOk { session, sequence, slot, highest_slot, target_highest_slot, status_flags } = self;
+        session.encode(to);
+        to.words([*sequence, slot.0, highest_slot.0, target_highest_slot.0, *status_flags]);
+    }
 }
 
 /// The server cannot call the client.

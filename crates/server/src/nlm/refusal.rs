@@ -63,7 +63,7 @@ fn of_state(error: &StateError) -> Status {
             Status::Denied
         }
         StateError::Grace => Status::DeniedGracePeriod,
-        StateError::Delay => LATER,
+        StateError::Delay | StateError::Unfinished => LATER,
         StateError::Deadlock => Status::Deadlock,
         _ => Status::DeniedNoLocks,
     }

@@ -107,6 +107,7 @@ enum CachedCallState {
 
 #[derive(Debug, Default)]
 struct CacheShard {
+    /// The hash of a key is a part of it that no peer can choose.
     entries: foldhash::HashMap<ReplayKey, CachedCall>,
     /// The calls of `entries` that are answered, oldest first, and when they were.
     order: VecDeque<(ReplayKey, Duration)>,

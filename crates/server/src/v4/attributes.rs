@@ -3,13 +3,12 @@
 use proto::nfs4::{
     ACL_SUPPORT_ALLOW, ACL_SUPPORT_DENY, Attribute, Bitmap, FH_PERSISTENT, Fattr, FileType, MinorVersion, Status, Time,
 };
-use vfs::{Attributes, FileKind, Properties, Space, Timestamp};
-use xdr::{Encode, Encoder};
+use vfs::{Attributes, FileKind, Properties, Timestamp};
+use xdr::{Encode, Encoder, Space};
 
 use super::acl::Nfs4Acl;
 use super::compound::Compound;
 use super::failure::OpResult;
-use super::getfh::file_handle;
 use super::owner;
 use crate::node::Node;
 use crate::transfer;
@@ -134,7 +133,7 @@ pub(super) fn write(
     };
     let mask = wanted.intersection(supported).difference(NEVER_READ);
     let space = match mask.intersection(OF_SPACE).is_empty() {
-        true => Space::default(),
+        true => vfs::Space::default(),
         false => node.fs().space(&node.context, &node.handle)?,
     };
     let source = AttributeSource { compound, subject, space };
@@ -166,6 +165,9 @@ const USUAL: Bitmap = {
     ])
 };
 
+/// The most bytes of the [`USUAL`] attributes before the owner, and of those behind its group.
+const MAX_USUAL_BYTES: usize = 64;
+
 /// Fails if the request contains write-only attributes (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
 pub(super) fn require_readable(request: Bitmap) -> OpResult<()> {
     if request.intersection(NEVER_READ).is_empty() { Ok(()) } else { Err(Status::Inval.into()) }
@@ -186,61 +188,85 @@ const NEVER_READ: Bitmap = Attribute::set(&[
 struct AttributeSource<'t> {
     compound: &'t Compound<'t>,
     subject: &'t Subject<'t>,
-    space: Space,
+    space: vfs::Space,
 }
 
 impl AttributeSource<'_> {
     /// Appends the values of [`USUAL`] attributes. One branch for each costs a fraction of a jump by its number.
     fn put_usual(&self, mask: Bitmap, to: &mut Encoder<'_>) -> OpResult<()> {
         use Attribute as A;
-        self.put_if(mask, A::Type, to)?;
-        self.put_if(mask, A::Change, to)?;
-        self.put_if(mask, A::Size, to)?;
-        self.put_if(mask, A::Fsid, to)?;
-        self.put_if(mask, A::FileId, to)?;
-        self.put_if(mask, A::Mode, to)?;
-        self.put_if(mask, A::NumLinks, to)?;
-        self.put_if(mask, A::Owner, to)?;
-        self.put_if(mask, A::OwnerGroup, to)?;
-        self.put_if(mask, A::RawDev, to)?;
-        self.put_if(mask, A::SpaceUsed, to)?;
-        self.put_if(mask, A::TimeAccess, to)?;
-        self.put_if(mask, A::TimeMetadata, to)?;
-        self.put_if(mask, A::TimeModify, to)?;
-        self.put_if(mask, A::MountedOnFileId, to)
+        to.in_space::<MAX_USUAL_BYTES>(|to| {
+            self.put_if(mask, A::Type, to);
+            self.put_if(mask, A::Change, to);
+            self.put_if(mask, A::Size, to);
+            self.put_if(mask, A::Fsid, to);
+            self.put_if(mask, A::FileId, to);
+            self.put_if(mask, A::Mode, to);
+            self.put_if(mask, A::NumLinks, to);
+        });
+        if mask.contains(A::Owner.number()) {
+            owner::put_user(self.compound, self.subject.attributes.uid, to)?;
+        }
+        if mask.contains(A::OwnerGroup.number()) {
+            owner::put_group(self.compound, self.subject.attributes.gid, to)?;
+        }
+        to.in_space::<MAX_USUAL_BYTES>(|to| {
+            self.put_if(mask, A::RawDev, to);
+            self.put_if(mask, A::SpaceUsed, to);
+            self.put_if(mask, A::TimeAccess, to);
+            self.put_if(mask, A::TimeMetadata, to);
+            self.put_if(mask, A::TimeModify, to);
+            self.put_if(mask, A::MountedOnFileId, to);
+        });
+        Ok(())
     }
 
     #[inline(always)]
-    fn put_if(&self, mask: Bitmap, attribute: Attribute, to: &mut Encoder<'_>) -> OpResult<()> {
-        if mask.contains(attribute.number()) { self.put(attribute, to) } else { Ok(()) }
+    fn put_if(&self, mask: Bitmap, attribute: Attribute, to: &mut Space<'_>) {
+        if mask.contains(attribute.number()) {
+            self.put_fixed(attribute, to);
+        }
     }
 
     /// Appends the value of an attribute.
-    #[inline(always)]
     fn put(&self, attribute: Attribute, to: &mut Encoder<'_>) -> OpResult<()> {
+        match attribute {
+            Attribute::Owner => owner::put_user(self.compound, self.subject.attributes.uid, to),
+            Attribute::OwnerGroup => owner::put_group(self.compound, self.subject.attributes.gid, to),
+            usual if USUAL.contains(usual.number()) => {
+                to.in_space::<MAX_USUAL_BYTES>(|to| self.put_fixed(usual, to));
+                Ok(())
+            }
+            other => self.put_rare(other, to),
+        }
+    }
+
+    /// Appends the value of a [`USUAL`] attribute of fixed size.
+    #[inline(always)]
+    fn put_fixed(&self, attribute: Attribute, to: &mut Space<'_>) {
         let Subject { node, attributes, mounted_on_fileid } = self.subject;
         match attribute {
             Attribute::Type => to.u32(file_type(attributes.kind) as u32),
             Attribute::Change => to.u64(attributes.change),
             Attribute::Size => to.u64(attributes.size_bytes),
             Attribute::Fsid => {
-                let [high, low] = halves(node.exported.fsid);
-                to.words([high, low, 0, 0]);
+                to.u64(node.exported.fsid);
+                to.u64(0);
             }
             Attribute::FileId => to.u64(attributes.fileid),
             Attribute::Mode => to.u32(attributes.mode),
             Attribute::NumLinks => to.u32(attributes.links),
-            Attribute::Owner => owner::put_user(self.compound, attributes.uid, to)?,
-            Attribute::OwnerGroup => owner::put_group(self.compound, attributes.gid, to)?,
-            Attribute::RawDev => to.words([attributes.device.major, attributes.device.minor]),
+            Attribute::RawDev => {
+                to.u32(attributes.device.major);
+                to.u32(attributes.device.minor);
+            }
             Attribute::SpaceUsed => to.u64(attributes.used_bytes),
             Attribute::TimeAccess => put_time(attributes.accessed, to),
             Attribute::TimeMetadata => put_time(attributes.changed, to),
             Attribute::TimeModify => put_time(attributes.modified, to),
             Attribute::MountedOnFileId => to.u64(*mounted_on_fileid),
-            other => return self.put_rare(other, to),
+            other => debug_assert!(false, "{other:?} has no fixed size, or is not usual"),
         }
-        Ok(())
     }
 
     /// Appends the value of an attribute that clients seldom request: most are of the server or the file system.
@@ -265,7 +291,7 @@ impl AttributeSource<'_> {
             Attribute::CaseInsensitive => to.bool(properties.case_insensitive),
             Attribute::CasePreserving => to.bool(properties.case_preserving),
             Attribute::ChownRestricted => to.bool(true),
-            Attribute::FileHandle => file_handle(self.subject.node).encode(to),
+            Attribute::FileHandle => to.opaque(self.subject.node.wire_handle().as_bytes()),
             Attribute::FilesAvail => to.u64(space.available_files),
             Attribute::FilesFree => to.u64(space.free_files),
             Attribute::FilesTotal => to.u64(space.total_files),
@@ -293,15 +319,10 @@ impl AttributeSource<'_> {
     }
 }
 
-#[inline]
-fn put_time(timestamp: Timestamp, to: &mut Encoder<'_>) {
-    let [high, low] = halves(timestamp.seconds.cast_unsigned());
-    to.words([high, low, timestamp.nanoseconds]);
-}
-
-/// The words of an unsigned hyper integer (RFC 4506 §4.5).
-fn halves(number: u64) -> [u32; 2] {
-    [(number >> u32::BITS) as u32, number as u32]
+#[inline(always)]
+fn put_time(timestamp: Timestamp, to: &mut Space<'_>) {
+    to.u64(timestamp.seconds.cast_unsigned());
+    to.u32(timestamp.nanoseconds);
 }
 
 /// The kind of file in wire form.

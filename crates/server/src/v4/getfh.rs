@@ -1,13 +1,16 @@
 //! GETFH (RFC 7530 §16.8, RFC 8881 §18.8).
 
+use buffer::Output;
 use proto::nfs4::FileHandle;
+use xdr::Encoder;
 
 use super::compound::Compound;
 use super::failure::OpResult;
 use crate::node::Node;
 
-pub(super) fn getfh(compound: &mut Compound<'_>, (): &()) -> OpResult<FileHandle> {
-    Ok(file_handle(&compound.current()?))
+pub(super) fn run(compound: &Compound<'_>, output: &mut Output) -> OpResult<()> {
+    Encoder::new(&mut output.bytes).opaque(compound.current()?.wire_handle().as_bytes());
+    Ok(())
 }
 
 /// The NFSv4 form of the handle.

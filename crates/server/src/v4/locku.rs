@@ -4,7 +4,7 @@ use proto::nfs4::{LockuArgs, Stateid};
 use state::{ByteRange, StateError};
 
 use super::compound::Compound;
-use super::failure::{Failure, OpResult};
+use super::failure::OpResult;
 use super::state_error::{inner, of_lock, outer};
 
 pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> OpResult<Stateid> {
@@ -12,8 +12,7 @@ pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> OpResult<S
     let file = compound.current()?.file_key();
     let range = ByteRange::nfs4(args.offset, args.length).map_err(StateError::from)?;
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
-    compound.cx.in_steps::<Failure>(|| state.unlock_some(now, scope.of(&stateid), &file, range))?;
-    let unlocked = state.unlock(now, scope.of(&stateid), &file, range);
+    let unlocked = compound.cx.in_steps(|| state.unlock(now, scope.of(&stateid), &file, range))?;
     let unlocked = outer(&unlocked.map_err(|error| of_lock(error, compound.progress.minor))?);
     compound.progress.current_stateid = Some(unlocked);
     Ok(unlocked)

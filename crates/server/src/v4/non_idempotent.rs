@@ -4,7 +4,7 @@
 //! A retransmission must be recognized before its first operation runs. Operations have no length, so that this steps
 //! over the arguments of each one to the next; an operation decodes its own arguments when it runs.
 
-use proto::nfs4::{ArgOp, CompoundHead, MinorVersion, OpNumber, OperationInfo};
+use proto::nfs4::{ArgOp, MAX_TAG_BYTES, MinorVersion, OpNumber, OperationInfo};
 use rpc::Call;
 use xdr::{Decode, Decoder};
 
@@ -16,11 +16,14 @@ const COMPOUND: u32 = 1;
 /// Whether the reply to `call` must be cached. Malformed operations never run.
 pub(crate) fn is_non_idempotent(call: &Call<'_>) -> bool {
     let mut from = call.arguments.clone();
-    let Ok(head) = CompoundHead::decode(&mut from) else { return false };
-    if call.procedure.number != COMPOUND || head.minor_version != MinorVersion::V0.number() {
-        return false;
-    }
-    let operations = head.operations.min(MAX_OPERATIONS);
+    let minor = from.opaque(MAX_TAG_BYTES).and_then(|_| from.u32());
+    minor == Ok(MinorVersion::V0.number()) && call.procedure.number == COMPOUND && has_unnumbered_change(from)
+}
+
+/// Whether one of the operations in an array must not run again.
+#[inline(never)]
+fn has_unnumbered_change(mut from: Decoder<'_>) -> bool {
+    let operations = from.u32().unwrap_or_default().min(MAX_OPERATIONS);
     (0..operations).map_while(|_| read_operation(&mut from)).any(OperationInfo::is_unnumbered_change)
 }
 

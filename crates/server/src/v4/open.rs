@@ -50,7 +50,9 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     let deny = ShareDeny::from_bits(args.share_deny).ok_or(Status::Inval)?;
     let client = if has_sessions(compound) { compound.client()? } else { ClientId(args.owner.client.0) };
     let claim = claim(&args.claim)?;
-    compound.cx.server.state.may_open(compound.cx.request.now, client, claim)?;
+    if let OpenHow::Create(_) = args.how {
+        compound.cx.server.state.may_open(compound.cx.request.now, client, claim)?;
+    }
     let target = target(compound, args, noted, access)?;
     let node = compound.current()?.sibling(target.handle);
     if !target.is_new {
@@ -69,7 +71,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
             want,
             leased,
             change: target.attributes.change,
-            handle: node.wire_handle().as_bytes(),
+            handle: &|| node.wire_handle().as_bytes().into(),
         },
     )?;
     compound.set_current_sibling(target.handle);

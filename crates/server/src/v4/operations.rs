@@ -34,7 +34,7 @@ pub(super) fn carry_out(
         N::Create => answer(compound, from, output, create::create),
         N::Deallocate => answer(compound, from, output, allocate::deallocate),
         N::Getattr => getattr::run(compound, &arguments(from)?, output),
-        N::Getfh => answer(compound, from, output, getfh::getfh),
+        N::Getfh => getfh::run(compound, output),
         N::Getxattr => getxattr::run(compound, &arguments(from)?, output),
         N::IoAdvise => answer(compound, from, output, io_advise::io_advise),
         N::Link => answer(compound, from, output, link::link),

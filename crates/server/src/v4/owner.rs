@@ -77,12 +77,12 @@ pub(super) fn put_group(compound: &Compound<'_>, gid: u32, to: &mut Encoder<'_>)
 
 #[inline]
 fn put(compound: &Compound<'_>, kind: IdKind, id: u32, to: &mut Encoder<'_>) -> OpResult<()> {
-    if let Some(name) = name_in_domain(compound, kind, id)? {
-        to.opaque(name.as_bytes());
-        return Ok(());
+    if compound.cx.server.id_map.is_some() {
+        to.opaque(name(compound, kind, id)?.as_bytes());
+    } else {
+        let digits = Digits::of(id);
+        to.short_opaque(&digits.bytes, digits.length);
     }
-    let digits = Digits::of(id);
-    to.short_opaque(&digits.bytes, digits.length);
     Ok(())
 }
 

@@ -12,7 +12,6 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
-use super::getfh::file_handle;
 use super::state_error::inner;
 use crate::fault::Fault;
 
@@ -155,7 +154,7 @@ fn keep(compound: &Compound<'_>, status: Status, body: &[u8]) -> Buffer {
     let mut to = Encoder::new(&mut kept);
     status.encode(&mut to);
     match compound.current() {
-        Ok(node) => to.opaque(file_handle(&node).as_bytes()),
+        Ok(node) => to.opaque(node.wire_handle().as_bytes()),
         Err(_) => to.opaque(&[]),
     }
     kept.put(body);

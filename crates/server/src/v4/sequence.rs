@@ -76,17 +76,18 @@ impl Compound<'_> {
     }
 }
 
-/// Distinguishes requests with equal slot and sequence number: a hash of the message, where `behind` follows SEQUENCE.
-/// The XID is excluded, since it changes when a request is retransmitted over another connection (RFC 8881
-/// §2.10.6.1.3.1). So is the highest slot in use, which Linux updates.
+/// Distinguishes requests with equal session, slot and sequence number: a hash of the message, where `behind` follows
+/// SEQUENCE. What precedes the credential is excluded, since the XID changes when a request is retransmitted over
+/// another connection (RFC 8881 §2.10.6.1.3.1) and the rest is the same in all requests. So are the arguments of
+/// SEQUENCE: Linux updates the highest slot in use.
 fn digest(message: &[u8], behind: &[u8]) -> u64 {
-    const XID_BYTES: usize = 4;
-    /// The highest slot, followed by the flag for caching the reply.
-    const LAST_ARGUMENTS_BYTES: usize = 8;
+    /// The XID, the kind of message, and the versions and numbers of RPC, program and procedure (RFC 5531 §9).
+    const BEFORE_CREDENTIAL_BYTES: usize = 24;
+    const ARGUMENTS_BYTES: usize = 32;
     /// Writes are long, and their beginning is distinctive enough.
-    const MAX_HASHED_BYTES: usize = 512;
+    const MAX_HASHED_BYTES: usize = 240;
     let end = message.len() - behind.len();
-    let head = message.get(XID_BYTES..end.saturating_sub(LAST_ARGUMENTS_BYTES)).unwrap_or_default();
+    let head = message.get(BEFORE_CREDENTIAL_BYTES..end.saturating_sub(ARGUMENTS_BYTES)).unwrap_or_default();
     let of_head = XxHash3_64::oneshot(&head[..head.len().min(MAX_HASHED_BYTES)]);
     XxHash3_64::oneshot_with_seed(of_head ^ message.len() as u64, &behind[..behind.len().min(MAX_HASHED_BYTES)])
 }

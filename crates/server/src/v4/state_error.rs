@@ -56,7 +56,7 @@ pub(super) fn status(error: &StateError) -> Status {
         E::CbPathDown => Status::CbPathDown,
         E::Inval => Status::Inval,
         E::NotSupp => Status::NotSupp,
-        E::Delay => Status::Delay,
+        E::Delay | E::Unfinished => Status::Delay,
         E::Resource => Status::Resource,
         _ => Status::ServerFault,
     }

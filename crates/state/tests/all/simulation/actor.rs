@@ -7,7 +7,7 @@ use state::*;
 
 use crate::simulation::model::{BYTES, Belief, Beliefs, Deleg, FILES, Locked, Open};
 use testing::Random;
-use testing::world::{self, World, exchange_args, key, session_args, set_client_id_args};
+use testing::world::{self, World, exchange_args, in_steps, key, session_args, set_client_id_args};
 
 pub const LEASE: Duration = Duration::from_secs(20);
 pub const RECALL: Duration = Duration::from_secs(20);
@@ -314,7 +314,7 @@ impl Actor {
                     Err(error) => Reply::Failed(error),
                 };
             }
-            Op::Close { file, open } => state.close(world.now, self.scope(), &open, &key(file as u64)),
+            Op::Close { file, open } => in_steps(|| state.close(world.now, self.scope(), &open, &key(file as u64))),
             Op::Lock { file, open, lock, first, length, exclusive, wait } => {
                 let owner = self.name.as_bytes();
                 let locker = lock.as_ref().map_or(Locker::New { open: &open, owner }, Locker::Existing);
@@ -322,7 +322,7 @@ impl Actor {
             }
             Op::Unlock { file, lock, first, length } => {
                 let range = ByteRange::nfs4(first as u64, length as u64).unwrap();
-                state.unlock(world.now, self.scope().of(&lock), &key(file as u64), range)
+                in_steps(|| state.unlock(world.now, self.scope().of(&lock), &key(file as u64), range))
             }
             Op::Return { file, deleg } => {
                 let returned = state.delegreturn(world.now, self.scope(), &deleg, &key(file as u64));
@@ -539,7 +539,7 @@ impl Actor {
         let redelegated = self.beliefs[file].deleg.is_some();
         assert!(!entitled || deleg.is_none() || redelegated, "{} lost {held:?}", self.name);
         if !kept_open {
-            world.state.close(world.now, self.scope(), &opened.stateid, &key(file as u64)).unwrap();
+            in_steps(|| world.state.close(world.now, self.scope(), &opened.stateid, &key(file as u64))).unwrap();
             self.beliefs[file].open = None;
         }
         for (first, length, exclusive) in held.runs() {

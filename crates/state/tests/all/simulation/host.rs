@@ -5,7 +5,7 @@ use state::*;
 use crate::simulation::actor::Actor;
 use crate::simulation::model::{BYTES, FILES, Locked};
 use testing::Random;
-use testing::world::{World, key};
+use testing::world::{World, in_steps, key};
 
 impl Actor {
     pub fn act_as_host(&mut self, world: &World, rng: &mut Random) {
@@ -24,7 +24,7 @@ impl Actor {
             0..=1 => {
                 self.beliefs[file].bytes[first..first + length].fill(Locked::No);
                 // The call may be lost, and is then sent again: here it is sent twice.
-                (0..1 + rng.below(2)).for_each(|_| world.state.nlm_unlock(world.now, &lock).unwrap());
+                (0..1 + rng.below(2)).for_each(|_| in_steps(|| world.state.nlm_unlock(world.now, &lock)).unwrap());
             }
             2 => {
                 world.state.nlm_cancel(&lock);

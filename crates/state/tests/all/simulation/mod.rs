@@ -13,7 +13,7 @@ use model::conflict;
 use state::*;
 use testing::Random;
 
-use testing::world::{self, World, key};
+use testing::world::{self, World, in_steps, key};
 
 const SEEDS: u64 = 200;
 const STEPS: u32 = 400;
@@ -169,7 +169,7 @@ impl Simulation {
                 true => actor.nlm_granted(file, run),
                 false => {
                     actor.beliefs[file].bytes[run.0..run.0 + run.1].fill(model::Locked::No);
-                    world.state.nlm_unlock(world.now, &lock).unwrap();
+                    in_steps(|| world.state.nlm_unlock(world.now, &lock)).unwrap();
                 }
             }
         }
