@@ -84,10 +84,12 @@ fn digest(message: &[u8], behind: &[u8]) -> u64 {
     /// The XID, the kind of message, and the versions and numbers of RPC, program and procedure (RFC 5531 §9).
     const BEFORE_CREDENTIAL_BYTES: usize = 24;
     const ARGUMENTS_BYTES: usize = 32;
+    /// More than the longest credential has (RFC 5531 §8.2): no other user may get the reply.
+    const MAX_HEAD_BYTES: usize = 512;
     /// Writes are long, and their beginning is distinctive enough.
-    const MAX_HASHED_BYTES: usize = 240;
+    const MAX_BEHIND_BYTES: usize = 240;
     let end = message.len() - behind.len();
     let head = message.get(BEFORE_CREDENTIAL_BYTES..end.saturating_sub(ARGUMENTS_BYTES)).unwrap_or_default();
-    let of_head = XxHash3_64::oneshot(&head[..head.len().min(MAX_HASHED_BYTES)]);
-    XxHash3_64::oneshot_with_seed(of_head ^ message.len() as u64, &behind[..behind.len().min(MAX_HASHED_BYTES)])
+    let of_head = XxHash3_64::oneshot(&head[..head.len().min(MAX_HEAD_BYTES)]);
+    XxHash3_64::oneshot_with_seed(of_head ^ message.len() as u64, &behind[..behind.len().min(MAX_BEHIND_BYTES)])
 }

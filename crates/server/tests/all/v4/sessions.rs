@@ -5,6 +5,7 @@ use proto::nfs4::{
     Getattr, GetattrArgs, Sequence, SequenceArgs, Setclientid, SlotId, SsvParms, StateProtect, StateProtectOps, Status,
 };
 
+use rpc::{AuthSys, Credential};
 use server::{AccessRule, ClientPattern, Export, ExportOptions};
 
 use crate::v4::client40::setclientid;
@@ -85,6 +86,19 @@ fn another_request_under_the_last_number_is_a_false_retry() {
     session.call(&session.begin().root().op::<Create>(&directory("d")));
     let other = Compound::new(1).op::<Sequence>(&session.sequence(used)).root().op::<Create>(&directory("another"));
     assert_eq!(failure(session.caller.compound(&other).take::<Sequence>()), Status::SeqFalseRetry);
+}
+
+#[test]
+fn retry_by_another_user_is_a_false_one_however_long_the_name_of_the_machine() {
+    let server = memory_server();
+    let mut session = Session::new(Caller::root(&server), 1);
+    let of = |uid| Credential::Sys(AuthSys::new(&[b'm'; AuthSys::MAX_MACHINE_NAME], uid, 0, &[]));
+    let request = session.begin().root();
+    session.caller.credential = of(1);
+    success(session.caller.compound(&request).take::<Sequence>());
+    success(session.caller.compound(&request).take::<Sequence>());
+    session.caller.credential = of(2);
+    assert_eq!(failure(session.caller.compound(&request).take::<Sequence>()), Status::SeqFalseRetry);
 }
 
 #[test]
