@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -222,7 +222,8 @@ impl Lane {
         while let Some(began) = self.next_start(now, schedule).await
             && let Some(step) = self.next_step()
         {
-            let (result, submitted) = submit(self.carry_out(step, open.as_ref())).await;
+            let operation = pin!(self.carry_out(step, open.as_ref()));
+            let (result, submitted) = submit(operation).await;
             let times = Times { began, submitted, ended: Instant::now() };
             self.record(step, result, times, began >= schedule.measured_from);
             now = times.ended;
@@ -369,7 +370,8 @@ impl Lane {
             return;
         }
         let began = Instant::now();
-        let (result, submitted) = submit(self.mount.commit(&self.target(0).handle, 0, 0)).await;
+        let commit = pin!(self.mount.commit(&self.target(0).handle, 0, 0));
+        let (result, submitted) = submit(commit).await;
         let result = result.map_err(OperationError::Client).and_then(|verifier| match unstable.lost_after(verifier) {
             0 => Ok(()),
             writes => Err(OperationError::Lost { writes }),
@@ -393,9 +395,8 @@ async fn close(open: Option<File>) -> Option<client::Result<()>> {
 }
 
 /// Waits for an operation, and says when its first call was given to the connection: that is done when it first has to
-/// wait.
-async fn submit<F: Future>(operation: F) -> (F::Output, Instant) {
-    let mut operation = pin!(operation);
+/// wait. The operation stays where it is, since a future has room for the longest of all operations.
+async fn submit<F: Future>(mut operation: Pin<&mut F>) -> (F::Output, Instant) {
     let mut submitted = None;
     let output = poll_fn(|context| {
         let polled = operation.as_mut().poll(context);
