@@ -4,9 +4,9 @@
 //!
 //! - A call has one xid from its first send to its last, however often it is sent and over however many connections, so
 //!   that the server's replay cache knows it (RFC 5531 §4).
-//! - At most [`Config::max_pending`] calls are in the table, and each is in the queue to the socket at most once. The
-//!   table is as long as the most calls at once required so far: each call takes the next place, so that all of its
-//!   memory is used in turn.
+//! - At most [`Config::max_pending`] calls are in the table, and each is in the queue to the socket at most once.
+//! - The table grows with the calls at once. Calls use all of its entries in turn, so that a table for many calls would
+//!   be memory outside of the processor's caches for a few.
 //! - A reply that no call waits for changes nothing but a counter.
 //! - A damaged datagram counts as lost, up to a limit for one call; then the caller gets it.
 //! - Calls by the server, which NFSv4 has, wait in a queue of their own. A call that finds it full is dropped, and the
