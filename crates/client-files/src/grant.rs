@@ -29,14 +29,15 @@ pub(crate) trait LockHolder: Send + Sync + 'static {
 pub(crate) async fn try_lock<H: LockHolder>(holder: &Arc<H>, wanted: HeldLock) -> Result<Grant<H>> {
     let (sender, receiver) = oneshot::channel();
     let owner = Arc::clone(holder);
-    tokio::spawn(async move {
+    // Boxed, since a task's future is moved several times before it is polled.
+    tokio::spawn(Box::pin(async move {
         if !sender.is_closed() {
             let taken = owner.take(wanted, || sender.is_closed()).await;
             let grant = taken.map(|before| Grant { holder: owner, lock: wanted, before: Some(before) });
             // Dropping a grant that cannot be delivered releases the lock.
             drop(sender.send(grant));
         }
-    });
+    }));
     let closed = |_| holder.connection().error("LOCK", Reason::NoReply(Failure::Closed));
     receiver.await.map_err(closed)?
 }

@@ -201,7 +201,8 @@ impl Connection {
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
         let closed = |_| self.error(name, Reason::NoReply(Failure::Closed));
-        self.0.runtime.spawn(work).await.map_err(closed)?
+        // Boxed, since a task's future is moved several times before it is polled.
+        self.0.runtime.spawn(Box::pin(work)).await.map_err(closed)?
     }
 
     /// The address of the server.

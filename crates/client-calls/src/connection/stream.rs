@@ -125,7 +125,11 @@ impl Driver {
             }
             let mut slices = [IoSlice::new(&[]); Batch::MAX_SLICES];
             let count = self.batch.slices(&mut slices);
-            match Pin::new(&mut *stream).poll_write_vectored(cx, &slices[..count]) {
+            let sent = match &slices[..count] {
+                [slice] => Pin::new(&mut *stream).poll_write(cx, slice),
+                slices => Pin::new(&mut *stream).poll_write_vectored(cx, slices),
+            };
+            match sent {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(sent)) => self.batch.advance(sent),

@@ -38,6 +38,11 @@ impl Incoming {
     /// Memory to receive into, and how many bytes of it to use. A read stops at the end of a record larger than a
     /// block, so that the next record need not be copied. Small records are limited to what is handled at a time.
     pub fn room(&mut self) -> (&mut BytesMut, usize) {
+        if self.bytes.is_empty() {
+            // The front of the block is used again once its replies are dropped: it is in the processor's caches. While
+            // one is kept, the rest of the block follows.
+            let _ = self.bytes.try_reclaim(Self::BLOCK_BYTES);
+        }
         let missing = self.needed.saturating_sub(self.bytes.len());
         if self.bytes.capacity() - self.bytes.len() < missing.max(Self::MIN_ROOM_BYTES) {
             self.change_block(missing.max(Self::BLOCK_BYTES));
@@ -157,6 +162,27 @@ mod tests {
             }
         }
         assert!(places.len() <= 3, "{} places in memory", places.len());
+    }
+
+    #[test]
+    fn front_of_a_block_is_used_again_when_small_replies_are_gone_and_not_before() {
+        let mut incoming = Incoming::new(LIMITS);
+        let mut place = |kept: &mut Vec<Bytes>| {
+            receive(&mut incoming, &mut &record(&[7; 100])[..], usize::MAX);
+            let message = incoming.next_message().unwrap().unwrap();
+            let place = message.as_ptr();
+            kept.push(message);
+            place
+        };
+        let (mut kept, mut gone) = (Vec::new(), Vec::new());
+        let first = place(&mut kept);
+        assert_ne!(place(&mut gone), first);
+        assert_eq!(kept[0], [7; 100][..]);
+        kept.clear();
+        for _ in 0..10 {
+            gone.clear();
+            assert_eq!(place(&mut gone), first);
+        }
     }
 
     #[test]

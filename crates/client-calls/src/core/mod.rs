@@ -5,6 +5,8 @@
 //! - A call has one xid from its first send to its last, however often it is sent and over however many connections, so
 //!   that the server's replay cache knows it (RFC 5531 §4).
 //! - At most [`Config::max_pending`] calls are in the table, and each is in the queue to the socket at most once.
+//! - The table grows with the calls at once. Calls use all of its entries in turn, so that a table for many calls would
+//!   be memory outside of the processor's caches for a few.
 //! - A reply that no call waits for changes nothing but a counter.
 //! - A damaged datagram counts as lost, up to a limit for one call; then the caller gets it.
 //! - Calls by the server, which NFSv4 has, wait in a queue of their own. A call that finds it full is dropped, and the
@@ -50,6 +52,9 @@ use window::Window;
 
 use crate::statistics::{Call, CallRecorder, Label, Statistics, nanoseconds};
 
+/// The entries of a new table: enough for one call at a time. It is a power of two.
+const FIRST_PLACES: usize = 2;
+
 /// The calls of one connection.
 #[derive(Debug)]
 pub struct Core {
@@ -57,7 +62,8 @@ pub struct Core {
     /// The timeout of a call's first send.
     first_timeout_ns: u64,
     clock: Clock,
-    /// A call's index is its xid modulo the length, which is a power of two. An xid whose index is taken is skipped.
+    /// A call's index is its xid modulo the length, which is a power of two. An xid whose index is taken is skipped. At
+    /// most half of the entries are taken.
     slots: Box<[Slot]>,
     next_xid: u32,
     /// Calls without a reply.
@@ -96,11 +102,10 @@ impl Core {
     /// Makes a core whose first call gets `first_xid`, which should be random: a restarted client must not meet its own
     /// old calls in the server's replay cache.
     pub fn new(config: Config, first_xid: u32, now: Instant) -> Core {
-        let places = config.max_pending.clamp(1, Config::MOST_PENDING).next_power_of_two() * 2;
         Core {
             first_timeout_ns: nanoseconds(config.retry.first_timeout),
             clock: Clock::new(now),
-            slots: (0..places).map(|_| Slot::new()).collect(),
+            slots: Slot::many(FIRST_PLACES),
             next_xid: first_xid,
             pending: 0,
             taken: 0,
@@ -150,6 +155,9 @@ impl Core {
     ) -> Result<Xid, Full> {
         if self.taken >= self.config.max_pending {
             return Err(Full);
+        }
+        if self.taken * 2 >= self.slots.len() {
+            self.grow();
         }
         let xid = self.free_xid();
         let (timeout, replies) = (self.config.retry.first_timeout, self.counters.replies);
@@ -245,6 +253,18 @@ impl Core {
         self.news.take()
     }
 
+    /// Doubles the table. Calls with different indices get different ones again.
+    #[cold]
+    fn grow(&mut self) {
+        let places = self.slots.len() * 2;
+        for slot in std::mem::replace(&mut self.slots, Slot::many(places)) {
+            if !slot.is_free() {
+                let xid = slot.xid;
+                *self.slot_mut(xid) = slot;
+            }
+        }
+    }
+
     fn mask(&self) -> u32 {
         (self.slots.len() - 1) as u32
     }
@@ -254,7 +274,7 @@ impl Core {
         &mut self.slots[place]
     }
 
-    /// The next xid with a free entry; there are twice as many entries as calls.
+    /// The next xid with a free entry; at least half of the entries are free.
     fn free_xid(&mut self) -> Xid {
         loop {
             let xid = Xid(self.next_xid);

@@ -50,7 +50,12 @@ impl Slot {
     /// The most memory of a head that is kept for the next call, in bytes.
     const MAX_KEPT_BYTES: usize = 16 * 1024;
 
-    pub(super) fn new() -> Slot {
+    /// So many free entries.
+    pub(super) fn many(count: usize) -> Box<[Slot]> {
+        (0..count).map(|_| Slot::new()).collect()
+    }
+
+    fn new() -> Slot {
         Slot {
             xid: Xid(0),
             state: SlotState::Free,

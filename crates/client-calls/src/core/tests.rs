@@ -311,6 +311,30 @@ fn xids_go_on_past_places_that_are_taken() {
 }
 
 #[test]
+fn table_grows_with_the_calls_at_once_and_keeps_them() {
+    let now = Instant::now();
+    let retry = Retry { first_timeout: SECOND, retransmissions: 2, is_hard: false };
+    let config = Config { transport: Transport::Tcp, max_pending: 1000, retry };
+    let mut bench = Bench { core: Core::new(config, u32::MAX - 3, now), now, wakers: Vec::new() };
+    for _ in 0..100 {
+        let call = bench.submit(b"alone");
+        bench.stream();
+        bench.reply(call, b"");
+        assert!(bench.poll(call).is_ready());
+    }
+    assert_eq!(bench.core.slots.len(), FIRST_PLACES);
+    let calls: Vec<Xid> = (0..1000).map(|_| bench.submit(b"many")).collect();
+    assert_eq!(bench.core.slots.len(), 2048);
+    bench.stream();
+    for call in &calls {
+        bench.reply(*call, &call.0.to_be_bytes());
+    }
+    for call in calls {
+        assert!(matches!(bench.poll(call), Poll::Ready(Ok(message)) if message[8..] == call.0.to_be_bytes()));
+    }
+}
+
+#[test]
 fn datagrams_in_flight_stay_within_the_window() {
     let now = Instant::now();
     let retry = Retry { first_timeout: SECOND, retransmissions: 2, is_hard: false };

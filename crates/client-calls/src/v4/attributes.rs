@@ -2,10 +2,11 @@
 
 use buffer::Buffer;
 use proto::nfs4::{
-    Attribute, AttributeValue, Bitmap, Fattr, FattrError, FileType, Fsid, Principal, SetTime as WireSetTime, SpecData,
-    Status, Time,
+    Attribute, AttributeValue, Bitmap, Fattr, FattrError, FileHandle, FileType, Fsid, Principal,
+    SetTime as WireSetTime, SpecData, Status, Time,
 };
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
+use xdr::{Decode, Decoder};
 
 use super::owners;
 use crate::FileVersion;
@@ -74,13 +75,8 @@ pub(super) fn listed(fattr: &Fattr<'_>) -> Result<Listed, Reason> {
     let attributes = Attributes::new(FileKind::Regular, 0);
     let is_whole = fattr.mask.contains(Attribute::Type.number());
     let mut listed = Listed { attributes, handle: None, error: None, is_whole };
-    let mut has_used = false;
-    for value in fattr.values() {
-        let value = value.map_err(bad)?;
-        has_used |= matches!(value, AttributeValue::SpaceUsed(_));
-        listed.take(value);
-    }
-    if !has_used {
+    fattr.read(|attribute, from| listed.take(attribute, from)).map_err(bad)?;
+    if !fattr.mask.contains(Attribute::SpaceUsed.number()) {
         listed.attributes.used_bytes = listed.attributes.size_bytes;
     }
     Ok(listed)
@@ -97,28 +93,30 @@ pub(super) fn bad(error: FattrError) -> Reason {
 }
 
 impl Listed {
-    fn take(&mut self, value: AttributeValue<'_>) {
+    /// Reads the value of an attribute.
+    fn take(&mut self, attribute: Attribute, from: &mut Decoder<'_>) -> Result<(), FattrError> {
         let to = &mut self.attributes;
-        match value {
-            AttributeValue::Type(kind) => to.kind = file_kind(kind),
-            AttributeValue::Change(change) => to.change = change,
-            AttributeValue::Size(bytes) => to.size_bytes = bytes,
-            AttributeValue::Fsid(fsid) => to.fsid = one_number(fsid),
-            AttributeValue::FileId(number) => to.fileid = number,
-            AttributeValue::Mode(mode) => to.mode = mode & MODE_BITS,
-            AttributeValue::NumLinks(links) => to.links = links,
-            AttributeValue::Owner(name) => to.uid = owners::uid(name.0),
-            AttributeValue::OwnerGroup(name) => to.gid = owners::gid(name.0),
-            AttributeValue::RawDev(device) => to.device = Device { major: device.major, minor: device.minor },
-            AttributeValue::SpaceUsed(bytes) => to.used_bytes = bytes,
-            AttributeValue::TimeAccess(at) => to.accessed = time(at),
-            AttributeValue::TimeCreate(at) => to.created = Some(time(at)),
-            AttributeValue::TimeMetadata(at) => to.changed = time(at),
-            AttributeValue::TimeModify(at) => to.modified = time(at),
-            AttributeValue::FileHandle(handle) => self.handle = Some(handle.into()),
-            AttributeValue::RdattrError(status) => self.error = (status != Status::Ok).then_some(status),
-            _ => {}
+        match attribute {
+            Attribute::Type => to.kind = file_kind(FileType::decode(from)?),
+            Attribute::Change => to.change = from.u64()?,
+            Attribute::Size => to.size_bytes = from.u64()?,
+            Attribute::Fsid => to.fsid = one_number(Fsid::decode(from)?),
+            Attribute::FileId => to.fileid = from.u64()?,
+            Attribute::Mode => to.mode = from.u32()? & MODE_BITS,
+            Attribute::NumLinks => to.links = from.u32()?,
+            Attribute::Owner => to.uid = owners::uid(Principal::decode(from)?.0),
+            Attribute::OwnerGroup => to.gid = owners::gid(Principal::decode(from)?.0),
+            Attribute::RawDev => to.device = device(SpecData::decode(from)?),
+            Attribute::SpaceUsed => to.used_bytes = from.u64()?,
+            Attribute::TimeAccess => to.accessed = time(Time::decode(from)?),
+            Attribute::TimeCreate => to.created = Some(time(Time::decode(from)?)),
+            Attribute::TimeMetadata => to.changed = time(Time::decode(from)?),
+            Attribute::TimeModify => to.modified = time(Time::decode(from)?),
+            Attribute::FileHandle => self.handle = Some(FileHandle::decode(from)?.into()),
+            Attribute::RdattrError => self.error = Some(Status::decode(from)?).filter(|status| *status != Status::Ok),
+            other => AttributeValue::skip(other, from)?,
         }
+        Ok(())
     }
 }
 
@@ -138,6 +136,10 @@ fn file_kind(kind: FileType) -> FileKind {
 /// Folds both halves of an fsid into one number. A change of one half always changes it.
 fn one_number(fsid: Fsid) -> u64 {
     fsid.major ^ fsid.minor.rotate_left(u64::BITS / 2)
+}
+
+fn device(device: SpecData) -> Device {
+    Device { major: device.major, minor: device.minor }
 }
 
 fn time(time: Time) -> Timestamp {
@@ -191,6 +193,52 @@ mod tests {
         let found = listed(&fattr).unwrap().attributes;
         assert_eq!((found.mode, found.uid, found.size_bytes, found.used_bytes), (0o640, 7, 9, 9));
         assert_eq!(fattr.mask.iter().count(), 3);
+    }
+
+    #[test]
+    fn every_attribute_is_read_as_the_type_that_it_has() {
+        let time = |seconds| Time { seconds, nanoseconds: 5 };
+        let values = [
+            AttributeValue::Type(FileType::Symlink),
+            AttributeValue::Change(1 << 40),
+            AttributeValue::Size(2 << 40),
+            AttributeValue::Fsid(Fsid { major: 3, minor: 0 }),
+            AttributeValue::RdattrError(Status::Access),
+            AttributeValue::FileHandle(FileHandle::new(b"handle").unwrap()),
+            AttributeValue::FileId(4 << 40),
+            AttributeValue::MaxName(255),
+            AttributeValue::Mode(0o100_640),
+            AttributeValue::NumLinks(5),
+            AttributeValue::Owner(Principal(b"6")),
+            AttributeValue::OwnerGroup(Principal(b"7")),
+            AttributeValue::RawDev(SpecData { major: 8, minor: 9 }),
+            AttributeValue::SpaceUsed(10 << 40),
+            AttributeValue::TimeAccess(time(11)),
+            AttributeValue::TimeCreate(time(12)),
+            AttributeValue::TimeMetadata(time(13)),
+            AttributeValue::TimeModify(time(14)),
+        ];
+        let mut buffer = Buffer::new();
+        let found = listed(&Fattr::collect(&values, &mut buffer)).unwrap();
+        let at = |seconds| Timestamp { seconds, nanoseconds: 5 };
+        let expected = Attributes {
+            mode: 0o640,
+            links: 5,
+            uid: 6,
+            gid: 7,
+            size_bytes: 2 << 40,
+            used_bytes: 10 << 40,
+            device: Device { major: 8, minor: 9 },
+            fsid: 3,
+            accessed: at(11),
+            modified: at(14),
+            changed: at(13),
+            created: Some(at(12)),
+            change: 1 << 40,
+            ..Attributes::new(FileKind::Symlink, 4 << 40)
+        };
+        assert_eq!(found.attributes, expected);
+        assert_eq!((found.handle, found.error), (Handle::new(b"handle"), Some(Status::Access)));
     }
 
     #[test]

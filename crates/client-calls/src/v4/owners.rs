@@ -10,8 +10,9 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use names::{AnswerCache, IdKind, MachineNames, NameService};
-use proto::nfs4::{AttributeValue, Fattr, Res, ResOp};
+use proto::nfs4::{Attribute, AttributeValue, Fattr, Principal, Res, ResOp};
 use tokio::sync::Semaphore;
+use xdr::Decode;
 
 use super::reply::Reply;
 use crate::connection::now;
@@ -78,14 +79,17 @@ impl Reply {
 }
 
 fn add_owners(fattr: &Fattr<'_>, owners: &mut Vec<Owner>) {
-    for value in fattr.values().map_while(Result::ok) {
-        let (kind, name) = match value {
-            AttributeValue::Owner(name) => (IdKind::User, local(name.0)),
-            AttributeValue::OwnerGroup(name) => (IdKind::Group, local(name.0)),
-            _ => continue,
+    // Decoding reports what is malformed.
+    let _ = fattr.read(|attribute, from| {
+        let kind = match attribute {
+            Attribute::Owner => IdKind::User,
+            Attribute::OwnerGroup => IdKind::Group,
+            other => return AttributeValue::skip(other, from),
         };
+        let name = local(Principal::decode(from)?.0);
         owners.extend(name.map(|name| Owner { kind, name: name.to_owned() }));
-    }
+        Ok(())
+    });
 }
 
 /// A user or a group by name, without its domain.

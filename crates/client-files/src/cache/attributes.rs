@@ -109,18 +109,26 @@ impl AttributeCache {
         if asked.number < files.unlinked && has_more_names(attributes) {
             return self.put(&mut files, file, None);
         }
-        let known = files.known.get(file);
-        let order = known.as_ref().map_or(Ordering::Less, |known| known.compare(asked, attributes));
-        let before = known.and_then(|known| known.now.as_ref());
-        let same = before.filter(|now| is_same(&now.attributes, attributes));
-        match order {
+        let Files { known, number, .. } = &mut *files;
+        let Some(known) = known.get(file) else {
+            return self.put(&mut files, file, Some(self.now(asked, asked.time, attributes)));
+        };
+        let same = known.now.as_ref().filter(|now| is_same(&now.attributes, attributes));
+        let now = match known.compare(asked, attributes) {
             Ordering::Greater => return,
-            Ordering::Equal if same.is_none() => return self.put(&mut files, file, None),
-            Ordering::Equal | Ordering::Less => {}
-        }
-        let since = same.map_or(asked.time, |now| now.since);
+            Ordering::Equal if same.is_none() => None,
+            Ordering::Equal | Ordering::Less => {
+                Some(self.now(asked, same.map_or(asked.time, |now| now.since), attributes))
+            }
+        };
+        *number += 1;
+        *known = Known { now, number: *number };
+    }
+
+    /// Attributes that were requested at `asked`, of a file in this state `since` then.
+    fn now(&self, asked: Asked, since: Instant, attributes: &Attributes) -> Now {
         let until = asked.time + self.bounds(attributes.kind).clamp(asked.time.saturating_duration_since(since));
-        self.put(&mut files, file, Some(Now { attributes: *attributes, since, until }));
+        Now { attributes: *attributes, since, until }
     }
 
     /// Invalidates the attributes of a file that this client changed, and those in replies still in flight.

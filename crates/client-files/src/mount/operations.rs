@@ -29,11 +29,17 @@ pub(super) use call_once;
 macro_rules! call {
     ($mount:expr, $operation:ident($($argument:expr),*)) => {{
         let mount: &Mount = $mount;
-        let mut patience = mount.patience();
+        let mut patience = None;
         loop {
             match call_once!(mount, $operation($($argument),*)) {
-                Err(error) if patience.allows(&error) => patience.wait().await,
-                result => break result,
+                Err(error) => {
+                    let patience = patience.get_or_insert_with(|| mount.patience());
+                    if !patience.allows(&error) {
+                        break Err(error);
+                    }
+                    patience.wait().await;
+                }
+                done => break done,
             }
         }
     }};

@@ -253,7 +253,8 @@ impl Client {
         request: &Request<'_>,
     ) -> Result<std::result::Result<Reply, Trouble>> {
         match self.attempt_once(session, request).await? {
-            Ok(reply) if reply.status() == Status::Moved => Err(self.moved(session, request, &reply).await),
+            // Boxed, as all that is rare here: every operation's future has room for it otherwise.
+            Ok(reply) if reply.status() == Status::Moved => Err(Box::pin(self.moved(session, request, &reply)).await),
             Ok(reply) => {
                 // The request's slot is free by now.
                 resolve_owners(request, &reply).await;

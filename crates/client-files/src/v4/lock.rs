@@ -52,7 +52,7 @@ impl LockHolder for OpenFile {
                 Ok(()) => return Ok(before),
                 Err(error) if is_about_state(&error) && repairs < MAX_REPAIRS => {
                     repairs += 1;
-                    self.repair(era).await?;
+                    Box::pin(self.repair(era)).await?;
                 }
                 Err(error) if patience.allows(&error) && !is_over() => {
                     // The state was valid, and may be lost again during a grace period.

@@ -48,7 +48,7 @@ pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
         match unlock_once(file, range).await {
             Err(error) if is_about_state(&error) && repairs < MAX_REPAIRS => {
                 repairs += 1;
-                if file.repair(era).await.is_err() {
+                if Box::pin(file.repair(era)).await.is_err() {
                     file.held().locks = None;
                     return Ok(());
                 }

@@ -38,13 +38,14 @@ impl Client {
     pub(crate) async fn open(&self, opening: Opening) -> Result<Opened> {
         let (sender, receiver) = oneshot::channel();
         let (client, made) = (self.clone(), opening.create.is_some().then(|| opening.target.clone()));
-        tokio::spawn(async move {
+        // Boxed, since a task's future is moved several times before it is polled.
+        tokio::spawn(Box::pin(async move {
             let sent = sender.send(open(client.clone(), opening).await);
             if let (Err(opened), Some(target), Some(mounted)) = (sent, made, client.mounted()) {
                 let file = opened.as_ref().ok().map(|opened| opened.entry.handle);
                 mounted.outdate_opened(&target, file.as_ref());
             }
-        });
+        }));
         let closed = |_| self.error("OPEN", Reason::NoReply(client_calls::core::Failure::Closed));
         receiver.await.map_err(closed)?
     }
@@ -75,7 +76,7 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
             // The server restarted after the OPEN and does not know it when it is confirmed, or the lease expired.
             Err(error) if is_forgotten(&error) && repairs < MAX_REPAIRS => {
                 repairs += 1;
-                client.renew_session(&session).await?;
+                Box::pin(client.renew_session(&session)).await?;
             }
             Err(error) => {
                 // Without a reply nobody knows what the owner holds.
@@ -190,16 +191,18 @@ pub(super) async fn settle(
                 client.recall(handle, stateid);
             }
         }
-        (Some((_, stateid, _)), None) => match delegreturn(&client.in_session(session), handle, stateid).await {
-            // A delegation that the server does not take back does not exist.
-            Err(error) if error.status().is_some() && !is_session_lost(&error) => {}
-            other => other?,
-        },
+        (Some((_, stateid, _)), None) => {
+            match Box::pin(delegreturn(&client.in_session(session), handle, stateid)).await {
+                // A delegation that the server does not take back does not exist.
+                Err(error) if error.status().is_some() && !is_session_lost(&error) => {}
+                other => other?,
+            }
+        }
         (None, Some(_)) => client.0.delegations.allow(handle, client.principal(), granting.access),
         (None, None) => {}
     }
     if ok.flags & RESULT_CONFIRM != 0 && client.minor_version() == MinorVersion::V0 {
-        return open_confirm(client, session, handle, ok.stateid, owner).await;
+        return Box::pin(open_confirm(client, session, handle, ok.stateid, owner)).await;
     }
     Ok(ok.stateid)
 }

@@ -97,11 +97,11 @@ impl OpenFile {
         let mut losses = 0;
         while self.held().is_delegated {
             let session = self.client.session();
-            match self.claim_now().await {
+            match Box::pin(self.claim_now()).await {
                 Err(lost) if is_session_lost(&lost) && losses < MAX_LOSSES => losses += 1,
                 other => return other,
             }
-            self.client.renew_session(&session).await?;
+            Box::pin(self.client.renew_session(&session)).await?;
         }
         Ok(())
     }

@@ -90,18 +90,14 @@ impl Slots {
 
     /// Frees a slot whose sequence id is used up.
     pub(super) fn complete(&self, taken: Taken<'_>) {
-        self.lock().sequences[taken.slot.0 as usize] = taken.sequence.wrapping_add(1);
-        self.release(taken);
+        let mut table = self.lock();
+        table.sequences[taken.slot.0 as usize] = taken.sequence.wrapping_add(1);
+        table.release(taken);
     }
 
     /// Frees a slot whose sequence id is not used up, because the request was refused first.
     pub(super) fn release(&self, taken: Taken<'_>) {
-        let mut table = self.lock();
-        table.set_free(taken.slot);
-        if table.excess > 0 {
-            table.excess -= 1;
-            taken.permit.forget();
-        }
+        self.lock().release(taken);
     }
 
     /// Leaves a slot in doubt; [`Slots::settle`] frees it.
@@ -170,6 +166,14 @@ impl Table {
         };
         let word = (0..self.free.len()).rev().find(|word| taken(*word) != 0);
         word.map_or(0, |word| (word * WORD_BITS) as u32 + taken(word).ilog2())
+    }
+
+    fn release(&mut self, taken: Taken<'_>) {
+        self.set_free(taken.slot);
+        if self.excess > 0 {
+            self.excess -= 1;
+            taken.permit.forget();
+        }
     }
 
     fn set_free(&mut self, slot: SlotId) {

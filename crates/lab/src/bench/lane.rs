@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -65,6 +65,14 @@ impl Schedule {
     }
 }
 
+/// What the connections of a thread count in. They share it, so that it stays in the processor's caches, however many
+/// they are.
+#[derive(Clone)]
+pub(super) struct Counts {
+    pub(super) meter: Arc<Meter>,
+    pub(super) found: Rc<RefCell<LaneResult>>,
+}
+
 /// What connections found.
 #[derive(Debug)]
 pub(super) struct LaneResult {
@@ -106,8 +114,12 @@ impl LaneResult {
         [&self.reads, &self.writes, &self.syncs, &self.metadata]
     }
 
-    fn errors(&self) -> u64 {
-        self.tallies().iter().map(|tally| tally.errors()).sum()
+    fn tally(&mut self, step: Step) -> &mut Tally {
+        match (step.operation.moves_bytes(), step.is_write) {
+            (false, _) => &mut self.metadata,
+            (true, true) => &mut self.writes,
+            (true, false) => &mut self.reads,
+        }
     }
 }
 
@@ -131,23 +143,23 @@ pub(super) struct Lane {
     /// What is written when nothing is checked.
     payload: Bytes,
     metadata: Metadata,
-    meter: Arc<Meter>,
+    counts: Counts,
     stop: Stop,
     state: RefCell<LaneState>,
 }
 
 struct LaneState {
     plan: Plan,
-    found: LaneResult,
+    errors: u64,
     unstable: Unstable,
 }
 
 impl Lane {
-    /// The lane with this number, from 0, on a connection of its own; `meter` counts what the lanes of its thread do.
+    /// The lane with this number, from 0, on a connection of its own; `counts` are those of its thread.
     pub(super) fn new(
         job: &Job,
         number: u32,
-        meter: &Arc<Meter>,
+        counts: &Counts,
         mount: Mount,
         targets: &Arc<[Target]>,
     ) -> Result<Lane, Error> {
@@ -168,13 +180,9 @@ impl Lane {
             pattern: job.verify.then(|| Pattern::new(job.seed)),
             workload_writes: job.workload.writes(),
             payload,
-            meter: Arc::clone(meter),
+            counts: counts.clone(),
             stop: job.stop.clone(),
-            state: RefCell::new(LaneState {
-                plan: Plan::new(job, number),
-                found: LaneResult::new(job),
-                unstable: Unstable::default(),
-            }),
+            state: RefCell::new(LaneState { plan: Plan::new(job, number), errors: 0, unstable: Unstable::default() }),
         })
     }
 
@@ -191,9 +199,9 @@ impl Lane {
         Ok(())
     }
 
-    /// Does everything that is planned, `depth` operations at once, and returns what was found; nothing when a worker
-    /// died. It is awaited inside of a [`tokio::task::LocalSet`].
-    pub(super) async fn run(self, depth: u32, schedule: Schedule) -> Option<LaneResult> {
+    /// Does everything that is planned, `depth` operations at once; nothing is returned when a worker died. It is
+    /// awaited inside of a [`tokio::task::LocalSet`].
+    pub(super) async fn run(self, depth: u32, schedule: Schedule) -> Option<()> {
         let lane = Rc::new(self);
         let mut workers = JoinSet::new();
         for worker in 0..depth {
@@ -206,13 +214,13 @@ impl Lane {
         if lane.operation == Operation::NewFile {
             lane.metadata.remove_new_files().await;
         }
-        let Lane { mount, opened, state, .. } = Rc::into_inner(lane)?;
+        let Lane { mount, opened, .. } = Rc::into_inner(lane)?;
         // A server that goes on without them closes them with the client.
         let closing =
             stream::iter(opened).for_each_concurrent(OPENS_AT_ONCE, |file| async { drop(file.close().await) });
         closing.await;
         leave(&mount).await;
-        Some(state.into_inner().found)
+        Some(())
     }
 
     async fn work(self: Rc<Self>, worker: usize, schedule: Schedule) {
@@ -222,15 +230,14 @@ impl Lane {
         while let Some(began) = self.next_start(now, schedule).await
             && let Some(step) = self.next_step()
         {
-            let (result, submitted) = submit(self.carry_out(step, open.as_ref())).await;
+            let operation = pin!(self.carry_out(step, open.as_ref()));
+            let (result, submitted) = submit(operation).await;
             let times = Times { began, submitted, ended: Instant::now() };
             self.record(step, result, times, began >= schedule.measured_from);
             now = times.ended;
         }
         if let Some(Err(error)) = close(open).await {
-            let found = &mut self.state.borrow_mut().found;
-            found.metadata.record_error();
-            found.first_error.get_or_insert(error.into());
+            self.note_failure(|found| &mut found.metadata, error.into());
         }
     }
 
@@ -254,9 +261,7 @@ impl Lane {
         match self.mount.open(dir, name, &options).await {
             Ok(file) => Some(Some(file)),
             Err(error) => {
-                let found = &mut self.state.borrow_mut().found;
-                found.metadata.record_error();
-                found.first_error.get_or_insert(error.into());
+                self.note_failure(|found| &mut found.metadata, error.into());
                 None
             }
         }
@@ -264,7 +269,7 @@ impl Lane {
 
     fn next_step(&self) -> Option<Step> {
         let mut state = self.state.borrow_mut();
-        if state.found.errors() < MAX_ERRORS { state.plan.next() } else { None }
+        if state.errors < MAX_ERRORS { state.plan.next() } else { None }
     }
 
     /// The file with this number among those that an operation chooses from.
@@ -321,7 +326,7 @@ impl Lane {
                 false => pattern.is_at(offset, &data.bytes),
             };
             if !is_right {
-                self.state.borrow_mut().found.wrong.add(offset);
+                self.counts.found.borrow_mut().wrong.add(offset);
             }
         }
         Ok(Done { moved_bytes: data.bytes.len() as u64, is_short: data.bytes.len() < self.block_bytes as usize })
@@ -333,33 +338,34 @@ impl Lane {
             None => self.payload.clone(),
         };
         let (is_short, unstable) = write_all(&self.mount, self.target(0).handle, offset, data, self.stability).await?;
-        let mut state = self.state.borrow_mut();
-        state.unstable.merge(unstable);
-        if let Some(is_written) = state.found.is_written.get_mut((offset / u64::from(self.block_bytes)) as usize) {
+        self.state.borrow_mut().unstable.merge(unstable);
+        if let Some(is_written) =
+            self.counts.found.borrow_mut().is_written.get_mut((offset / u64::from(self.block_bytes)) as usize)
+        {
             *is_written = true;
         }
         Ok(Done { moved_bytes: self.block_bytes.into(), is_short })
     }
 
     fn record(&self, step: Step, result: client::Result<Done>, times: Times, is_measured: bool) {
-        let found = &mut self.state.borrow_mut().found;
-        let tally = match (step.operation.moves_bytes(), step.is_write) {
-            (false, _) => &mut found.metadata,
-            (true, true) => &mut found.writes,
-            (true, false) => &mut found.reads,
-        };
         match result {
             Ok(done) => {
-                self.meter.count(tally.direction(), done.moved_bytes);
+                let mut found = self.counts.found.borrow_mut();
+                let tally = found.tally(step);
+                self.counts.meter.count(tally.direction(), done.moved_bytes);
                 if is_measured {
                     tally.record(done, times);
                 }
             }
-            Err(error) => {
-                tally.record_error();
-                found.first_error.get_or_insert(error.into());
-            }
+            Err(error) => self.note_failure(|found| found.tally(step), error.into()),
         }
+    }
+
+    fn note_failure(&self, tally: impl FnOnce(&mut LaneResult) -> &mut Tally, error: OperationError) {
+        self.state.borrow_mut().errors += 1;
+        let mut found = self.counts.found.borrow_mut();
+        tally(&mut found).record_error();
+        found.first_error.get_or_insert(error);
     }
 
     /// Asks for stable storage of what was written. What may be lost all the same counts as a failure.
@@ -369,21 +375,18 @@ impl Lane {
             return;
         }
         let began = Instant::now();
-        let (result, submitted) = submit(self.mount.commit(&self.target(0).handle, 0, 0)).await;
+        let commit = pin!(self.mount.commit(&self.target(0).handle, 0, 0));
+        let (result, submitted) = submit(commit).await;
         let result = result.map_err(OperationError::Client).and_then(|verifier| match unstable.lost_after(verifier) {
             0 => Ok(()),
             writes => Err(OperationError::Lost { writes }),
         });
-        let found = &mut self.state.borrow_mut().found;
         match result {
             Ok(()) => {
                 let times = Times { began, submitted, ended: Instant::now() };
-                found.syncs.record(Done { moved_bytes: 0, is_short: false }, times);
+                self.counts.found.borrow_mut().syncs.record(Done { moved_bytes: 0, is_short: false }, times);
             }
-            Err(error) => {
-                found.syncs.record_error();
-                found.first_error.get_or_insert(error);
-            }
+            Err(error) => self.note_failure(|found| &mut found.syncs, error),
         }
     }
 }
@@ -393,9 +396,8 @@ async fn close(open: Option<File>) -> Option<client::Result<()>> {
 }
 
 /// Waits for an operation, and says when its first call was given to the connection: that is done when it first has to
-/// wait.
-async fn submit<F: Future>(operation: F) -> (F::Output, Instant) {
-    let mut operation = pin!(operation);
+/// wait. The operation stays where it is, since a future has room for the longest of all operations.
+async fn submit<F: Future>(mut operation: Pin<&mut F>) -> (F::Output, Instant) {
     let mut submitted = None;
     let output = poll_fn(|context| {
         let polled = operation.as_mut().poll(context);

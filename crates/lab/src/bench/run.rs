@@ -1,6 +1,8 @@
 //! A job from its start to its end: the file, the threads, the readings of what processes spent.
 
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -12,7 +14,7 @@ use measure::{CpuUse, Work};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
 
-use super::lane::{Lane, LaneResult, Schedule};
+use super::lane::{Counts, Lane, LaneResult, Schedule};
 use super::leave::leave;
 use super::target::{self, Target};
 use super::watch::{Meter, Sampler};
@@ -243,16 +245,19 @@ impl Part<'_> {
 
     fn connect_and_run(&self, inbox: &Receiver<Schedule>) -> Result<LaneResult, Error> {
         let runtime = runtime()?;
-        let lanes = runtime.block_on(self.connect_all())?;
+        let found = Rc::new(RefCell::new(LaneResult::new(self.job)));
+        let counts = Counts { meter: Arc::clone(&self.meter), found: Rc::clone(&found) };
+        let lanes = runtime.block_on(self.connect_all(counts))?;
         let _ = self.events.send(Event::Ready);
         let schedule = inbox.recv().map_err(|_| Error::ThreadDied)?;
-        LocalSet::new().block_on(&runtime, self.run_all(lanes, schedule))
+        LocalSet::new().block_on(&runtime, self.run_all(lanes, schedule))?;
+        Rc::into_inner(found).map(RefCell::into_inner).ok_or(Error::ThreadDied)
     }
 
-    async fn connect_all(&self) -> Result<Vec<Lane>, Error> {
+    async fn connect_all(&self, counts: Counts) -> Result<Vec<Lane>, Error> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
-            let mut lane = Lane::new(self.job, number, &self.meter, connect(self.job).await?, self.targets)?;
+            let mut lane = Lane::new(self.job, number, &counts, connect(self.job).await?, self.targets)?;
             if self.job.holds_opens {
                 lane.open_all(self.job.files.choice()).await?;
             }
@@ -261,16 +266,15 @@ impl Part<'_> {
         Ok(lanes)
     }
 
-    async fn run_all(&self, lanes: Vec<Lane>, schedule: Schedule) -> Result<LaneResult, Error> {
+    async fn run_all(&self, lanes: Vec<Lane>, schedule: Schedule) -> Result<(), Error> {
         let mut running = JoinSet::new();
         for lane in lanes {
             running.spawn_local(lane.run(self.job.depth, schedule));
         }
-        let mut all = LaneResult::new(self.job);
         while let Some(ended) = running.join_next().await {
-            all.merge(ended.ok().flatten().ok_or(Error::ThreadDied)?);
+            ended.ok().flatten().ok_or(Error::ThreadDied)?;
         }
-        Ok(all)
+        Ok(())
     }
 }
 

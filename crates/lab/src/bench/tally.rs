@@ -57,19 +57,17 @@ impl Tally {
     pub(super) fn record(&mut self, done: Done, times: Times) {
         self.work += Work { operations: 1, bytes: done.moved_bytes };
         self.short += u64::from(done.is_short);
-        self.latency_ns.record(nanoseconds(times.began, times.ended));
-        self.submission_ns.record(nanoseconds(times.began, times.submitted));
-        self.completion_ns.record(nanoseconds(times.submitted, times.ended));
+        let submission_ns = nanoseconds(times.began, times.submitted);
+        let completion_ns = nanoseconds(times.submitted, times.ended);
+        self.latency_ns.record(submission_ns.saturating_add(completion_ns));
+        self.submission_ns.record(submission_ns);
+        self.completion_ns.record(completion_ns);
         self.extend(times.began, times.ended);
     }
 
     /// Counts an operation that failed.
     pub(super) fn record_error(&mut self) {
         self.errors += 1;
-    }
-
-    pub(super) fn errors(&self) -> u64 {
-        self.errors
     }
 
     /// Adds what another connection found for the same direction.

@@ -23,8 +23,10 @@ pub(super) struct Meter([(AtomicU64, AtomicU64); DIRECTIONS.len()]);
 impl Meter {
     pub(super) fn count(&self, direction: Direction, bytes: u64) {
         if let Some(index) = DIRECTIONS.iter().position(|counted| *counted == direction) {
-            self.0[index].0.fetch_add(1, Ordering::Relaxed);
-            self.0[index].1.fetch_add(bytes, Ordering::Relaxed);
+            let (operations, all_bytes) = &self.0[index];
+            // A single writer needs no locked instruction.
+            operations.store(operations.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            all_bytes.store(all_bytes.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
         }
     }
 

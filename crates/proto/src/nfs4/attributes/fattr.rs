@@ -125,6 +125,40 @@ impl<'a> Fattr<'a> {
         Ok(())
     }
 
+    /// Reads the attributes one by one, in the order of their numbers. `take` reads the value of each, or skips it with
+    /// [`AttributeValue::skip`]. This takes a fraction of the time that [`Fattr::values`] takes, which makes a value of
+    /// the size of the largest for each.
+    ///
+    /// ```
+    /// use proto::nfs4::{Attribute, AttributeValue, Fattr};
+    ///
+    /// let mut buffer = buffer::Buffer::new();
+    /// let fattr = Fattr::collect(&[AttributeValue::Change(7), AttributeValue::Size(4096)], &mut buffer);
+    /// let mut size = None;
+    /// let read = fattr.read(|attribute, from| match attribute {
+    ///     Attribute::Size => Ok(size = Some(from.u64()?)),
+    ///     other => AttributeValue::skip(other, from),
+    /// });
+    /// assert_eq!((read, size), (Ok(()), Some(4096)));
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `take`, and for an unknown attribute or bytes behind the last one.
+    #[inline]
+    pub fn read(
+        &self,
+        mut take: impl FnMut(Attribute, &mut Decoder<'a>) -> Result<(), FattrError>,
+    ) -> Result<(), FattrError> {
+        let mut from = Decoder::new(self.values);
+        for number in self.mask.iter() {
+            take(Attribute::from_number(number).ok_or(FattrError::NotSupported { number })?, &mut from)?;
+        }
+        match from.rest().len() {
+            0 => Ok(()),
+            bytes => Err(FattrError::Trailing { bytes }),
+        }
+    }
+
     /// The values in the order of their numbers, up to the first error.
     pub fn values(&self) -> FattrValues<'a> {
         FattrValues { left: self.mask, from: Decoder::new(self.values) }

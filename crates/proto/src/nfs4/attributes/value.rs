@@ -6,7 +6,7 @@ use super::super::{
     Acl, Acl41, Bitmap, FileHandle, FileType, FsLocations, Fsid, MAX_LAYOUT_TYPES, MAX_MIME_TYPE_BYTES, Principal,
     SetTime, SpecData, Status, Time,
 };
-use super::Attribute;
+use super::{Attribute, FattrError};
 
 /// Generates the enumeration of values and its codec, so that an attribute's number, type and encoding are on one line.
 macro_rules! attribute_values {
@@ -47,6 +47,20 @@ macro_rules! attribute_values {
                     $(Attribute::$name => AttributeValue::$name(<$value as Decode<'a>>::decode(from)?),)*
                     _ => return Ok(None),
                 }))
+            }
+
+            /// Reads over the value of an attribute.
+            ///
+            /// # Errors
+            /// When the bytes are malformed, or there is no codec for the attribute.
+            pub fn skip(attribute: Attribute, from: &mut Decoder<'a>) -> Result<(), FattrError> {
+                match attribute {
+                    $(Attribute::$name => {
+                        <$value as Decode<'a>>::decode(from)?;
+                    })*
+                    _ => return Err(FattrError::NotSupported { number: attribute.number() }),
+                }
+                Ok(())
             }
         }
     };
