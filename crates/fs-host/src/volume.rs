@@ -139,8 +139,8 @@ impl HostVolume {
         matches!(self.magic, TMPFS_MAGIC | EXT_MAGIC | XFS_MAGIC | BTRFS_MAGIC)
     }
 
-    /// Whether an inode number alone tells a file from those made soon after it is gone: tmpfs counts inodes, and starts
-    /// again after 2³² of them at the earliest. Other file systems use a number again at once.
+    /// Whether an inode number alone tells a file from those that are made soon after it is gone: tmpfs counts inodes,
+    /// and starts again after 2³² of them at the earliest. Other file systems use a number again at once.
     pub(crate) fn counts_inodes(&self) -> bool {
         self.magic == TMPFS_MAGIC
     }

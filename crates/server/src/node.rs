@@ -18,7 +18,7 @@ use crate::exports::{ExportTable, Exported};
 use crate::fault::Fault;
 use crate::handle::WireHandle;
 use crate::identity::Identity;
-use crate::open_files::OpenKey;
+use crate::open_files::{OpenKey, SharedAttributes};
 use crate::replay::Begun;
 use crate::request::Request;
 use crate::server::Server;
@@ -315,8 +315,8 @@ impl<'c> Node<'c> {
     pub(crate) fn attributes_after(&self, change: &ChangeInProgress<'_>) -> vfs::Result<Attributes> {
         let attributes = self.attributes()?;
         if let Some(batch) = self.batch {
-            let at = change.after();
-            self.server.files.share_between(self.context.worker, batch, self.file_key(), at, attributes);
+            let (file, at) = (self.file_key(), Some(change.after()));
+            self.server.files.share(self.context.worker, SharedAttributes { batch, file, attributes, at });
         }
         Ok(attributes)
     }

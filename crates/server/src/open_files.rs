@@ -70,12 +70,12 @@ struct WorkerFiles {
 }
 
 /// Attributes fetched for one request, shared with the others of its batch.
-struct SharedAttributes {
-    batch: NonZero<u64>,
-    file: FileKey,
-    attributes: Attributes,
+pub(crate) struct SharedAttributes {
+    pub(crate) batch: NonZero<u64>,
+    pub(crate) file: FileKey,
+    pub(crate) attributes: Attributes,
     /// The changes between which they were fetched, if that is known.
-    at: Option<BetweenChanges>,
+    pub(crate) at: Option<BetweenChanges>,
 }
 
 /// Keeps the data of two workers on separate cache lines.
@@ -196,20 +196,13 @@ impl OpenFiles {
             return Ok(shared.attributes);
         }
         let attributes = find()?;
-        self.worker(worker).shared = Some(SharedAttributes { batch, file: *file, attributes, at: None });
+        self.share(worker, SharedAttributes { batch, file: *file, attributes, at: None });
         Ok(attributes)
     }
 
-    /// Shares attributes of a file that were fetched between two changes of it with the rest of the batch.
-    pub(crate) fn share_between(
-        &self,
-        worker: usize,
-        batch: NonZero<u64>,
-        file: FileKey,
-        at: BetweenChanges,
-        attributes: Attributes,
-    ) {
-        self.worker(worker).shared = Some(SharedAttributes { batch, file, attributes, at: Some(at) });
+    /// Shares attributes that were just fetched with the rest of the batch.
+    pub(crate) fn share(&self, worker: usize, shared: SharedAttributes) {
+        self.worker(worker).shared = Some(shared);
     }
 
     /// The attributes that the batch shares of a file, if they were fetched between these changes.

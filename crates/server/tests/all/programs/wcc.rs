@@ -245,34 +245,37 @@ where
 
 #[test]
 fn change_of_a_directory_that_another_version_changes_meanwhile_tells_nothing_from_before() {
-    let meddlings: [(&str, fn() -> Meddling); 7] = [
-        ("CREATE", || by_v2(|caller, root| caller.create(&root, "new", nfs2::mode(0o644)))),
-        ("MKDIR", || by_v2(|caller, root| caller.mkdir(&root, "new"))),
-        ("REMOVE", || by_v2(|caller, root| caller.remove(&root, "file"))),
-        ("SYMLINK", || {
+    let meddlings: [(&str, Meddling); 7] = [
+        ("CREATE", by_v2(|caller, root| caller.create(&root, "new", nfs2::mode(0o644)))),
+        ("MKDIR", by_v2(|caller, root| caller.mkdir(&root, "new"))),
+        ("REMOVE", by_v2(|caller, root| caller.remove(&root, "file"))),
+        (
+            "SYMLINK",
             by_v2(|Caller2(caller), root| {
                 let attributes = proto::nfs2::Sattr::default();
                 caller.call::<Symlink2>(&SymlinkArgs2 { place: nfs2::at(&root, "new"), target: b"x", attributes })
-            })
-        }),
-        ("LINK", || {
+            }),
+        ),
+        (
+            "LINK",
             by_v2(|Caller2(caller), root| {
                 let file = nfs2::success(Caller2(caller).lookup(&root, "file")).file;
                 caller.call::<Link2>(&LinkArgs2 { file, link: nfs2::at(&root, "new") })
-            })
-        }),
-        ("RENAME", || {
+            }),
+        ),
+        (
+            "RENAME",
             by_v2(|Caller2(caller), root| {
                 let names = RenameArgs2 { from: nfs2::at(&root, "file"), to: nfs2::at(&root, "new") };
                 caller.call::<Rename2>(&names)
-            })
-        }),
-        ("REMOVE of version 4", || by_v4::<Remove4>(EXPORT, Remove4Args { target: Component(b"file") })),
+            }),
+        ),
+        ("REMOVE of version 4", by_v4::<Remove4>(EXPORT, Remove4Args { target: Component(b"file") })),
     ];
     for (name, meddling) in meddlings {
         let (meddled, server) = Meddled::serve();
         let (caller, root, _) = start(&server);
-        *meddled.next.lock().unwrap() = Some(meddling());
+        *meddled.next.lock().unwrap() = Some(meddling);
         let made = success(caller.create(&root, "own", CreateHow::Guarded(Sattr::default())));
         assert_eq!(made.dir_wcc.before, None, "{name}");
         let made = success(caller.create(&root, "another", CreateHow::Guarded(Sattr::default())));
