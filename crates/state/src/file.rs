@@ -205,6 +205,7 @@ impl Core {
         held.seqid = next_seqid(held.seqid);
         let seqid = held.seqid;
         let published = self.shared.stateids.write(key).get_mut(&key).map(|published| published.seqid = seqid);
+        // A new state of locks is published with its first lock.
         if published.is_none() {
             self.publish(key);
         }

@@ -57,8 +57,8 @@ impl KnownFile {
         KnownFile { created: timestamp(stat.stx_btime), circumstances, handle }
     }
 
-    /// Whether no later inode of the number can carry the same time: this one was made before a moment, at which the
-    /// file's attributes were still to be fetched.
+    /// Whether no later inode can have the same number and time. `before` is a moment before the file's attributes were
+    /// fetched.
     pub(crate) fn is_identified(&self, before: Moment) -> bool {
         before.is_after(self.created)
     }
