@@ -298,7 +298,13 @@ impl<'c> Node<'c> {
         self.share_attributes(|| self.attributes())
     }
 
-    /// Announces a change of this file to replies about others; it ends when the result is dropped.
+    /// Begins a change of this file's names or attributes. A change that will be deferred is deferred first, which
+    /// saves this thread the lookup.
+    pub(crate) fn begin_change(&self) -> Result<ChangeInProgress<'c>, Fault> {
+        if self.must_defer_changes() { Err(Fault::Defer) } else { Ok(self.announce_change()) }
+    }
+
+    /// Announces a change of this file, which ends when the result is dropped (`crate::change`).
     pub(crate) fn announce_change(&self) -> ChangeInProgress<'c> {
         self.server.changes.begin(&self.handle)
     }

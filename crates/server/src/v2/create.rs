@@ -13,7 +13,7 @@ use crate::node::{CallContext, Node};
 
 pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Nfs2Result<DirOpOk> {
     let dir = cx.node(&args.place.dir.0)?;
-    let _change = dir.announce_change();
+    let _change = dir.begin_change()?;
     let set = convert::set_attributes(&args.attributes)?;
     let made = match special(&args.attributes)? {
         Some(node) => {

@@ -8,6 +8,6 @@ use crate::node::CallContext;
 
 pub(super) fn link(cx: &CallContext<'_>, args: &LinkArgs<'_>) -> Nfs2Result<()> {
     let (file, dir) = (cx.node(&args.file.0)?, cx.node(&args.link.dir.0)?);
-    let _change = dir.announce_change();
+    let _change = dir.begin_change()?;
     link::link(&file, &dir, dir.attributes(), args.link.name)
 }

@@ -8,6 +8,6 @@ use crate::unlink;
 
 pub(super) fn remove(cx: &CallContext<'_>, args: &RemoveArgs<'_>) -> Nfs2Result<()> {
     let dir = cx.node(&args.object.dir.0)?;
-    let _change = dir.announce_change();
+    let _change = dir.begin_change()?;
     unlink::remove(&dir, dir.attributes(), args.object.name)
 }

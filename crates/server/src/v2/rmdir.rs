@@ -8,6 +8,6 @@ use crate::unlink;
 
 pub(super) fn rmdir(cx: &CallContext<'_>, args: &RmdirArgs<'_>) -> Nfs2Result<()> {
     let dir = cx.node(&args.object.dir.0)?;
-    let _change = dir.announce_change();
+    let _change = dir.begin_change()?;
     unlink::remove_dir(&dir, dir.attributes(), args.object.name)
 }

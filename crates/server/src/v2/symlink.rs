@@ -9,7 +9,7 @@ use crate::node::CallContext;
 
 pub(super) fn symlink(cx: &CallContext<'_>, args: &SymlinkArgs<'_>) -> Nfs2Result<()> {
     let dir = cx.node(&args.place.dir.0)?;
-    let _change = dir.announce_change();
+    let _change = dir.begin_change()?;
     let new = NewNode::Symlink(args.target);
     make::make(&dir, dir.attributes(), args.place.name, |dir, place| {
         make::node(dir, place, new, &SetAttributes::default())

@@ -17,20 +17,18 @@ pub(super) struct Wcc<'c> {
 }
 
 impl<'c> Wcc<'c> {
-    /// Announces a change and takes the attributes before it. A change that will be deferred is deferred first, which
-    /// saves this thread the lookup.
+    /// Begins a change and takes the attributes before it.
     pub(super) fn begin(node: &Node<'c>) -> Result<Wcc<'c>, Fault> {
-        if node.must_defer_changes() { Err(Fault::Defer) } else { Ok(Wcc::begin_here(node)) }
+        Ok(Wcc::of(node, node.begin_change()?))
     }
 
     /// [`Wcc::begin`] for a write.
     pub(super) fn begin_write(node: &Node<'c>, stability: Stability) -> Result<Wcc<'c>, Fault> {
         transfer::defer_if_blocking(node, stability)?;
-        Ok(Wcc::begin_here(node))
+        Ok(Wcc::of(node, node.announce_change()))
     }
 
-    fn begin_here(node: &Node<'c>) -> Wcc<'c> {
-        let change = node.announce_change();
+    fn of(node: &Node<'c>, change: ChangeInProgress<'c>) -> Wcc<'c> {
         let before = node.attributes_before(&change).ok();
         Wcc { node: *node, change, before }
     }

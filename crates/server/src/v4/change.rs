@@ -14,12 +14,9 @@ pub(super) struct DirChange<'c> {
 }
 
 impl<'c> DirChange<'c> {
-    /// Announces the change and takes the attributes before it. A change that will be deferred is deferred first.
+    /// Begins the change and takes the attributes before it.
     pub(super) fn begin(dir: &Node<'c>) -> Result<DirChange<'c>, Fault> {
-        if dir.must_defer_changes() {
-            return Err(Fault::Defer);
-        }
-        let change = dir.announce_change();
+        let change = dir.begin_change()?;
         let before = dir.attributes_before(&change)?;
         Ok(DirChange { change, before })
     }

@@ -72,7 +72,6 @@ impl NewAttributes {
 
     /// Sets all attributes of an existing file, or none. Returns those afterwards, where they are known.
     pub(super) fn apply(&self, node: &Node<'_>, before: &Attributes) -> OpResult<Option<Attributes>> {
-        let _change = node.announce_change();
         if self.acls.is_some() {
             set_attributes::check_acls(node, before)?;
         }

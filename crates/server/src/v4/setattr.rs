@@ -4,14 +4,12 @@ use proto::nfs4::{Bitmap, SetattrArgs};
 use state::IoKind;
 
 use super::compound::Compound;
-use super::failure::{Failure, OpResult};
+use super::failure::OpResult;
 use super::set::{For, NewAttributes};
 
 pub(super) fn setattr(compound: &mut Compound<'_>, args: &SetattrArgs<'_>) -> OpResult<Bitmap> {
     let node = compound.current()?;
-    if node.must_defer_changes() {
-        return Err(Failure::Defer);
-    }
+    let _change = node.begin_change()?;
     let before = *compound.current_attributes()?;
     let new = NewAttributes::parse(compound, &args.attributes, For { node: &node, kind: before.kind })?;
     if new.set.size_bytes.is_some() {
