@@ -2,7 +2,7 @@ use std::fmt;
 
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use crate::{Credential, MESSAGE_CALL, OpaqueAuth, RPC_VERSION};
+use crate::{AuthSys, Credential, Flavor, MESSAGE_CALL, OpaqueAuth, RPC_VERSION};
 
 /// A client's number for a call: the reply repeats it, and a retransmission keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -94,6 +94,26 @@ impl<'a> Call<'a> {
     }
 }
 
+/// The parts of a message that identify a call: up to the flavour of its credential, and behind it. A retransmission may
+/// have another stamp and machine name in its AUTH_SYS credential, which are arbitrary (RFC 5531 appendix A): these are
+/// in neither part.
+pub fn identifying_parts(message: &[u8]) -> [&[u8]; 2] {
+    /// The XID, the kind of message, the versions and numbers of RPC, program and procedure, and the flavour (§9).
+    const HEAD_BYTES: usize = 28;
+    let (head, behind) = message.split_at(message.len().min(HEAD_BYTES));
+    let is_sys = head.ends_with(&Flavor::SYS.0.to_be_bytes());
+    let identity = if is_sys { behind_the_arbitrary(behind) } else { None };
+    [head, identity.unwrap_or(behind)]
+}
+
+/// What follows the length, the stamp and the machine name of an AUTH_SYS credential.
+fn behind_the_arbitrary(credential: &[u8]) -> Option<&[u8]> {
+    const LENGTH_AND_STAMP_BYTES: usize = 8;
+    let mut from = Decoder::new(credential.get(LENGTH_AND_STAMP_BYTES..)?);
+    from.opaque(AuthSys::MAX_MACHINE_NAME).ok()?;
+    Some(from.rest())
+}
+
 impl Procedure {
     /// Appends the header of a call of this procedure; its arguments follow.
     pub fn encode_call(&self, xid: Xid, credential: &Credential<'_>, to: &mut Encoder<'_>) {
@@ -108,7 +128,6 @@ impl Procedure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AuthSys;
     use buffer::Buffer;
 
     const READ: Procedure = Procedure { program: 100_003, version: 3, number: 6 };
@@ -127,6 +146,20 @@ mod tests {
         let call = Call::parse(buffer.as_slice()).unwrap();
         assert_eq!((call.xid, call.procedure, call.arguments.rest()), (Xid(9), READ, &b"args"[..]));
         assert!(matches!(Credential::parse(&call.credential), Some(Ok(Credential::Sys(sys))) if sys.uid == 1));
+    }
+
+    #[test]
+    fn call_is_identified_by_user_and_arguments_and_not_by_stamp_and_machine_name() {
+        let parts = |name: &'static [u8], stamp, uid| {
+            let mut sys = AuthSys::new(name, uid, 2, &[3]);
+            sys.stamp = stamp;
+            let mut buffer = Buffer::new();
+            READ.encode_call(Xid(9), &Credential::Sys(sys), &mut Encoder::new(&mut buffer));
+            identifying_parts(buffer.as_slice()).map(<[u8]>::to_vec)
+        };
+        assert_eq!(parts(b"box", 1, 1), parts(b"another box", 2, 1));
+        assert_ne!(parts(b"box", 1, 1), parts(b"box", 1, 2));
+        assert_eq!(identifying_parts(b"short"), [&b"short"[..], &[]]);
     }
 
     #[test]

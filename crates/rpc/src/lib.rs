@@ -7,7 +7,7 @@ pub mod record;
 mod reply;
 
 pub use auth::{AuthSys, Credential, Flavor, OpaqueAuth};
-pub use call::{Call, CallError, Procedure, Xid};
+pub use call::{Call, CallError, Procedure, Xid, identifying_parts};
 pub use reply::{AuthStat, CallResult, Rejection, Reply, ReplyError, is_reply};
 
 /// The version of the RPC protocol (RFC 5531 §9).

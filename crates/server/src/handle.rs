@@ -13,7 +13,7 @@
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher24;
-use siphasher::sip128;
+use siphasher::sip128::{self, Hasher128};
 use vfs::Handle;
 
 const FORMAT: u8 = 0x57;
@@ -57,9 +57,11 @@ impl HandleKey {
         SipHasher24::new_with_key(&self.0).hash(bytes)
     }
 
-    /// The keyed checksum of `bytes` in 128 bits.
-    pub(crate) fn long_checksum(&self, bytes: &[u8]) -> [u64; 2] {
-        let hash = sip128::SipHasher24::new_with_key(&self.0).hash(bytes);
+    /// The keyed checksum of `parts` in 128 bits, which does not depend on where one part ends.
+    pub(crate) fn long_checksum(&self, parts: &[&[u8]]) -> [u64; 2] {
+        let mut hasher = sip128::SipHasher24::new_with_key(&self.0);
+        parts.iter().for_each(|part| hasher.write(part));
+        let hash = hasher.finish128();
         [hash.h1, hash.h2]
     }
 }

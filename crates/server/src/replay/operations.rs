@@ -36,7 +36,7 @@ impl ReplayCache {
     /// Begins an operation of a session, if there is a log. `operation` identifies it among those of all clients.
     pub(crate) fn begin_operation(&self, operation: &[u8], request: &SlotRequest, now: Duration) -> Option<Begun<'_>> {
         let log = Some(self.log.as_ref()?);
-        let key = ReplayKey::of_operation(self.key.long_checksum(operation));
+        let key = ReplayKey::of_operation(self.key.long_checksum(&[operation]));
         let happened = self.claim(&key).filter(|_| now <= self.max_age).unwrap_or_default();
         let mut begun = Begun::new(self, key, None, happened, log);
         begun.request = Some(*request);

@@ -78,8 +78,8 @@ impl Compound<'_> {
 
 /// Distinguishes requests with equal session, slot and sequence number: a hash of the message, where `behind` follows
 /// SEQUENCE. What precedes the credential is excluded, since the XID changes when a request is retransmitted over
-/// another connection (RFC 8881 §2.10.6.1.3.1) and the rest is the same in all requests. So are the arguments of
-/// SEQUENCE: Linux updates the highest slot in use.
+/// another connection (RFC 8881 §2.10.6.1.3.1) and the rest is the same in all requests. So are the stamp and the machine
+/// name of the credential, which may change too, and the arguments of SEQUENCE: Linux updates the highest slot in use.
 fn digest(message: &[u8], behind: &[u8]) -> u64 {
     /// The XID, the kind of message, and the versions and numbers of RPC, program and procedure (RFC 5531 §9).
     const BEFORE_CREDENTIAL_BYTES: usize = 24;
@@ -88,8 +88,10 @@ fn digest(message: &[u8], behind: &[u8]) -> u64 {
     const MAX_HEAD_BYTES: usize = 512;
     /// Writes are long, and their beginning is distinctive enough.
     const MAX_BEHIND_BYTES: usize = 240;
-    let end = message.len() - behind.len();
-    let head = message.get(BEFORE_CREDENTIAL_BYTES..end.saturating_sub(ARGUMENTS_BYTES)).unwrap_or_default();
-    let of_head = XxHash3_64::oneshot(&head[..head.len().min(MAX_HEAD_BYTES)]);
-    XxHash3_64::oneshot_with_seed(of_head ^ message.len() as u64, &behind[..behind.len().min(MAX_BEHIND_BYTES)])
+    let [head, of_caller] = rpc::identifying_parts(message);
+    let flavor = head.get(BEFORE_CREDENTIAL_BYTES..).unwrap_or_default();
+    let of_caller = &of_caller[..of_caller.len().saturating_sub(behind.len() + ARGUMENTS_BYTES).min(MAX_HEAD_BYTES)];
+    let of_flavor = flavor.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    let of_head = XxHash3_64::oneshot_with_seed(of_flavor, of_caller);
+    XxHash3_64::oneshot_with_seed(of_head ^ behind.len() as u64, &behind[..behind.len().min(MAX_BEHIND_BYTES)])
 }

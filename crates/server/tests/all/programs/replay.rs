@@ -3,15 +3,18 @@
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
+use buffer::Buffer;
 use fs_fault::{FaultFs, FaultPlan, Operation as FsOperation};
 use proto::nfs3::{
     Create, CreateArgs, CreateHow, FileHandle, Link, LinkArgs, Mkdir, MkdirArgs, Remove, RemoveArgs, Rename,
     RenameArgs, Res, Rmdir, RmdirArgs, Setattr, SetattrArgs, StableHow, Status, Symlink, SymlinkArgs, Write, WriteArgs,
 };
+use rpc::{AuthSys, Credential, Xid};
 use server::{Answer, Server};
+use xdr::{Encode, Encoder};
 
 use testing::caller::nfs3::{at, failure, mode, size, success};
-use testing::caller::{Caller, EXPORT, Said, export, memory, memory_server, results, server, settings};
+use testing::caller::{Caller, EXPORT, Said, export, memory, memory_server, procedure, results, server, settings};
 
 /// A name of the procedure, and a call of it that would fail, or do harm, if it were carried out twice.
 pub fn calls(caller: &Caller<'_>, root: &FileHandle) -> Vec<(&'static str, Vec<u8>)> {
@@ -235,4 +238,26 @@ fn rejected_call_is_not_taken_for_one_that_happened() {
     let cut = &message[..message.len() - 8];
     assert_eq!(testing::caller::rejection(&caller.reply_to(cut)), rpc::Rejection::GarbageArguments);
     assert!(matches!(results::<Remove>(&caller.reply_to(&message)), Res::Fail(Status::NoEnt, _)));
+}
+
+/// They are arbitrary (RFC 5531 appendix A).
+#[test]
+fn call_sent_again_with_another_stamp_and_machine_name_is_the_same_and_one_of_another_user_is_not() {
+    for over_udp in [true, false] {
+        let server = memory_server();
+        let caller = Caller::root(&server);
+        let caller = if over_udp { caller.over_udp() } else { caller };
+        let root = caller.mount();
+        let made = |name: &[u8], stamp: u32, uid: u32| {
+            let mut message = Buffer::new();
+            let mut sys = AuthSys::new(name, uid, 100, &[7]);
+            sys.stamp = stamp;
+            procedure::<Mkdir>().encode_call(Xid(77), &Credential::Sys(sys), &mut Encoder::new(&mut message));
+            let args = MkdirArgs { place: at(&root, "dir"), attributes: mode(0o755) };
+            args.encode(&mut Encoder::new(&mut message));
+            is_success(&caller.reply_to(message.as_slice()))
+        };
+        assert_eq!([made(b"box", 1, 1000), made(b"another", 2, 1000), made(b"box", 1, 1001)], [true, true, false]);
+        assert_eq!(server.counters().replayed(), 1);
+    }
 }

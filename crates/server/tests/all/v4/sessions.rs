@@ -150,3 +150,21 @@ fn protection_that_needs_rpcsec_gss_is_refused() {
     let ssv = SsvParms { ops, hash_algorithms, encryption_algorithms, window: 4, gss_handles: 1 };
     assert_eq!(ask(StateProtect::Ssv(ssv)), Status::EncrAlgUnsupp);
 }
+
+/// They are arbitrary (RFC 5531 appendix A).
+#[test]
+fn retransmission_with_another_stamp_and_machine_name_is_the_same_request_and_one_of_another_user_is_not() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let compound = session.begin().root().op::<Create>(&directory("d"));
+    let sent = |name: &'static [u8], stamp, uid, groups: &[u32]| {
+        let mut sys = AuthSys::new(name, uid, 0, groups);
+        sys.stamp = stamp;
+        let caller = Caller { credential: Credential::Sys(sys), ..session.caller };
+        Results::parse(&caller.reply_to(&caller.message_of(COMPOUND, &compound))).status
+    };
+    assert_eq!(sent(b"box", 1, 0, &[5]), Status::Ok);
+    assert_eq!(sent(b"another", 2, 0, &[5]), Status::Ok);
+    assert_eq!(sent(b"box", 1, 0, &[6]), Status::SeqFalseRetry);
+    assert_eq!(sent(b"box", 1, 1000, &[5]), Status::SeqFalseRetry);
+}
