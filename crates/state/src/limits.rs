@@ -89,7 +89,7 @@ pub struct Limits {
     /// The time to remember a waiting NFSv4 request after its last repetition. Default 45 s: Linux repeats it at least
     /// every 30 s.
     pub waiter_memory: Duration,
-    /// The time to reserve a released lock for the NFSv4 owner that waited first. Default 5 s.
+    /// The time to reserve a released lock for the NFSv4 owner that waited first and was notified. Default 1 s.
     pub reservation: Duration,
     /// Steps of one deadlock search. Default 1 024; beyond, the search finds no deadlock.
     pub deadlock_steps: usize,
@@ -218,7 +218,7 @@ impl Default for Limits {
             waiters_per_file: 1_024,
             waiters: 65_536,
             waiter_memory: Duration::from_secs(45),
-            reservation: Duration::from_secs(5),
+            reservation: Duration::from_secs(1),
             deadlock_steps: 1_024,
             delegations: 65_536,
             leases: 4_096,

@@ -10,8 +10,15 @@ use crate::core::Core;
 use crate::ids::{OwnerId, StateKey};
 use crate::lock_set::HeldLock;
 use crate::nlm::NlmNames;
+use crate::owner::OwnerKind;
 use crate::range_tree::OwnerRange;
-use crate::{ByteRange, ClientId, Conflict, Event, FileKey, LockNotice, NlmGranted, StateError};
+use crate::{ByteRange, ClientId, Conflict, Event, FileKey, LockNotice, NlmGranted, State, StateError};
+
+/// The expected time between the first two requests of a client that polls.
+const FIRST_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How late a poll may be.
+const POLL_SLACK: Duration = Duration::from_secs(2);
 
 /// A requested lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,16 +49,38 @@ pub(crate) struct Requester {
 pub(crate) struct Waiter {
     pub wanted: RequestedLock,
     pub wait: WaitFor,
+    /// When the wait began.
+    since: Duration,
     asked: Duration,
+    /// The time between its last two requests.
+    interval: Option<Duration>,
+    /// Whether it is told when to request the lock again.
+    is_notified: bool,
     /// The end of the reservation of a lock that became free.
     reserved_until: Option<Duration>,
     _charge: Charge,
 }
 
 impl Waiter {
-    /// An NFSv4 client that gives up just stops retrying.
+    /// An NFSv4 client that gives up just stops retrying. One that is not notified polls ever more rarely: Linux doubles
+    /// the interval each time.
     fn is_stale(&self, now: Duration, memory: Duration) -> bool {
+        let memory = match self.is_notified {
+            true => memory,
+            false => memory.min(2 * self.interval.unwrap_or(FIRST_INTERVAL) + POLL_SLACK),
+        };
         matches!(self.wait, WaitFor::Client(_)) && self.asked + memory < now
+    }
+
+    /// Whether it certainly waited at `since`. A host of the lock protocol says when it gives up, and an NFSv4 client
+    /// that waits repeats its request.
+    fn waits_at(&self, since: Duration) -> bool {
+        matches!(self.wait, WaitFor::Nlm(_)) || self.interval.is_some() && self.asked >= since
+    }
+
+    fn repeat(&mut self, now: Duration, wait: WaitFor, is_notified: bool) {
+        self.interval = Some(now.saturating_sub(self.asked));
+        (self.asked, self.wait, self.is_notified) = (now, wait, is_notified);
     }
 
     fn blocks(&self, wanted: RequestedLock, now: Duration) -> bool {
@@ -79,6 +108,17 @@ pub(crate) enum Waking {
 /// The files with waiters, for the sweep.
 pub(crate) type WaitingFiles = BTreeSet<Arc<FileKey>>;
 
+impl State {
+    /// Ends the wait of a client that could not be notified: the lock is not reserved for it any longer.
+    pub fn lock_notice_failed(&self, now: Duration, notice: &LockNotice) {
+        let mut core = self.core();
+        let Some(owner) = core.owners.find(OwnerKind::Lock, notice.client.number(), &notice.owner) else { return };
+        core.drop_waiters(&notice.file, |waiter| waiter.wanted.owner == owner && waiter.reserved_until.is_some());
+        core.wake(now, &notice.file, ByteRange::WHOLE);
+        core.settle_locks(&notice.file);
+    }
+}
+
 impl Core {
     /// Fails if a lock that became free is reserved for an earlier waiter.
     pub(crate) fn check_turn(&self, now: Duration, file: &FileKey, wanted: RequestedLock) -> Result<(), StateError> {
@@ -104,13 +144,14 @@ impl Core {
     ) -> Result<(), StateError> {
         let file = &self.file_entry(file);
         if self.is_deadlock(now, file, wanted) {
+            self.remove_waiters(file, |waiter| waiter.wanted == wanted);
             return Err(StateError::Deadlock);
         }
         let limit = self.limits().waiters_per_file;
+        let is_notified = self.is_notified(&wait);
         let Some(locks) = self.locks_mut(file) else { return Ok(()) };
         if let Some(waiter) = locks.waiting.iter_mut().find(|waiter| waiter.wanted == wanted) {
-            waiter.asked = now;
-            waiter.wait = wait;
+            waiter.repeat(now, wait, is_notified);
             return Ok(());
         }
         let has_room = locks.waiting.len() < limit;
@@ -120,12 +161,31 @@ impl Core {
             return if matches!(wait, WaitFor::Nlm(_)) { Err(StateError::Resource) } else { Ok(()) };
         };
         let Some(locks) = self.locks_mut(file) else { return Ok(()) };
-        locks.waiting.push(Waiter { wanted, wait, asked: now, reserved_until: None, _charge: charge });
+        let (since, asked, reserved_until) = (now, now, None);
+        locks.waiting.push(Waiter {
+            wanted,
+            wait,
+            since,
+            asked,
+            interval: None,
+            is_notified,
+            reserved_until,
+            _charge: charge,
+        });
         if let Some(owner) = self.owners.get_mut(wanted.owner) {
             owner.waits.push(Arc::clone(file));
         }
         self.waiting_files.insert(Arc::clone(file));
         Ok(())
+    }
+
+    fn is_notified(&self, wait: &WaitFor) -> bool {
+        match wait {
+            WaitFor::Client(number) => {
+                self.can_call_back(*number) && self.clients.get(number).is_some_and(|client| !client.is_v40())
+            }
+            WaitFor::Nlm(_) => true,
+        }
     }
 
     /// Removes an owner's waits in a range, because it requests something else there, gives up, or has the lock.
@@ -274,9 +334,12 @@ impl Core {
     }
 
     /// Whether waiting for a lock would be a deadlock: one of its holders waits, directly or indirectly, for
-    /// `wanted.owner`. The search is bounded in owners and locks, and returns false at its limit.
+    /// `wanted.owner`. Each of them must have repeated its request since the wait for `wanted` began. The search is bounded in owners and locks, and returns false at its limit.
     fn is_deadlock(&self, now: Duration, file: &FileKey, wanted: RequestedLock) -> bool {
         let memory = self.limits().waiter_memory;
+        let own = self.locks_of(file).and_then(|locks| locks.waiting.iter().find(|waiter| waiter.wanted == wanted));
+        let since = own.map_or(now, |waiter| waiter.since);
+        let still_waits = |waiter: &Waiter| waiter.waits_at(since) && !waiter.is_stale(now, memory);
         let mut seen = BTreeSet::new();
         let mut room = self.limits().locks_per_file;
         let mut open = self.holders_against(file, wanted, &mut room);
@@ -290,7 +353,7 @@ impl Core {
             }
             for waits_in in self.owners.get(holder).map(|owner| owner.waits.as_slice()).unwrap_or_default() {
                 let waiting = self.locks_of(waits_in).map(|locks| locks.waiting.as_slice()).unwrap_or_default();
-                for waiter in waiting.iter().filter(|w| w.wanted.owner == holder && !w.is_stale(now, memory)) {
+                for waiter in waiting.iter().filter(|w| w.wanted.owner == holder && still_waits(w)) {
                     open.extend(self.holders_against(waits_in, waiter.wanted, &mut room));
                 }
             }

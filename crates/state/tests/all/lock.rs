@@ -134,8 +134,62 @@ fn circle_of_waiting_owners_is_refused() {
     let lock_a = world.lock_new(a, &open_a, "l", write_lock(1, 0, 1)).unwrap();
     let lock_b = world.lock_new(b, &open_b, "l", write_lock(1, 1, 1)).unwrap();
     let wait = |offset| Wanted { blocking: true, ..write_lock(1, offset, 1) };
-    assert!(is_denied(world.lock_more(a, &lock_a, wait(1))));
+    for _ in 0..2 {
+        assert!(is_denied(world.lock_more(a, &lock_a, wait(1))));
+    }
     assert_eq!(world.lock_more(b, &lock_b, wait(0)), Err(StateError::Deadlock));
+}
+
+/// A client of NFSv4 that gives up says nothing; one that waits repeats its request.
+#[test]
+fn owner_that_gave_up_waiting_is_in_no_circle() {
+    let mut world = World::new();
+    let ((a, open_a), (b, open_b)) = two(&world);
+    let lock_a = world.lock_new(a, &open_a, "l", write_lock(1, 0, 1)).unwrap();
+    let lock_b = world.lock_new(b, &open_b, "l", write_lock(1, 1, 1)).unwrap();
+    let wait = |offset| Wanted { blocking: true, ..write_lock(1, offset, 1) };
+    for _ in 0..2 {
+        assert!(is_denied(world.lock_more(a, &lock_a, wait(1))));
+        world.sleep(1);
+    }
+    // It gave up here.
+    for _ in 0..3 {
+        assert!(is_denied(world.lock_more(b, &lock_b, wait(0))));
+        world.sleep(1);
+    }
+    assert_eq!(world.lock_more(a, &lock_a, wait(1)), Err(StateError::Deadlock), "it did not, and b repeats");
+}
+
+#[test]
+fn lock_is_not_kept_for_a_client_that_stopped_polling_or_cannot_be_notified() {
+    let mut world = World::new();
+    let ((a, open_a), _) = two(&world);
+    let old = world.client40("old", 1);
+    let open_old = world.open_rw(old, "o", 1);
+    world.state.open_confirm(world.now, &open_old, &key(1)).unwrap();
+    let blocking = Wanted { blocking: true, ..write_lock(1, 0, 10) };
+    let scope = StateidScope::V40;
+    let open_old = Stateid { seqid: open_old.seqid + 1, ..open_old };
+    let locker = Locker::New { open: &open_old, owner: b"l" };
+    let lock = world.lock_new(a, &open_a, "l", write_lock(1, 0, 10)).unwrap();
+    assert!(is_denied(world.state.lock(world.now, &lock_args(scope, locker, blocking))));
+    world.sleep(10);
+    world.state.unlock(world.now, StateidScope::V41(a).of(&lock), &key(1), ByteRange::WHOLE).unwrap();
+    assert!(world.lock_new(a, &open_a, "m", blocking).is_ok(), "a client that polls would have come");
+}
+
+#[test]
+fn lock_is_not_kept_for_a_client_whose_notification_failed() {
+    let world = World::new();
+    let ((a, open_a), (b, open_b)) = two(&world);
+    let blocking = Wanted { blocking: true, ..write_lock(1, 0, 10) };
+    let lock = world.lock_new(a, &open_a, "l", write_lock(1, 0, 10)).unwrap();
+    assert!(is_denied(world.lock_new(b, &open_b, "l", blocking)));
+    world.state.unlock(world.now, StateidScope::V41(a).of(&lock), &key(1), ByteRange::WHOLE).unwrap();
+    let [Event::NotifyLock(notice)] = &world.events()[..] else { panic!("b waits") };
+    assert!(is_denied(world.lock_new(a, &open_a, "m", blocking)), "it is kept for b");
+    world.state.lock_notice_failed(world.now, notice);
+    assert!(world.lock_new(a, &open_a, "m", blocking).is_ok());
 }
 
 #[test]

@@ -18,12 +18,16 @@ impl Server {
         let Some(file) = FileHandle::new(handle.as_bytes()) else { return };
         let owner = StateOwner { client: ClientId(notice.client.0), owner: &notice.owner };
         let operation = CallbackArgOp::CbNotifyLock(CbNotifyLockArgs { file, owner });
-        let client = notice.client;
-        let on_reply = move |_: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, _: Duration| {
-            tracing::debug!(?client, ?result, "a client was told of a lock");
+        let failed = notice.clone();
+        let on_reply = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, now: Duration| {
+            tracing::debug!(client = ?failed.client, ?result, "a client was told of a lock");
+            if result.is_err() {
+                server.state.lock_notice_failed(now, &failed);
+            }
         };
-        if let Err(error) = self.call_back(client, operation, now, Box::new(on_reply)) {
-            tracing::debug!(?client, %error, "a client cannot be told of a lock");
+        if let Err(error) = self.call_back(notice.client, operation, now, Box::new(on_reply)) {
+            tracing::debug!(client = ?notice.client, %error, "a client cannot be told of a lock");
+            self.state.lock_notice_failed(now, notice);
         }
     }
 }
