@@ -94,9 +94,9 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The parts of a message that identify a call: up to the flavour of its credential, and behind it. A retransmission may
-/// have another stamp and machine name in its AUTH_SYS credential, which are arbitrary (RFC 5531 appendix A): these are
-/// in neither part.
+/// The parts of a message that identify a call: up to the flavour of its credential, and behind it. A retransmission
+/// may have another stamp and machine name in its AUTH_SYS credential, which are arbitrary (RFC 5531 appendix A): these
+/// are in neither part.
 pub fn identifying_parts(message: &[u8]) -> [&[u8]; 2] {
     /// The XID, the kind of message, the versions and numbers of RPC, program and procedure, and the flavour (§9).
     const HEAD_BYTES: usize = 28;

@@ -89,15 +89,19 @@ impl State {
 }
 
 impl Core {
-    fn room_for_open(&self, client: ClientId) -> Result<(), StateError> {
+    pub(crate) fn room_for_open(&self, client: ClientId) -> Result<(), StateError> {
         if self.account_of(client.number())?.has_room(Kind::Open, 1) { Ok(()) } else { Err(StateError::Resource) }
     }
 
-    fn open(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<Opened, StateError> {
+    /// Fails unless the client may open files now, with this claim.
+    pub(crate) fn check_open(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<(), StateError> {
         self.live_client(now, args.client)?;
-        let reclaim = matches!(args.claim, Claim::Previous(_));
-        self.check_grace(now, args.client, reclaim)?;
-        self.check_claim(args)?;
+        self.check_grace(now, args.client, matches!(args.claim, Claim::Previous(_)))?;
+        self.check_claim(args)
+    }
+
+    pub(crate) fn open(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<Opened, StateError> {
+        self.check_open(now, args)?;
         let owner = self.owner(now, OwnerKind::Open, args.client.number(), args.owner)?;
         let answer = self.open_as(now, args, owner);
         self.settle(&args.file);
@@ -137,7 +141,7 @@ impl Core {
         Ok(Opened { stateid: self.stateid(key), confirm, delegation })
     }
 
-    fn open_of(&self, owner: OwnerId, file: &FileKey) -> Option<StateKey> {
+    pub(crate) fn open_of(&self, owner: OwnerId, file: &FileKey) -> Option<StateKey> {
         self.files.get(file)?.opens.of_owner(owner)
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct OpenSet {
 
 impl OpenSet {
     pub(crate) fn is_empty(&self) -> bool {
-        self.by_owner.is_empty()
+        self.by_share.is_empty()
     }
 
     pub(crate) fn of_owner(&self, owner: OwnerId) -> Option<StateKey> {
@@ -38,6 +38,16 @@ impl OpenSet {
         if self.by_share.remove(&(share, key)) {
             self.by_owner.remove(&owner);
         }
+    }
+
+    /// Adds what conflicts like an open without being one.
+    pub(crate) fn reserve(&mut self, share: Share, key: StateKey) {
+        self.by_share.insert((share, key));
+    }
+
+    /// Ends a reservation; false if it had ended.
+    pub(crate) fn end_reservation(&mut self, share: Share, key: StateKey) -> bool {
+        self.by_share.remove(&(share, key))
     }
 
     /// The union of all deny modes.

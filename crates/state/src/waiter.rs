@@ -62,8 +62,8 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// An NFSv4 client that gives up just stops retrying. One that is not notified polls ever more rarely: Linux doubles
-    /// the interval each time.
+    /// An NFSv4 client that gives up just stops retrying. One that is not notified polls ever more rarely: Linux
+    /// doubles the interval each time.
     fn is_stale(&self, now: Duration, memory: Duration) -> bool {
         let memory = match self.is_notified {
             true => memory,
@@ -334,7 +334,8 @@ impl Core {
     }
 
     /// Whether waiting for a lock would be a deadlock: one of its holders waits, directly or indirectly, for
-    /// `wanted.owner`. Each of them must have repeated its request since the wait for `wanted` began. The search is bounded in owners and locks, and returns false at its limit.
+    /// `wanted.owner`. Each of them must have repeated its request since the wait for `wanted` began. The search is
+    /// bounded in owners and locks, and returns false at its limit.
     fn is_deadlock(&self, now: Duration, file: &FileKey, wanted: RequestedLock) -> bool {
         let memory = self.limits().waiter_memory;
         let own = self.locks_of(file).and_then(|locks| locks.waiting.iter().find(|waiter| waiter.wanted == wanted));

@@ -3,8 +3,8 @@
 //!
 //! # Which calls are equal
 //! A call is identified by its sender's address, its XID and all of its bytes but the stamp and the machine name of an
-//! AUTH_SYS credential ([`rpc::identifying_parts`]); a WRITE in a datagram by its length and first bytes. Replies are small, since only calls that change names and attributes are kept, and WRITEs in datagrams.
-//! A late duplicate of a WRITE must not overwrite newer data.
+//! AUTH_SYS credential ([`rpc::identifying_parts`]); a WRITE in a datagram by its length and first bytes. Replies are
+//! small, since only calls that change names and attributes are kept, and WRITEs in datagrams. A late duplicate of a WRITE must not overwrite newer data.
 //!
 //! Processes behind one address may use equal XIDs and bytes. So a datagram is a retransmission only if it comes from
 //! the same port. A call over another connection is one only if the first connection may have lost the reply. That is

@@ -5,7 +5,7 @@ use proto::nfs4::{
     self, Bitmap, ChangeInfo, CreateHow, OpNumber, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX,
     StateOwner, Status,
 };
-use state::{Claim, ClientId, DelegationAnswer, ShareAccess, ShareDeny};
+use state::{Claim, ClientId, DelegationAnswer, ShareAccess, ShareDeny, StateError};
 use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, Place, SetAttributes, race};
 use xdr::{Encode, Encoder};
 
@@ -29,6 +29,16 @@ struct Target {
     attributes_set: Bitmap,
     /// Whether this call created the file: its creator may then access it whatever its mode.
     is_new: bool,
+    /// Whether this call truncates the file, which exists.
+    is_truncated: bool,
+}
+
+/// The open that the client wants.
+struct Wanted {
+    client: ClientId,
+    access: ShareAccess,
+    deny: ShareDeny,
+    claim: Claim,
 }
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut Output) -> OpResult<()> {
@@ -49,31 +59,15 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     let access = access(compound, args.share_access)?;
     let deny = ShareDeny::from_bits(args.share_deny).ok_or(Status::Inval)?;
     let client = if has_sessions(compound) { compound.client()? } else { ClientId(args.owner.client.0) };
-    let claim = claim(&args.claim)?;
+    let wanted = Wanted { client, access, deny, claim: claim(&args.claim)? };
     if let OpenHow::Create(_) = args.how {
-        compound.cx.server.state.may_open(compound.cx.request.now, client, claim)?;
+        compound.cx.server.state.may_open(compound.cx.request.now, client, wanted.claim)?;
     }
-    let target = target(compound, args, noted, access)?;
-    let node = compound.current()?.sibling(target.handle);
-    if !target.is_new {
-        require_access(&node, &target.attributes, access, !matches!(claim, Claim::New))?;
-    }
-    let (want, leased) = delegation::wish(compound, args, &node);
-    let opened = compound.cx.server.state.open(
-        compound.cx.request.now,
-        &state::OpenArgs {
-            client,
-            owner: args.owner.owner,
-            file: node.file_key(),
-            access,
-            deny,
-            claim,
-            want,
-            leased,
-            change: target.attributes.change,
-            handle: &|| node.wire_handle().as_bytes().into(),
-        },
-    )?;
+    let (target, opened) = race::until_won(|| {
+        let mut target = target(compound, args, noted)?;
+        let opened = open_target(compound, args, &wanted, &mut target)?;
+        OpResult::Ok(opened.map(|opened| (target, opened)))
+    })?;
     compound.set_current_sibling(target.handle);
     compound.progress.current_stateid = Some(outer(&opened.stateid));
     // A delegation, or the exclusion of writers, guarantees that nobody changed the file after it: the attributes that
@@ -84,7 +78,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     let ok = OpenOk {
         stateid: outer(&opened.stateid),
         change: target.change,
-        flags: RESULT_LOCKTYPE_POSIX | if opened.confirm { nfs4::RESULT_CONFIRM } else { 0 },
+        flags: flags(compound, &opened),
         attributes_set: target.attributes_set,
         delegation: delegation::open_delegation(compound, args.share_access, &opened.delegation),
     };
@@ -92,13 +86,77 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     Ok(())
 }
 
+/// Opens the file for the client; `None` if the file was removed before it could be truncated.
+fn open_target(
+    compound: &Compound<'_>,
+    args: &OpenArgs<'_>,
+    wanted: &Wanted,
+    target: &mut Target,
+) -> OpResult<Option<state::Opened>> {
+    let node = compound.current()?.sibling(target.handle);
+    if !target.is_new {
+        require_access(&node, &target.attributes, wanted.access, wanted.claim != Claim::New)?;
+    }
+    let (want, leased) = delegation::wish(compound, args, &node);
+    let Wanted { client, access, deny, claim } = *wanted;
+    let wire_handle = || node.wire_handle().as_bytes().into();
+    let wanted = state::OpenArgs {
+        client,
+        owner: args.owner.owner,
+        file: node.file_key(),
+        access,
+        deny,
+        claim,
+        want,
+        leased,
+        change: target.attributes.change,
+        handle: &wire_handle,
+    };
+    if target.is_truncated {
+        return truncate_and_open(&node, wanted, target);
+    }
+    Ok(Some(node.server.state.open(node.now, &wanted)?))
+}
+
+/// Truncates the file once nothing but that can refuse the open any more. Whoever truncates must have write permission,
+/// even the owner.
+fn truncate_and_open(
+    node: &Node<'_>,
+    wanted: state::OpenArgs<'_>,
+    target: &mut Target,
+) -> OpResult<Option<state::Opened>> {
+    node.require_writable()?;
+    node.require(&target.attributes, Access::WRITE)?;
+    let reserved = node.until_returned(|| match node.server.state.reserve(node.now, wanted) {
+        Err(StateError::Delay) => Err(Fault::Recalling),
+        reserved => Ok(reserved),
+    })??;
+    let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+    let _change = node.announce_change();
+    let truncated = set_attributes::set(node, &target.attributes, &set);
+    let Some(attributes) = make::unless_removed(truncated)? else { return Ok(None) };
+    target.attributes = attributes;
+    Ok(Some(reserved.open(node.now, attributes.change)?))
+}
+
+fn flags(compound: &Compound<'_>, opened: &state::Opened) -> u32 {
+    let confirm = if opened.confirm { nfs4::RESULT_CONFIRM } else { 0 };
+    // Without it, clients ignore CB_NOTIFY_LOCK and poll ever more rarely (RFC 8881 §18.16.3).
+    let notify = if has_sessions(compound) { nfs4::RESULT_MAY_NOTIFY_LOCK } else { 0 };
+    RESULT_LOCKTYPE_POSIX | confirm | notify
+}
+
 fn has_sessions(compound: &Compound<'_>) -> bool {
     compound.progress.minor.has_sessions()
 }
 
 /// The access mode. NFSv4.1 adds bits for delegations (RFC 8881 §18.16.3); NFSv4.0 has no others.
-fn access(compound: &Compound<'_>, bits: u32) -> OpResult<ShareAccess> {
-    let wishes = if has_sessions(compound) { !nfs4::SHARE_ACCESS_BOTH } else { 0 };
+pub(super) fn access(compound: &Compound<'_>, bits: u32) -> OpResult<ShareAccess> {
+    let known = nfs4::WANT_DELEG_MASK | nfs4::WANT_SIGNAL_WHEN_AVAILABLE | nfs4::WANT_PUSH_WHEN_UNCONTENDED;
+    let wishes = if has_sessions(compound) { known } else { 0 };
+    if bits & wishes & nfs4::WANT_DELEG_MASK > nfs4::WANT_CANCEL {
+        return Err(Status::Inval.into());
+    }
     Ok(ShareAccess::from_bits(bits & !wishes).ok_or(Status::Inval)?)
 }
 
@@ -113,30 +171,23 @@ fn claim(claim: &OpenClaim<'_>) -> OpResult<Claim> {
     }
 }
 
-fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, access: ShareAccess) -> OpResult<Target> {
+fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>) -> OpResult<Target> {
     let current = noted.on(compound.current()?);
     match (&args.claim, &args.how) {
         (OpenClaim::DelegateCur { .. }, OpenHow::Create(_)) => Err(Status::Inval.into()),
-        (OpenClaim::Null(name) | OpenClaim::DelegateCur { name, .. }, how) => {
-            by_name(compound, &current, name.0, how, access)
-        }
+        (OpenClaim::Null(name) | OpenClaim::DelegateCur { name, .. }, how) => by_name(compound, &current, name.0, how),
         (_, OpenHow::Create(_)) => Err(Status::Inval.into()),
         (_, OpenHow::NoCreate) => {
             let attributes = current.attributes()?;
             require_regular(&attributes)?;
             let change = ChangeInfo { atomic: false, before: 0, after: 0 };
-            Ok(Target { handle: current.handle, attributes, change, attributes_set: Bitmap::EMPTY, is_new: false })
+            let (handle, attributes_set) = (current.handle, Bitmap::EMPTY);
+            Ok(Target { handle, attributes, change, attributes_set, is_new: false, is_truncated: false })
         }
     }
 }
 
-fn by_name(
-    compound: &Compound<'_>,
-    dir: &Node<'_>,
-    name: &[u8],
-    how: &OpenHow<'_>,
-    access: ShareAccess,
-) -> OpResult<Target> {
+fn by_name(compound: &Compound<'_>, dir: &Node<'_>, name: &[u8], how: &OpenHow<'_>) -> OpResult<Target> {
     let (found, change) = match how {
         OpenHow::NoCreate => {
             let site = Site::searchable(dir, dir.attributes()?, name)?;
@@ -146,13 +197,13 @@ fn by_name(
         }
         OpenHow::Create(how) => {
             let change = DirChange::begin(dir)?;
-            let found = create(compound, &Site::searchable(dir, change.before(), name)?, how, access)?;
+            let found = create(compound, &Site::searchable(dir, change.before(), name)?, how)?;
             (found, change.info(dir))
         }
     };
-    let OpenedName { entry: Entry { handle, attributes }, attributes_set, is_new } = found;
+    let OpenedName { entry: Entry { handle, attributes }, attributes_set, is_new, is_truncated } = found;
     require_regular(&attributes)?;
-    Ok(Target { handle, attributes, change, attributes_set, is_new })
+    Ok(Target { handle, attributes, change, attributes_set, is_new, is_truncated })
 }
 
 /// A name in a directory that the caller may search.
@@ -182,24 +233,25 @@ struct OpenedName {
     entry: Entry,
     attributes_set: Bitmap,
     is_new: bool,
+    is_truncated: bool,
 }
 
 impl OpenedName {
     fn existing(entry: Entry) -> OpenedName {
-        OpenedName { entry, attributes_set: Bitmap::EMPTY, is_new: false }
+        OpenedName { entry, attributes_set: Bitmap::EMPTY, is_new: false, is_truncated: false }
     }
 
     fn new(entry: Entry, attributes_set: Bitmap) -> OpenedName {
-        OpenedName { entry, attributes_set, is_new: true }
+        OpenedName { entry, attributes_set, is_new: true, is_truncated: false }
     }
 }
 
-fn create(compound: &Compound<'_>, site: &Site<'_>, how: &CreateHow<'_>, access: ShareAccess) -> OpResult<OpenedName> {
+fn create(compound: &Compound<'_>, site: &Site<'_>, how: &CreateHow<'_>) -> OpResult<OpenedName> {
     let regular = For { node: site.dir, kind: FileKind::Regular };
     match how {
         CreateHow::Unchecked(fattr) => {
             let new = NewAttributes::parse(compound, fattr, regular)?;
-            race::until_won(|| take_or_make(site, &new, access))
+            race::until_won(|| take_or_make(site, &new))
         }
         CreateHow::Guarded(fattr) => {
             let new = NewAttributes::parse(compound, fattr, regular)?;
@@ -224,9 +276,9 @@ fn create(compound: &Compound<'_>, site: &Site<'_>, how: &CreateHow<'_>, access:
 }
 
 /// Takes the existing file or creates one; `None` if another call created or removed it meanwhile.
-fn take_or_make(site: &Site<'_>, new: &NewAttributes, access: ShareAccess) -> OpResult<Option<OpenedName>> {
+fn take_or_make(site: &Site<'_>, new: &NewAttributes) -> OpResult<Option<OpenedName>> {
     if let Some(existing) = existing(site)? {
-        return take(site.dir, existing, new, access);
+        return Ok(Some(taken(existing, new)));
     }
     match make_guarded(site, new) {
         Err(Failure::Status(Status::Exist)) => Ok(None),
@@ -245,31 +297,11 @@ fn make_new(site: &Site<'_>, mode: CreateMode, set: &SetAttributes) -> OpResult<
     Ok(make::regular(site.dir, site.place, mode, set)?)
 }
 
-/// Takes an existing file; only a size of 0 is applied (RFC 8881 §18.16.3). `None` if it was removed meanwhile.
-fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAccess) -> OpResult<Option<OpenedName>> {
-    require_regular(&existing.attributes)?;
-    if new.set.size_bytes != Some(0) {
-        return Ok(Some(OpenedName::existing(existing)));
-    }
-    let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
-    let file = dir.sibling(existing.handle);
-    // The file is truncated before it is opened, so the checks of the open come first.
-    require_access(&file, &existing.attributes, access, false)?;
-    file.require_unreserved_for(&set).map_err(reserved)?;
-    let _change = file.announce_change();
-    let Some(attributes) = make::unless_removed(set_attributes::set(&file, &existing.attributes, &set))? else {
-        return Ok(None);
-    };
-    let attributes_set = nfs4::Attribute::set(&[nfs4::Attribute::Size]);
-    Ok(Some(OpenedName { attributes_set, ..OpenedName::existing(Entry { attributes, ..existing }) }))
-}
-
-/// A reservation against an open that truncates has its own status (RFC 8881 §18.16.3).
-fn reserved(fault: Fault) -> Failure {
-    match fault {
-        Fault::File(vfs::Error::AccessDenied) => Status::ShareDenied.into(),
-        fault => fault.into(),
-    }
+/// An existing file; of its new attributes, only a size of 0 is applied (RFC 8881 §18.16.3).
+fn taken(existing: Entry, new: &NewAttributes) -> OpenedName {
+    let is_truncated = new.set.size_bytes == Some(0);
+    let size = if is_truncated { nfs4::Attribute::set(&[nfs4::Attribute::Size]) } else { Bitmap::EMPTY };
+    OpenedName { attributes_set: size, is_truncated, ..OpenedName::existing(existing) }
 }
 
 fn require_regular(attributes: &Attributes) -> OpResult<()> {

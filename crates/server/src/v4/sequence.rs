@@ -78,8 +78,9 @@ impl Compound<'_> {
 
 /// Distinguishes requests with equal session, slot and sequence number: a hash of the message, where `behind` follows
 /// SEQUENCE. What precedes the credential is excluded, since the XID changes when a request is retransmitted over
-/// another connection (RFC 8881 §2.10.6.1.3.1) and the rest is the same in all requests. So are the stamp and the machine
-/// name of the credential, which may change too, and the arguments of SEQUENCE: Linux updates the highest slot in use.
+/// another connection (RFC 8881 §2.10.6.1.3.1) and the rest is the same in all requests. So are the stamp and the
+/// machine name of the credential, which may change too, and the arguments of SEQUENCE: Linux updates the highest slot
+/// in use.
 fn digest(message: &[u8], behind: &[u8]) -> u64 {
     /// The XID, the kind of message, and the versions and numbers of RPC, program and procedure (RFC 5531 §9).
     const BEFORE_CREDENTIAL_BYTES: usize = 24;

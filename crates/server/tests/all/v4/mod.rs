@@ -20,3 +20,4 @@ mod resent;
 mod sendfile;
 mod sessions;
 mod tree;
+mod truncating;

@@ -2,12 +2,13 @@
 
 use proto::nfs4::{
     Close, CloseArgs, Component, CreateHow, Delegation, Fattr, FreeStateid, FreeStateidArgs, Getfh, Lock, LockArgs,
-    LockType, Locker, Locku, LockuArgs, Open, OpenArgs, OpenClaim, OpenHow, Putfh, PutfhArgs, Putrootfh, Read,
-    ReadArgs, Remove, RemoveArgs, ResOr, SHARE_ACCESS_BOTH, SHARE_ACCESS_READ, SHARE_DENY_NONE, SHARE_DENY_WRITE,
-    StableHow, StateOwner, Stateid, Status, TestStateid, TestStateidArgs, WANT_NO_DELEG, WhyNoDelegation, Write,
-    WriteArgs,
+    LockType, Locker, Locku, LockuArgs, Open, OpenArgs, OpenClaim, OpenDowngrade, OpenDowngradeArgs, OpenHow, Putfh,
+    PutfhArgs, Putrootfh, RESULT_MAY_NOTIFY_LOCK, Read, ReadArgs, Remove, RemoveArgs, ResOr, SHARE_ACCESS_BOTH,
+    SHARE_ACCESS_READ, SHARE_DENY_NONE, SHARE_DENY_WRITE, StableHow, StateOwner, Stateid, Status, TestStateid,
+    TestStateidArgs, WANT_NO_DELEG, WhyNoDelegation, Write, WriteArgs,
 };
 
+use crate::v4::client40::Client40;
 use testing::caller::{Caller, memory_server};
 use testing::compound::{failure, success};
 use testing::session::Session;
@@ -167,4 +168,35 @@ fn name_of_a_file_that_is_open_and_denied_to_others_can_be_removed() {
     let mut results = holder.call(&there().op::<Close>(&CloseArgs { seqid: 0, open_stateid: stateid }));
     success(results.take::<Putfh>());
     assert_eq!(success(results.take::<Close>()), Stateid::INVALID);
+}
+
+/// Without the flag, Linux ignores CB_NOTIFY_LOCK.
+#[test]
+fn open_tells_that_the_server_may_notify_of_locks_where_the_protocol_can() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let mut results = session.call(&session.begin().root().op::<Open>(&open("owner", "f")));
+    assert_ne!(success(results.skip_root().take::<Open>()).flags & RESULT_MAY_NOTIFY_LOCK, 0);
+    let old = Client40::new(Caller::root(&server));
+    let opened = Client40::opened(&mut old.caller.compound(&old.opening(&old.open("owner", 1, "g"))));
+    assert_eq!(opened.flags & RESULT_MAY_NOTIFY_LOCK, 0, "NFSv4.0 has no such flag");
+}
+
+#[test]
+fn unknown_bits_of_the_access_are_invalid() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    for share_access in [0x8000_0001, 0x701, 0xffff_ffff, 0x4_0001, 0, 0x100] {
+        let args = OpenArgs { share_access, ..open("owner", "f") };
+        let mut results = session.call(&session.begin().root().op::<Open>(&args));
+        assert_eq!(failure(results.skip_root().take::<Open>()), Status::Inval, "{share_access:#x}");
+    }
+    for share_access in [0x501, 0x3_0203] {
+        let args = OpenArgs { share_access, ..open("owner", "f") };
+        let downgrade = OpenDowngradeArgs { stateid: Stateid::CURRENT, seqid: 0, share_access: 0x801, share_deny: 0 };
+        let both = session.begin().root().op::<Open>(&args).op::<OpenDowngrade>(&downgrade);
+        let mut results = session.call(&both);
+        success(results.skip_root().take::<Open>());
+        assert_eq!(failure(results.take::<OpenDowngrade>()), Status::Inval);
+    }
 }
