@@ -9,8 +9,6 @@ use vfs::{Context, EachEntry, Error, ReadDir, Result};
 use super::handles::{Known, Listing, NameIn};
 use super::shared::Shared;
 
-/// The largest cookie that a listing may return.
-const MAX_COOKIE: u64 = u64::MAX - 2;
 /// The most consecutive replies without an entry.
 const MAX_EMPTY_PAGES: u32 = 64;
 
@@ -64,7 +62,7 @@ fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, after: u64, detail: Deta
 
 fn give(shared: &Shared, cx: &Context<'_>, dir: &Known, page: &Page, each: EachEntry<'_>) -> Result<ControlFlow<()>> {
     for entry in &page.entries {
-        if entry.cookie == 0 || entry.cookie > MAX_COOKIE {
+        if entry.cookie == 0 {
             return Err(Error::Io(io::Error::other("the server gives a cookie that cannot be passed on")));
         }
         let DirEntry { name, fileid, cookie, entry, .. } = entry;

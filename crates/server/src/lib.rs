@@ -13,6 +13,8 @@ mod call_remote;
 mod callout;
 mod change;
 mod connections;
+mod cookie_jar;
+mod cookies;
 mod counters;
 mod dispatch;
 mod elsewhere;

@@ -1,11 +1,10 @@
-//! Lists a directory (all protocol versions): `.` and `..`, cookies, and the end of a full reply.
-//!
-//! Cookies on the wire are the file system's plus two: 0 means the start, 1 is `.` and 2 is `..`.
+//! Lists a directory (all protocol versions): permissions, `.` and `..`, cookies, and the end of a full reply.
 
 use std::ops::ControlFlow;
 
 use vfs::{Access, Attributes, Detail, DirEntry, Entry, Error, FileKind, Listing, ReadDir};
 
+use crate::cookies;
 use crate::fault::Fault;
 use crate::node::Node;
 
@@ -21,25 +20,37 @@ pub(crate) struct Part {
     pub(crate) detail: Detail,
 }
 
+/// The amount of detail that the caller may have for the entries of `dir`: their handles and attributes require search
+/// permission, as LOOKUP does, and names require read permission.
+pub(crate) fn permitted(dir: &Node<'_>, attributes: &Attributes, detail: Detail) -> vfs::Result<Detail> {
+    let wanted = if detail == Detail::Entries { Access::READ | Access::EXECUTE } else { Access::READ };
+    let granted = dir.fs().access(&dir.context, &dir.handle, attributes, wanted)?;
+    match granted {
+        _ if granted.contains(wanted) => Ok(detail),
+        Access::READ => Ok(Detail::Names),
+        _ => Err(Error::AccessDenied),
+    }
+}
+
 /// Passes the entries of `dir` after a cookie to `each`, with wire cookies, until it breaks. Returns whether the
 /// listing is complete.
 pub(crate) fn list(
     dir: &Node<'_>,
     attributes: &Attributes,
-    part: Part,
+    mut part: Part,
     each: &mut dyn FnMut(DirEntry<'_>) -> ControlFlow<()>,
 ) -> Result<bool, Fault> {
     if attributes.kind != FileKind::Directory {
         return Err(Error::NotDirectory.into());
     }
-    dir.require(attributes, Access::READ)?;
+    part.detail = permitted(dir, attributes, part.detail)?;
     if part.cookie < COOKIE_OF_PARENT && give_dots(dir, attributes, part, each)?.is_break() {
         return Ok(false);
     }
-    let after = part.cookie.saturating_sub(COOKIE_OF_PARENT);
+    let after = cookies::from_wire(dir, part.cookie)?;
     let list = ReadDir { dir: &dir.handle, after, detail: part.detail };
     let listing = dir.fs().read_dir(&dir.context, list, &mut |entry| {
-        each(DirEntry { cookie: entry.cookie.saturating_add(COOKIE_OF_PARENT), ..entry })
+        each(DirEntry { cookie: cookies::to_wire(dir, entry.cookie), ..entry })
     })?;
     Ok(listing == Listing::Complete)
 }

@@ -9,6 +9,7 @@ use state::{ClientRecords, GraceReport, Limits, NoRecords, RecordsError, State};
 use crate::callout::{CalloutResult, Callouts};
 use crate::change::ChangesInProgress;
 use crate::connections::{ConnectionWatch, Connections};
+use crate::cookie_jar::CookieJar;
 use crate::counters::Counters;
 use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
@@ -23,7 +24,6 @@ use crate::replay::verification::verify;
 use crate::replay::{MadeBefore, ReplayCache, ReplyLog};
 use crate::rpcbind::Registry;
 use crate::security::SecurityFlavor;
-use crate::v2::CookieJar;
 use crate::v4::{Callbacks, Copies, CopyNotices, PausedCompounds};
 
 /// What READ_PLUS of NFSv4.2 reports about holes (RFC 7862 §15.10).

@@ -6,10 +6,10 @@ use crate::fault::Fault;
 use crate::name_lock::{NameLockResult, NameOp};
 use crate::node::Node;
 
-/// Fails if the sticky bit of `dir` protects `victim` from the caller.
+/// Fails if the sticky bit of `dir` protects `victim` from the caller: with EPERM, as Linux does.
 fn require_removable(dir: &Node<'_>, dir_attributes: &Attributes, victim: &Attributes) -> vfs::Result<()> {
     if permission::is_sticky_for(dir_attributes, victim, &dir.context.caller) {
-        return Err(Error::AccessDenied);
+        return Err(Error::NotPermitted);
     }
     Ok(())
 }

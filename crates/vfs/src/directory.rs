@@ -20,8 +20,8 @@ pub struct DirEntry<'a> {
     pub name: &'a [u8],
     /// The number of the file within its file system.
     pub fileid: u64,
-    /// Where the listing continues after this entry: at least 1 and at most `u64::MAX - 2`. It stays valid as long as
-    /// the directory exists, whatever is added or removed.
+    /// Where the listing continues after this entry: any number but 0. It stays valid as long as the directory exists,
+    /// whatever is added or removed.
     pub cookie: u64,
     /// The kind of file, with [`Detail::Kinds`] or more, if the file still existed.
     pub kind: Option<FileKind>,

@@ -1,10 +1,9 @@
 //! NFS version 2 (RFC 1094), one module per procedure.
 //!
-//! Sizes, offsets, file numbers and cookies have 32 bits. `convert.rs` maps larger numbers, and `cookies.rs` larger
+//! Sizes, offsets, file numbers and cookies have 32 bits. `convert.rs` maps larger numbers, and `crate::cookies` larger
 //! cookies.
 
 mod convert;
-mod cookies;
 mod create;
 mod getattr;
 mod link;
@@ -31,8 +30,6 @@ use reply::{Nfs2Result, finish};
 
 use crate::fault::NoResults;
 use crate::node::CallContext;
-
-pub(crate) use cookies::CookieJar;
 
 /// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {

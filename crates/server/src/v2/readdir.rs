@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 
 use buffer::Output;
 use proto::nfs2::{MAX_DATA_BYTES, MAX_NAME_BYTES, ReaddirArgs, Status};
-use vfs::{Attributes, Detail, DirEntry, Error};
+use vfs::{Attributes, Detail, DirEntry};
 use xdr::{Decode, Decoder, Encode, Encoder, Reserved};
 
 use super::convert;
-use super::cookies::{DirKey, as_short};
 use super::reply::{Nfs2Result, finish};
+use crate::cookie_jar::as_short;
+use crate::cookies::{from_short, to_short};
 use crate::fault::{Fault, NoResults};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
@@ -32,7 +33,7 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
 fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Nfs2Result<()> {
     let dir = cx.node(&args.dir.0)?;
     let attributes = dir.attributes()?;
-    let part = Part { cookie: long_cookie(&dir, &attributes, args.cookie)?, detail: Detail::Names };
+    let part = Part { cookie: from_short(&dir, args.cookie)?, detail: Detail::Names };
     let max_bytes = (args.count as usize).min(MAX_DATA_BYTES);
     list(&dir, &attributes, part, &mut Encoder::new(&mut output.bytes), max_bytes)
 }
@@ -82,34 +83,7 @@ fn put_entry(entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Reserved {
 
 /// Runs after the listing, so that other calls do not wait for the file system on the jar's lock.
 fn fill_cookies(dir: &Node<'_>, long_cookies: Vec<(Reserved, u64)>, to: &mut Encoder<'_>) {
-    let key = key(dir);
     for (at, long) in long_cookies {
-        to.fill(at, dir.server.cookies.shorten(key, long));
+        to.fill(at, to_short(dir, long));
     }
-}
-
-fn key(dir: &Node<'_>) -> DirKey {
-    dir.server.cookies.dir_key(dir.exported.id(), &dir.handle)
-}
-
-/// The long cookie for a short one. If the jar does not have it, the directory is listed from its start until it is
-/// found.
-fn long_cookie(dir: &Node<'_>, attributes: &Attributes, short: u32) -> Result<u64, Fault> {
-    let (jar, key) = (&dir.server.cookies, key(dir));
-    if let Some(long) = jar.lengthen(key, short) {
-        return Ok(long);
-    }
-    if !dir.context.may_block {
-        // A large directory would block the event loop for long.
-        return Err(Fault::Defer);
-    }
-    let mut found = None;
-    listing::list(dir, attributes, Part { cookie: 0, detail: Detail::Names }, &mut |entry| {
-        if as_short(entry.cookie).is_none() && jar.shorten(key, entry.cookie) == short {
-            found = Some(entry.cookie);
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    })?;
-    found.ok_or_else(|| Error::BadCookie.into())
 }

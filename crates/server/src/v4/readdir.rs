@@ -1,5 +1,5 @@
 //! READDIR (RFC 7530 §16.24, RFC 8881 §18.23): entries never include `.` and `..`, and the cookies 0, 1 and 2 are
-//! reserved.
+//! reserved. Attributes that need access to the files require search permission on the directory, as LOOKUP does.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use buffer::Output;
 use proto::nfs4::{Attribute, Bitmap, Fattr, ReaddirArgs, Status};
-use vfs::{Access, Attributes, Detail, DirEntry, Entry, FileKind, Listing, ReadDir};
+use vfs::{Attributes, Detail, DirEntry, Entry, FileKind, Listing, ReadDir};
 use xdr::Encoder;
 
 use super::attributes::{self, Subject};
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
 use crate::node::Node;
-use crate::transfer;
+use crate::{cookies, listing, transfer};
 
-/// Cookies on the wire are the file system's plus two, to avoid the reserved ones.
-const FIRST_COOKIES: u64 = 2;
+/// No entry has one of these cookies.
+const RESERVED_COOKIES: u64 = 2;
 
 /// The word that ends the list, and eof.
 const TAIL_BYTES: usize = 8;
@@ -35,11 +35,11 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut 
     if attributes.kind != FileKind::Directory {
         return Err(Status::NotDir.into());
     }
-    dir.require(&attributes, Access::READ)?;
+    let wanted = detail(compound, &dir, args.request);
+    let detail = listing::permitted(&dir, &attributes, wanted)?;
     let after = check_cookie(&dir, args)?;
     let max_bytes = args.max_count.min(transfer::max_reply_bytes(compound.cx)) as usize;
-    ListingPage { compound, dir: &dir, args, detail: detail(compound, &dir, args.request), max_bytes }
-        .list(after, output)
+    ListingPage { compound, dir: &dir, args, detail, may_search: detail == wanted, max_bytes }.list(after, output)
 }
 
 /// Fetches files' attributes only if the client requests more than a listing has; Linux requests less while no program
@@ -53,11 +53,11 @@ fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> OpResult<u64> {
     let verifier = dir.fs().properties().cookie_verifier.to_be_bytes();
     match args.cookie {
         0 => Ok(0),
-        1..=FIRST_COOKIES => Err(Status::BadCookie.into()),
+        1..=RESERVED_COOKIES => Err(Status::BadCookie.into()),
         // An outdated verifier has its own status (RFC 8881 §15.1.3.4). Unknown cookies in a valid listing get
         // BAD_COOKIE.
         _ if args.verifier != verifier => Err(Status::NotSame.into()),
-        cookie => Ok(cookie - FIRST_COOKIES),
+        cookie => Ok(cookies::from_wire(dir, cookie)?),
     }
 }
 
@@ -76,6 +76,8 @@ struct ListingPage<'p> {
     dir: &'p Node<'p>,
     args: &'p ReaddirArgs,
     detail: Detail,
+    /// Whether the caller may have the attributes that the client requests.
+    may_search: bool,
     max_bytes: usize,
 }
 
@@ -141,6 +143,10 @@ impl ListingPage<'_> {
             self.bare_entry(entry, kind, to);
             return Ok(true);
         }
+        if !self.may_search {
+            self.begin_entry(entry, to);
+            return self.failed_entry(Status::Access, to).map(|()| true);
+        }
         let file = match self.file(entry) {
             Ok(Some(file)) => Ok(file),
             Ok(None) => return Ok(false),
@@ -149,8 +155,9 @@ impl ListingPage<'_> {
         self.begin_entry(entry, to);
         match file.and_then(|file| self.attributes(&file, to)) {
             Err(Failure::Status(status)) => self.failed_entry(status, to),
-            result => result.map(|()| true),
+            result => result,
         }
+        .map(|()| true)
     }
 
     fn attributes(&self, file: &ListedFile<'_>, to: &mut Encoder<'_>) -> OpResult<()> {
@@ -160,7 +167,7 @@ impl ListingPage<'_> {
 
     fn begin_entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) {
         to.bool(true);
-        to.u64(entry.cookie.saturating_add(FIRST_COOKIES));
+        to.u64(cookies::to_wire(self.dir, entry.cookie));
         to.opaque(entry.name);
     }
 
@@ -199,17 +206,16 @@ impl ListingPage<'_> {
         ListedFile { node: self.dir.sibling(entry.handle), attributes: entry.attributes }
     }
 
-    /// Reports the error of an entry whose attributes cannot be read, if the client requested that (RFC 8881 §18.23.3).
-    /// Otherwise an entry without access is omitted, so that the rest of the listing remains usable; for any other
-    /// error the listing fails.
-    fn failed_entry(&self, status: Status, to: &mut Encoder<'_>) -> OpResult<bool> {
+    /// Reports the error of an entry whose attributes cannot be read, if the client requested that. Otherwise the whole
+    /// listing fails (RFC 8881 §18.23.3): an omitted name would be lost to the client without a word.
+    fn failed_entry(&self, status: Status, to: &mut Encoder<'_>) -> OpResult<()> {
         let error = Attribute::set(&[Attribute::RdattrError]);
         if !self.args.request.contains(Attribute::RdattrError.number()) {
-            return if status == Status::Access { Ok(false) } else { Err(status.into()) };
+            return Err(status.into());
         }
         xdr::Encode::encode(&Bitmap::intersection(self.args.request, error), to);
         to.u32(4);
         xdr::Encode::encode(&status, to);
-        Ok(true)
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 mod batches;
 mod connections;
+mod cookies;
 mod gathering;
 mod handles;
 mod host;
@@ -13,6 +14,7 @@ mod permissions;
 mod replay;
 mod rpcbind;
 mod scrambled;
+mod search;
 mod security;
 mod sendfile;
 mod storage;

@@ -7,12 +7,14 @@ use proto::nfs3::{
     ACCESS_DELETE, ACCESS_EXECUTE, ACCESS_EXTEND, ACCESS_LOOKUP, ACCESS_MODIFY, ACCESS_READ, CreateHow, FileHandle,
     FsArgs, Fsinfo, Getattr, GetattrArgs, Sattr, SetTime, StableHow, Status, Time,
 };
+use proto::nfs4::{self, Component, Remove, RemoveArgs};
 use rpc::{AuthStat, Rejection};
 use server::{AccessRule, ClientPattern, Export, ExportOptions, Server, Squash};
 
 use testing::caller::nfs2::{self, Caller2};
 use testing::caller::nfs3::{at, failure, mode, size, success};
 use testing::caller::{Caller, EXPORT, export, export_with, memory, memory_server, server};
+use testing::compound::{self, Compound};
 
 const ALICE: (u32, u32) = (1000, 100);
 const BOB: (u32, u32) = (2000, 200);
@@ -117,16 +119,23 @@ fn directory_needs_search_to_look_up_read_to_list_and_both_write_and_search_to_c
 }
 
 #[test]
-fn sticky_directory_keeps_names_for_their_owners() {
+fn sticky_directory_keeps_names_for_their_owners_with_perm_as_linux_says() {
     let server = memory_server();
     let users = users(&server);
     success(users.root.setattr(&users.export, mode(0o1777)));
     file_of_alice(&users, "hers", 0o666);
     users.bob.make_file(&users.export, "his");
-    assert_eq!(failure(users.bob.remove(&users.export, "hers")), Status::Acces);
+    users.alice.make_dir(&users.export, "her-dir");
+    assert_eq!(failure(users.bob.remove(&users.export, "hers")), Status::Perm);
+    assert_eq!(failure(users.bob.rmdir(&users.export, "her-dir")), Status::Perm);
+    let v2 = Caller2(users.bob);
+    assert_eq!(nfs2::failure(v2.remove(&v2.mount(), "hers")), proto::nfs2::Status::Perm);
+    let remove = RemoveArgs { target: Component(b"hers") };
+    let mut v4 = users.bob.compound(&Compound::new(0).root().op::<Remove>(&remove));
+    assert_eq!(compound::failure(v4.skip_root().take::<Remove>()), nfs4::Status::Perm);
     let rename = |caller: &Caller<'_>, from, to| caller.rename(at(&users.export, from), at(&users.export, to));
-    assert_eq!(failure(rename(&users.bob, "hers", "stolen")), Status::Acces);
-    assert_eq!(failure(rename(&users.bob, "his", "hers")), Status::Acces, "nor may he put his own in its place");
+    assert_eq!(failure(rename(&users.bob, "hers", "stolen")), Status::Perm);
+    assert_eq!(failure(rename(&users.bob, "his", "hers")), Status::Perm, "nor may he put his own in its place");
     success(rename(&users.alice, "hers", "renamed"));
     success(users.alice.remove(&users.export, "renamed"));
     success(users.root.remove(&users.export, "his"));

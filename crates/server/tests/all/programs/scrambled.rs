@@ -11,13 +11,29 @@ const MASK: u64 = (1 << 63) - 1;
 
 pub struct Scrambled<F> {
     inner: Arc<F>,
+    scramble: fn(u64) -> u64,
+    unscramble: fn(u64) -> u64,
     /// How many listings began at the start.
     pub from_start: AtomicU64,
 }
 
 impl<F> Scrambled<F> {
     pub fn new(inner: Arc<F>) -> Scrambled<F> {
-        Scrambled { inner, from_start: AtomicU64::new(0) }
+        Scrambled { inner, scramble, unscramble, from_start: AtomicU64::new(0) }
+    }
+
+    /// The inner file system's cookies count down from the largest number, and its 100th is the largest signed one.
+    pub fn downward(inner: Arc<F>) -> Scrambled<F> {
+        Scrambled { scramble: downward, unscramble: downward, ..Scrambled::new(inner) }
+    }
+}
+
+fn downward(cookie: u64) -> u64 {
+    match cookie {
+        0 => 0,
+        100 => MASK,
+        MASK => 100,
+        cookie => u64::MAX - (cookie - 1),
     }
 }
 
@@ -35,10 +51,10 @@ fn unscramble(cookie: u64) -> u64 {
 #[deny(clippy::missing_trait_methods)]
 impl<F: FileSystem> FileSystem for Scrambled<F> {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, changes_wait, properties, attributes, access, set_attributes, lookup, find,
-        parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, create, make_node, link,
-        remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls,
-        maintain, sync_all, memory, space);
+        root, storage, origin, set_borders, changes_wait, properties, attributes, access, set_attributes,
+        lookup, find, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, create,
+        make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls,
+        set_acls, maintain, sync_all, memory, space);
 
     fn blocking(&self) -> Blocking {
         Blocking::Sometimes
@@ -48,7 +64,7 @@ impl<F: FileSystem> FileSystem for Scrambled<F> {
         if list.after == 0 {
             self.from_start.fetch_add(1, Ordering::Relaxed);
         }
-        let after = unscramble(list.after);
+        let (scramble, after) = (self.scramble, (self.unscramble)(list.after));
         if scramble(after) != list.after {
             return Err(Error::BadCookie);
         }
@@ -59,7 +75,8 @@ impl<F: FileSystem> FileSystem for Scrambled<F> {
 
 #[test]
 fn scrambled_cookie_comes_back() {
-    for cookie in [0, 1, 2, 1000, 1 << 40, MASK] {
+    for cookie in [0, 1, 2, 100, 1000, 1 << 40, MASK] {
         assert_eq!(unscramble(scramble(cookie)), cookie);
+        assert_eq!(downward(downward(cookie)), cookie);
     }
 }

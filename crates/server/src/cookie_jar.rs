@@ -1,8 +1,7 @@
-//! Maps 64-bit cookies of file systems to the 32-bit cookies of NFSv2.
+//! Maps long cookies of directories to short ones (`crate::cookies`): keyed hashes of 31 bits.
 //!
-//! A cookie of at most 31 bits is sent as it is. Any other becomes a keyed hash with the highest bit set. The key is
-//! kept across restarts, so that a client can continue an earlier listing. The directory is then listed from its start
-//! until an entry's cookie has this hash.
+//! The key is kept across restarts, so that a client can continue an earlier listing. The directory is then listed from
+//! its start until an entry's cookie has this hash.
 //!
 //! Among some hundred thousand entries, a few have equal hashes. The one listed later takes the next free number of its
 //! own sequence of hashes. Directories are listed in the same order each time, so it takes the same number after a
@@ -15,8 +14,8 @@ use vfs::Handle;
 
 use crate::handle::HandleKey;
 
-/// Cookies from here on are hashes of longer ones.
-const FIRST_MADE: u32 = 1 << 31;
+/// Hashes have the highest bit set. [`u32::MAX`] is none of them.
+pub(crate) const FIRST_MADE: u32 = 1 << 31;
 /// The fewest cookies to remember; the maximum is twice as many, about 13 MB.
 const MAX_COOKIES: usize = 1 << 17;
 /// The number of hashes to try for one cookie. Remembered cookies use at most one number in ten thousand, so that even
@@ -24,8 +23,17 @@ const MAX_COOKIES: usize = 1 << 17;
 const MAX_PROBES: u8 = 8;
 
 /// The cookie itself, if it is short enough to be sent as it is.
-pub(super) fn as_short(cookie: u64) -> Option<u32> {
+pub(crate) fn as_short(cookie: u64) -> Option<u32> {
     u32::try_from(cookie).ok().filter(|cookie| *cookie < FIRST_MADE)
+}
+
+/// Which cookies are shortened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Width {
+    /// Those of file systems, to the 63 bits of the wire.
+    Wire,
+    /// Those of the wire, to the 32 bits of NFSv2.
+    Short,
 }
 
 /// Maps recent short cookies to their long ones.
@@ -35,9 +43,9 @@ pub(crate) struct CookieJar {
     key: HandleKey,
 }
 
-/// A keyed hash that identifies a directory.
+/// A keyed hash that identifies a directory and the width of its short cookies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct DirKey(u64);
+pub(crate) struct DirKey(u64);
 
 /// A short cookie and its directory.
 type ShortKey = (DirKey, u32);
@@ -57,12 +65,12 @@ impl CookieJar {
     }
 
     /// The key of a directory of an export.
-    pub(super) fn dir_key(&self, export: u64, dir: &Handle) -> DirKey {
-        DirKey(self.key.checksum(&[&export.to_be_bytes(), dir.as_bytes()].concat()))
+    pub(crate) fn dir_key(&self, export: u64, dir: &Handle, width: Width) -> DirKey {
+        DirKey(self.key.checksum(&[&export.to_be_bytes(), dir.as_bytes(), &[width as u8]].concat()))
     }
 
     /// The short cookie for a long one; remembers both.
-    pub(super) fn shorten(&self, dir: DirKey, long: u64) -> u32 {
+    pub(crate) fn shorten(&self, dir: DirKey, long: u64) -> u32 {
         if let Some(short) = as_short(long) {
             return short;
         }
@@ -76,7 +84,7 @@ impl CookieJar {
     }
 
     /// The long cookie for a short one, if it is remembered.
-    pub(super) fn lengthen(&self, dir: DirKey, short: u32) -> Option<u64> {
+    pub(crate) fn lengthen(&self, dir: DirKey, short: u32) -> Option<u64> {
         if short < FIRST_MADE {
             return Some(u64::from(short));
         }
@@ -86,7 +94,7 @@ impl CookieJar {
     fn hash(&self, long: u64, probe: u8) -> u32 {
         let mut bytes = [probe; 9];
         bytes[1..].copy_from_slice(&long.to_be_bytes());
-        FIRST_MADE | self.key.checksum(&bytes) as u32
+        (FIRST_MADE | self.key.checksum(&bytes) as u32).min(u32::MAX - 1)
     }
 
     fn lock(&self) -> MutexGuard<'_, Cookies> {
@@ -114,7 +122,7 @@ mod tests {
 
     fn jar() -> (CookieJar, DirKey) {
         let jar = CookieJar::new(&HandleKey::new([9; 16]));
-        let dir = jar.dir_key(1, &Handle::from_u64(1));
+        let dir = jar.dir_key(1, &Handle::from_u64(1), Width::Short);
         (jar, dir)
     }
 
@@ -162,8 +170,11 @@ mod tests {
     #[test]
     fn directories_do_not_share_cookies() {
         let (jar, dir) = jar();
-        let other = jar.dir_key(1, &Handle::from_u64(2));
         let short = jar.shorten(dir, 1 << 40);
-        assert_eq!(jar.lengthen(other, short), None);
+        for other in
+            [jar.dir_key(1, &Handle::from_u64(2), Width::Short), jar.dir_key(1, &Handle::from_u64(1), Width::Wire)]
+        {
+            assert_eq!(jar.lengthen(other, short), None);
+        }
     }
 }
