@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use rustix::fs::AtFlags;
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileKind, FileLease, FileSystem, Handle,
-    Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileKind, FileLease, FileSystem,
+    Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result,
     SetAttributes, SetXattr, Space, XattrName,
 };
 
@@ -19,7 +19,7 @@ use crate::made::MadeFiles;
 use crate::metadata::{KnownFiles, Listings, MetadataClock};
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
-use crate::volume::HostVolume;
+use crate::volume::{CacheKind, HostVolume};
 use crate::walk::Searches;
 
 /// A directory of the host, and what is below it.
@@ -80,6 +80,13 @@ impl FileSystem for HostFs {
 
     fn properties(&self) -> Properties {
         self.volume.properties()
+    }
+
+    fn is_read_only(&self, cx: &Context<'_>) -> Result<bool> {
+        if !cx.may_block && self.volume.cache_kind() == CacheKind::Unknown {
+            return Err(Error::WouldBlock);
+        }
+        self.volume.is_read_only()
     }
 
     fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {

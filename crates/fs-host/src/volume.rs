@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, Statx, StatxFlags};
+use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use vfs::{Error, FileKind, Origin, Properties, Result, Space};
 
@@ -204,6 +204,12 @@ impl HostVolume {
             _ => (32_000, i64::MAX.cast_unsigned()),
         };
         Properties { max_links, max_file_bytes, xattrs: self.has_xattrs, acls: self.has_acls, ..Properties::default() }
+    }
+
+    /// Whether the file system, or the mount that the directory was reached by, is read-only now.
+    pub(crate) fn is_read_only(&self) -> Result<bool> {
+        let now = rustix::fs::fstatvfs(&self.root).map_err(failed)?;
+        Ok(now.f_flag.contains(StatVfsMountFlags::RDONLY))
     }
 
     /// How full the file system is.

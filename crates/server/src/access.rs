@@ -7,11 +7,12 @@ use crate::node::Node;
 
 const CHANGES: u32 = ACCESS_MODIFY | ACCESS_EXTEND | ACCESS_DELETE;
 
-/// The ACCESS bits that `node` grants the caller.
-pub(crate) fn granted(node: &Node<'_>, attributes: &Attributes) -> vfs::Result<u32> {
+/// The ACCESS bits among `asked` that `node` grants the caller.
+pub(crate) fn granted(node: &Node<'_>, attributes: &Attributes, asked: u32) -> vfs::Result<u32> {
     let granted = node.fs().access(&node.context, &node.handle, attributes, Access::ALL)?;
-    let granted = bits(attributes.kind, granted);
-    Ok(if node.options.read_only { granted & !CHANGES } else { granted })
+    let granted = asked & bits(attributes.kind, granted);
+    let is_read_only = granted & CHANGES != 0 && (node.options.read_only || node.fs().is_read_only(&node.context)?);
+    Ok(if is_read_only { granted & !CHANGES } else { granted })
 }
 
 /// The bits that apply to a kind of file: DELETE only to directories, EXECUTE only to others (RFC 8881 §18.1.3).

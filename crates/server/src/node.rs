@@ -217,6 +217,13 @@ impl<'c> Node<'c> {
         Ok(())
     }
 
+    /// Fails where this client cannot write now: the export is read-only, or its storage is. Only calls that change
+    /// nothing themselves ask the storage; it refuses changes by itself.
+    pub(crate) fn require_writable_storage(&self) -> vfs::Result<()> {
+        self.require_writable()?;
+        if self.fs().is_read_only(&self.context)? { Err(vfs::Error::ReadOnly) } else { Ok(()) }
+    }
+
     /// Fails unless the caller may add and remove names in this directory; returns its attributes, which were just
     /// fetched.
     pub(crate) fn require_changeable(&self, attributes: vfs::Result<Attributes>) -> vfs::Result<Attributes> {

@@ -50,6 +50,15 @@ pub trait FileSystem: Send + Sync {
         Properties::default()
     }
 
+    /// Whether nothing can be changed at present: a host directory may be mounted read-only at any time.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] when the call would wait and `cx` may not; those of the storage.
+    fn is_read_only(&self, cx: &Context<'_>) -> Result<bool> {
+        let _ = cx;
+        Ok(false)
+    }
+
     /// The current attributes of `node`.
     ///
     /// # Errors

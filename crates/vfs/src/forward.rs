@@ -22,10 +22,10 @@
 /// #[deny(clippy::missing_trait_methods)]
 /// impl FileSystem for Counted {
 ///     vfs::forward!(FileSystem for self.inner:
-///         root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
-///         parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, create,
-///         make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr,
-///         acls, set_acls, maintain, sync_all, memory, space);
+///         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
+///         set_attributes, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
+///         create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
+///         remove_xattr, acls, set_acls, maintain, sync_all, memory, space);
 ///
 ///     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
 ///         self.names.fetch_add(1, Ordering::Relaxed);
@@ -83,6 +83,9 @@ macro_rules! forward_file_system {
     };
     ($self:ident.$inner:ident properties) => {
         $crate::forward_method!($self.$inner properties() -> $crate::Properties);
+    };
+    ($self:ident.$inner:ident is_read_only) => {
+        $crate::forward_method!($self.$inner is_read_only(cx: &$crate::Context<'_>) -> $crate::Result<bool>);
     };
     ($self:ident.$inner:ident attributes) => {
         $crate::forward_method!($self.$inner attributes(

@@ -45,10 +45,10 @@ impl Gated {
 #[deny(clippy::missing_trait_methods)]
 impl FileSystem for Gated {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
-        parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, create, make_node,
-        link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls,
-        maintain, sync_all, memory, space);
+        root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
+        set_attributes, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
+        create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
+        remove_xattr, acls, set_acls, maintain, sync_all, memory, space);
 
     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
         if place.name == Name::new(b"slow").unwrap() {

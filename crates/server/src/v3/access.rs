@@ -12,6 +12,6 @@ pub(super) fn access(cx: &CallContext<'_>, args: &AccessArgs) -> Nfs3Result<Acce
     let node = cx.node(args.object.as_bytes())?;
     let attributes = node.attributes()?;
     let post_op = || Some(convert::fattr(&node, &attributes));
-    let granted = access::granted(&node, &attributes).map_err(|error| Fault::from(error).with(post_op))?;
-    Ok(AccessOk { attributes: post_op(), access: args.access & granted })
+    let granted = access::granted(&node, &attributes, args.access).map_err(|error| Fault::from(error).with(post_op))?;
+    Ok(AccessOk { attributes: post_op(), access: granted })
 }

@@ -16,8 +16,9 @@ pub(super) fn access(compound: &mut Compound<'_>, args: &AccessArgs) -> OpResult
     let attributes = *compound.current_attributes()?;
     let with_xattrs = has_xattrs(compound, &node, attributes.kind);
     let all = |bits| if with_xattrs { bits | of_xattrs(bits) } else { bits };
-    let supported = args.access & all(access::applicable(attributes.kind));
-    Ok(AccessOk { supported, access: supported & all(access::granted(&node, &attributes)?) })
+    let applicable = access::applicable(attributes.kind);
+    let supported = args.access & all(applicable);
+    Ok(AccessOk { supported, access: supported & all(access::granted(&node, &attributes, applicable)?) })
 }
 
 fn has_xattrs(compound: &Compound<'_>, node: &Node<'_>, kind: FileKind) -> bool {

@@ -323,7 +323,7 @@ fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess,
         false => node.require(attributes, access),
     };
     if wanted.writes() {
-        node.require_writable()?;
+        node.require_writable_storage()?;
         require(Access::WRITE)?;
     }
     if wanted.reads() && require(Access::READ).is_err() {

@@ -11,6 +11,7 @@ mod mount;
 mod nested;
 mod open_files;
 mod permissions;
+mod read_only_storage;
 mod replay;
 mod rpcbind;
 mod scrambled;

@@ -51,7 +51,7 @@ fn unscramble(cookie: u64) -> u64 {
 #[deny(clippy::missing_trait_methods)]
 impl<F: FileSystem> FileSystem for Scrambled<F> {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, changes_wait, properties, attributes, access, set_attributes,
+        root, storage, origin, set_borders, changes_wait, properties, is_read_only, attributes, access, set_attributes,
         lookup, find, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, create,
         make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls,
         set_acls, maintain, sync_all, memory, space);

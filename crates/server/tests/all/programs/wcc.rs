@@ -202,10 +202,10 @@ impl Meddled {
 #[deny(clippy::missing_trait_methods)]
 impl FileSystem for Meddled {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, lookup, find,
-        parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir, make_node, link,
-        remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls,
-        maintain, sync_all, memory, space);
+        root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
+        lookup, find, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
+        make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls,
+        set_acls, maintain, sync_all, memory, space);
 
     fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> vfs::Result<Entry> {
         self.meddle();
