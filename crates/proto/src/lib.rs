@@ -15,6 +15,10 @@ mod operation;
 mod res;
 pub mod rpcbind;
 
+/// The most bytes of data, of a link's target or of an extended attribute that a server decodes. It is more than a
+/// message has, so that a server refuses what is too long by its status, and can write a part of the data.
+pub const MAX_ARGUMENT_BYTES: usize = 2 << 20;
+
 pub use file_handle::FileHandle;
 pub use operation::Operation;
 pub use res::{Res, StatusCode};

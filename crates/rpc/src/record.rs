@@ -17,9 +17,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Room for a WRITE of 1 MiB with its header and a large credential; more fragments than any client sends.
+    /// Room for a WRITE of 1 MiB with other operations around it; more fragments than any client sends. Sessions grant
+    /// requests of this size.
     fn default() -> Self {
-        Limits { max_bytes: (1 << 20) + 4096, max_fragments: 1024 }
+        Limits { max_bytes: (1 << 20) + (64 << 10), max_fragments: 1024 }
     }
 }
 

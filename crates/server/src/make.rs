@@ -7,6 +7,9 @@ use crate::name_lock::NameOp;
 use crate::node::Node;
 use crate::set_attributes;
 
+/// The longest target of a symbolic link, in bytes: that of Linux (PATH_MAX).
+const MAX_TARGET_BYTES: usize = 4096;
+
 /// Creates something called `name` in `dir` with `make`, if the caller may add names there.
 pub(crate) fn make(
     dir: &Node<'_>,
@@ -86,6 +89,11 @@ pub(crate) fn node(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &Se
     {
         return Err(Error::Invalid.into());
     }
+    if matches!(node, NewNode::Symlink(target) if target.len() > MAX_TARGET_BYTES) {
+        return Err(Error::NameTooLong.into());
+    }
+    // Only files have a size that can be set.
+    let set = &SetAttributes { size_bytes: None, ..*set };
     set_attributes::check_new(set, &dir.context.caller)?;
     dir.make_locked(place, kind(node), set, |cx| dir.fs().make_node(cx, place, node, set))
 }

@@ -334,7 +334,11 @@ fn new_state(
     records: Box<dyn ClientRecords>,
 ) -> Result<State, RecordsError> {
     let default = Limits::default();
+    // Sessions grant exactly what the reader of a connection accepts.
+    let message_bytes = rpc::record::Limits::default().max_bytes as u32;
     let limits = Limits {
+        request_bytes: message_bytes,
+        response_bytes: message_bytes,
         lease: settings.lease,
         grace: settings.grace,
         unconfirmed: settings.lease,

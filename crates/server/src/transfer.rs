@@ -35,6 +35,12 @@ pub(crate) fn max_bytes(cx: &CallContext<'_>) -> u32 {
     }
 }
 
+/// The part of the data that one WRITE of this call writes. A client that sends more than it was told learns that the
+/// write was short (RFC 1813 §3.3.7, RFC 8881 §18.32.3).
+pub(crate) fn writable<'d>(cx: &CallContext<'_>, data: &'d [u8]) -> &'d [u8] {
+    &data[..data.len().min(max_bytes(cx) as usize)]
+}
+
 /// The most data or entries of one reply, in bytes: little when the client has used up its share of memory. Every
 /// version allows a server to return less than requested (RFC 1813 §3.3.6, §3.3.16; RFC 8881 §18.22.3, §18.23.3).
 pub(crate) fn max_reply_bytes(cx: &CallContext<'_>) -> u32 {

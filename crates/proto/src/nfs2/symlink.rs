@@ -2,7 +2,8 @@
 
 use xdr::{Decode, Encode};
 
-use super::{DirOp, MAX_PATH_BYTES, PROGRAM, Res, Sattr, VERSION};
+use super::{DirOp, PROGRAM, Res, Sattr, VERSION};
+use crate::MAX_ARGUMENT_BYTES;
 use crate::Operation;
 
 /// The arguments of SYMLINK.
@@ -11,7 +12,7 @@ pub struct SymlinkArgs<'a> {
     /// Its directory and name.
     pub place: DirOp<'a>,
     /// Its target.
-    #[xdr(max = MAX_PATH_BYTES)]
+    #[xdr(max = MAX_ARGUMENT_BYTES)]
     pub target: &'a [u8],
     /// Its initial attributes, which UNIX servers ignore.
     pub attributes: Sattr,

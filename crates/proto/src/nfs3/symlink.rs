@@ -3,7 +3,8 @@
 use xdr::{Decode, Encode};
 
 use super::create::CreateOk;
-use super::{DirOp, MAX_PATH_BYTES, PROGRAM, Res, Sattr, VERSION, WccData};
+use super::{DirOp, PROGRAM, Res, Sattr, VERSION, WccData};
+use crate::MAX_ARGUMENT_BYTES;
 use crate::Operation;
 
 /// The arguments of SYMLINK.
@@ -14,7 +15,7 @@ pub struct SymlinkArgs<'a> {
     /// Its initial attributes.
     pub attributes: Sattr,
     /// Its target.
-    #[xdr(max = MAX_PATH_BYTES)]
+    #[xdr(max = MAX_ARGUMENT_BYTES)]
     pub target: &'a [u8],
 }
 

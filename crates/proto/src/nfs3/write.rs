@@ -2,7 +2,8 @@
 
 use xdr::{Decode, Encode};
 
-use super::{FileHandle, MAX_DATA_BYTES, PROGRAM, Res, StableHow, VERSION, WccData, WriteVerifier};
+use super::{FileHandle, PROGRAM, Res, StableHow, VERSION, WccData, WriteVerifier};
+use crate::MAX_ARGUMENT_BYTES;
 use crate::Operation;
 
 /// The arguments of WRITE.
@@ -17,7 +18,7 @@ pub struct WriteArgs<'a> {
     /// The requested stability.
     pub stable: StableHow,
     /// The bytes.
-    #[xdr(max = MAX_DATA_BYTES)]
+    #[xdr(max = MAX_ARGUMENT_BYTES)]
     pub data: &'a [u8],
 }
 

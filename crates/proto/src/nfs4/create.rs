@@ -2,7 +2,8 @@
 
 use xdr::{Decode, Encode};
 
-use super::{Bitmap, ChangeInfo, Component, CompoundOperation, Fattr, MAX_LINK_BYTES, OpNumber, Res, SpecData};
+use super::{Bitmap, ChangeInfo, Component, CompoundOperation, Fattr, OpNumber, Res, SpecData};
+use crate::MAX_ARGUMENT_BYTES;
 
 /// The arguments of CREATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
@@ -29,7 +30,7 @@ pub enum CreateType<'a> {
     CharDevice(SpecData),
     /// A symbolic link to this path.
     #[xdr(case = 5)]
-    Symlink(#[xdr(max = MAX_LINK_BYTES)] &'a [u8]),
+    Symlink(#[xdr(max = MAX_ARGUMENT_BYTES)] &'a [u8]),
     /// A socket.
     #[xdr(case = 6)]
     Socket,

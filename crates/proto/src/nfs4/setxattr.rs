@@ -2,7 +2,8 @@
 
 use xdr::{Decode, Encode};
 
-use super::{ChangeInfo, Component, CompoundOperation, MAX_XATTR_BYTES, OpNumber, Res};
+use super::{ChangeInfo, Component, CompoundOperation, OpNumber, Res};
+use crate::MAX_ARGUMENT_BYTES;
 
 /// The arguments of SETXATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
@@ -12,7 +13,7 @@ pub struct SetxattrArgs<'a> {
     /// The name, without `user.` in front.
     pub name: Component<'a>,
     /// The value.
-    #[xdr(max = MAX_XATTR_BYTES)]
+    #[xdr(max = MAX_ARGUMENT_BYTES)]
     pub value: &'a [u8],
 }
 

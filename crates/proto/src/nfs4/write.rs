@@ -2,7 +2,8 @@
 
 use xdr::{Decode, Encode};
 
-use super::{CompoundOperation, MAX_DATA_BYTES, OpNumber, Res, StableHow, Stateid, Verifier};
+use super::{CompoundOperation, OpNumber, Res, StableHow, Stateid, Verifier};
+use crate::MAX_ARGUMENT_BYTES;
 
 /// The arguments of WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
@@ -14,7 +15,7 @@ pub struct WriteArgs<'a> {
     /// The requested stability.
     pub stable: StableHow,
     /// The bytes.
-    #[xdr(max = MAX_DATA_BYTES)]
+    #[xdr(max = MAX_ARGUMENT_BYTES)]
     pub data: &'a [u8],
 }
 

@@ -4,7 +4,8 @@
 //! # Which calls are equal
 //! A call is identified by its sender's address, its XID and all of its bytes but the stamp and the machine name of an
 //! AUTH_SYS credential ([`rpc::identifying_parts`]); a WRITE in a datagram by its length and first bytes. Replies are
-//! small, since only calls that change names and attributes are kept, and WRITEs in datagrams. A late duplicate of a WRITE must not overwrite newer data.
+//! small, since only calls that change names and attributes are kept, and WRITEs in datagrams. A late duplicate of a
+//! WRITE must not overwrite newer data.
 //!
 //! Processes behind one address may use equal XIDs and bytes. So a datagram is a retransmission only if it comes from
 //! the same port. A call over another connection is one only if the first connection may have lost the reply. That is
@@ -247,7 +248,7 @@ impl ReplayCache {
     /// The key of a message from `peer`.
     pub(crate) fn key(&self, peer: &Peer, xid: u32, message: &[u8]) -> ReplayKey {
         let [head, behind] = rpc::identifying_parts(message);
-        let (looked_at, rest) = behind.split_at(behind.len().min(self.key_bytes));
+        let (looked_at, rest) = behind.split_at(behind.len().min(self.key_bytes.saturating_sub(head.len())));
         let [first, second] = self.key.long_checksum(&[head, looked_at]);
         // Truncated datagrams get their own key, since the length is part of it.
         let message = [first, second ^ rest.len() as u64];

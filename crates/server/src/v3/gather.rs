@@ -94,8 +94,12 @@ impl<'a> WriteRunKey<'a> {
 /// Writes `parts` at once: the data of adjacent WRITEs that differ from `first` in nothing else.
 ///
 /// # Errors
-/// When not even one WRITE was written completely: each must then run by itself to get its own result.
+/// When not even one WRITE was written completely, or one is longer than a write may be: each must then run by itself
+/// to get its own result.
 pub(crate) fn write(cx: &CallContext<'_>, first: &WriteArgs<'_>, parts: &[&[u8]]) -> Result<Gathered, Fault> {
+    if parts.iter().any(|part| part.len() > transfer::max_bytes(cx) as usize) {
+        return Err(vfs::Error::Invalid.into());
+    }
     let node = cx.node(first.file.as_bytes())?;
     let wcc = Wcc::begin_write(&node, stability(first.stable))?;
     // The verifier is taken first. If it is renewed during the write, the client must not take the data as written

@@ -17,7 +17,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Nfs3Result<Wr
     // The verifier is taken first. If it is renewed during the write, the client must not take the data as written
     // under the new one.
     let verifier = cx.server.write_verifier();
-    let (written, after) = write_bytes(&node, &wcc, args).map_err(|fault| fault.with(|| wcc.data()))?;
+    let (written, after) = write_bytes(cx, &node, &wcc, args).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(WriteOk {
         file_wcc: wcc.data_with(after),
         count: written.count as u32,
@@ -27,12 +27,18 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Nfs3Result<Wr
 }
 
 /// Writes, and fetches the attributes from the open file, where they are likely cached.
-fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<(Written, Option<Attributes>), Fault> {
+fn write_bytes(
+    cx: &CallContext<'_>,
+    node: &Node<'_>,
+    wcc: &Wcc<'_>,
+    args: &WriteArgs<'_>,
+) -> Result<(Written, Option<Attributes>), Fault> {
     if args.count as usize != args.data.len() {
         return Err(vfs::Error::Invalid.into());
     }
     node.require_unreserved(AccessKind::Write)?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
-    let written = transfer::write_at(node, &*file, args.offset, args.data, stability(args.stable))?;
+    let written =
+        transfer::write_at(node, &*file, args.offset, transfer::writable(cx, args.data), stability(args.stable))?;
     Ok((written, file.attributes(&node.context).ok()))
 }

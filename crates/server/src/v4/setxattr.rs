@@ -1,6 +1,6 @@
 //! SETXATTR (RFC 8276 §8.4.2).
 
-use proto::nfs4::{ChangeInfo, SetxattrArgs, SetxattrOption};
+use proto::nfs4::{ChangeInfo, MAX_XATTR_BYTES, SetxattrArgs, SetxattrOption, Status};
 use vfs::{Access, SetXattr, XattrMode};
 
 use super::change::DirChange;
@@ -9,6 +9,9 @@ use super::failure::OpResult;
 use super::xattr;
 
 pub(super) fn setxattr(compound: &mut Compound<'_>, args: &SetxattrArgs<'_>) -> OpResult<ChangeInfo> {
+    if args.value.len() > MAX_XATTR_BYTES {
+        return Err(Status::Xattr2Big.into());
+    }
     let mode = match args.option {
         SetxattrOption::Either => XattrMode::Either,
         SetxattrOption::Create => XattrMode::Create,

@@ -15,6 +15,7 @@ pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> OpResu
     let _change = node.announce_change();
     let verifier = compound.cx.server.write_verifier();
     let file = transfer::open_for_write(&node, compound.current_attributes()?)?;
-    let written = transfer::write_at(&node, &*file, args.offset, args.data, stability(args.stable))?;
+    let data = transfer::writable(compound.cx, args.data);
+    let written = transfer::write_at(&node, &*file, args.offset, data, stability(args.stable))?;
     Ok(WriteOk { count: written.count as u32, committed: stable_how(written.stability), verifier })
 }

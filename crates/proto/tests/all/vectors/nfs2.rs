@@ -306,7 +306,7 @@ fn lengths_over_the_limits_are_refused() {
     arguments_too_long::<Create>(&wire(&[HANDLE, "ffffffff"]), 255);
     arguments_too_long::<Rename>(&wire(&[HANDLE, NAME, HANDLE, "00000100"]), 255);
     arguments_too_long::<Link>(&wire(&[HANDLE, HANDLE, "00000100"]), 255);
-    arguments_too_long::<Symlink>(&wire(&[HANDLE, NAME, "00000401"]), 1024);
+    arguments_too_long::<Symlink>(&wire(&[HANDLE, NAME, "00200001"]), proto::MAX_ARGUMENT_BYTES);
     arguments_too_long::<Write>(&wire(&[HANDLE, "00000000 00000000 00000000 00002001"]), 8192);
     reply_too_long::<Readlink>(&wire(&[OK, "00000401"]), 1024);
     reply_too_long::<Read>(&wire(&[OK, FATTR, "00002001"]), 8192);

@@ -531,8 +531,11 @@ fn handle_of_64_bytes_is_the_longest() {
 fn lengths_over_the_limits_are_refused() {
     arguments_too_long::<Lookup>(&wire(&[HANDLE, "00001001"]), MAX_NAME_BYTES);
     arguments_too_long::<Rename>(&wire(&[HANDLE, NAME, HANDLE, "00001001"]), MAX_NAME_BYTES);
-    arguments_too_long::<Symlink>(&wire(&[HANDLE, NAME, SATTR, "00001001"]), MAX_PATH_BYTES);
-    arguments_too_long::<Write>(&wire(&[HANDLE, "0000000000000000 00000000 00000000 00100001"]), MAX_DATA_BYTES);
+    arguments_too_long::<Symlink>(&wire(&[HANDLE, NAME, SATTR, "00200001"]), proto::MAX_ARGUMENT_BYTES);
+    arguments_too_long::<Write>(
+        &wire(&[HANDLE, "0000000000000000 00000000 00000000 00200001"]),
+        proto::MAX_ARGUMENT_BYTES,
+    );
     reply_too_long::<Readlink>(&wire(&[OK, NO, "00001001"]), MAX_PATH_BYTES);
     reply_too_long::<Read>(&wire(&[OK, NO, "00100001", NO, "00100001"]), MAX_DATA_BYTES);
     reply_too_long::<Readdir>(&wire(&[OK, NO, VERIFIER, YES, "0000000000000002 00001001"]), MAX_NAME_BYTES);

@@ -20,7 +20,7 @@ fn opaques_and_names() {
     too_long::<SetSsvArgs<'_>>(&["00000401"], MAX_OPAQUE_BYTES);
     too_long::<Principal<'_>>(&["00000401"], MAX_OPAQUE_BYTES);
     too_long::<Component<'_>>(&["00001001"], MAX_NAME_BYTES);
-    too_long::<CreateType<'_>>(&["00000005 00002001"], MAX_LINK_BYTES);
+    too_long::<CreateType<'_>>(&["00000005 00200001"], proto::MAX_ARGUMENT_BYTES);
     too_long::<ReadlinkOk<'_>>(&["00002001"], MAX_LINK_BYTES);
     too_long::<MimeType<'_>>(&["00000101"], MAX_MIME_TYPE_BYTES);
     too_long::<Oid<'_>>(&["00000101"], MAX_OID_BYTES);
@@ -35,12 +35,12 @@ fn opaques_and_names() {
 
 #[test]
 fn data() {
-    too_long::<WriteArgs<'_>>(&[STATEID, "0000000000000000 00000000 00100001"], MAX_DATA_BYTES);
+    too_long::<WriteArgs<'_>>(&[STATEID, "0000000000000000 00000000 00200001"], proto::MAX_ARGUMENT_BYTES);
     too_long::<ReadOk<'_>>(&[YES, "00100001"], MAX_DATA_BYTES);
     too_long::<ReadPlusSegment<'_>>(&["00000000 0000000000000000 00100001"], MAX_DATA_BYTES);
     too_long::<Fattr<'_>>(&["00000000 00020001"], MAX_ATTRIBUTES_BYTES);
     too_long::<GetxattrOk<'_>>(&["00010001"], MAX_XATTR_BYTES);
-    too_long::<SetxattrArgs<'_>>(&["00000000", NAME, "00010001"], MAX_XATTR_BYTES);
+    too_long::<SetxattrArgs<'_>>(&["00000000", NAME, "00200001"], proto::MAX_ARGUMENT_BYTES);
 }
 
 #[test]
