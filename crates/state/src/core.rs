@@ -44,6 +44,10 @@ pub(crate) struct Core {
     pub last_confirm: u32,
     /// The position of the sweep over the clients.
     pub sweep_from: u32,
+    /// The position of the sweep over the sessions' slots.
+    pub slots_from: u32,
+    /// Whether sessions have fewer slots than were negotiated.
+    pub has_reduced_sessions: bool,
     /// The numbers of overdue clients with state in the last whole sweep and in the current one.
     pub courtesy_last_round: usize,
     pub courtesy_this_round: usize,

@@ -7,6 +7,7 @@ use crate::back_slots::BackSlots;
 use crate::client::Client;
 use crate::core::Core;
 use crate::limits::{MIN_OPERATIONS, MIN_REQUEST_BYTES, MIN_RESPONSE_BYTES};
+use crate::origin::Sessions;
 use crate::session::{ChannelAttributes, CreatedSession, Direction, Session, SessionState};
 use crate::sync::lock;
 use crate::{CallbackSecurity, ClientId, Limits, Origin, Principal, SessionId, State, StateError, StatusFlags};
@@ -94,7 +95,8 @@ impl Core {
         fore.max_requests = fore.max_requests.min(self.room_for_session(args.client, &fore)?);
         self.confirm(now, args.client)?;
         let session = self.new_session(args, fore, back)?;
-        self.origins.add_session(self.client(args.client)?.account.origin, &fore, &self.shared.limits);
+        let held = Sessions::of(fore.max_requests as usize, &fore, self.limits());
+        self.origins.add_session(self.client(args.client)?.account.origin, held);
         let created = CreatedSession {
             session: session.id,
             sequence: args.sequence,
@@ -151,6 +153,7 @@ impl Core {
         let direction = if args.back_channel { Direction::Both } else { Direction::Fore };
         let inner = SessionState {
             slots: (0..fore.max_requests).map(|_| Default::default()).collect(),
+            counted_slots: fore.max_requests as usize,
             target: fore.max_requests,
             flags: if args.back_channel { 0 } else { StatusFlags::CB_PATH_DOWN_SESSION },
             dead: false,
@@ -184,7 +187,8 @@ impl Core {
     /// Ends a session of a client from `origin`.
     pub(crate) fn end_session(&mut self, origin: Origin, id: &SessionId) {
         let Some(session) = self.shared.sessions.remove(id) else { return };
-        self.origins.remove_session(origin, &session.fore, &self.shared.limits);
+        let held = Sessions::of(lock(&session.inner).counted_slots, &session.fore, self.limits());
+        self.origins.remove_session(origin, held);
     }
 }
 

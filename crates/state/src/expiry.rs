@@ -24,6 +24,7 @@ impl State {
         core.revoke_late(now);
         core.sweep_clients(now);
         core.sweep_owners(now);
+        core.sweep_slots();
         core.sweep_waiting(now);
         core.sweep_nlm_records(now);
         core.sweep_nlm_hosts(now);

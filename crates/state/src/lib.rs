@@ -75,6 +75,7 @@ mod session;
 mod share;
 mod share_conflict;
 mod slot;
+mod slot_targets;
 mod state;
 mod stateid_check;
 mod stateid_table;

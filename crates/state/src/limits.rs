@@ -54,8 +54,8 @@ pub struct Limits {
     pub sessions: usize,
     /// Slots of one session's fore channel. Default 128.
     pub slots_per_session: u32,
-    /// Slots of all sessions. Default 262 144; a quarter of them for one origin. When they are used up, new sessions
-    /// get one slot.
+    /// Slots of all sessions. Default 262 144; a quarter of them for one origin. Beyond three quarters,
+    /// sessions give slots back; when they are used up, new sessions get one slot.
     pub slots: u32,
     /// The bytes of cached replies of all sessions. Default 512 MiB; a quarter of them for one origin. When they are
     /// used up, new sessions get one slot.

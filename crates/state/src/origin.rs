@@ -52,9 +52,8 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// The resources of one session.
-    fn of(fore: &ChannelAttributes, limits: &Limits) -> Sessions {
-        let slots = fore.max_requests as usize;
+    /// The resources of one session with so many slots.
+    pub(crate) fn of(slots: usize, fore: &ChannelAttributes, limits: &Limits) -> Sessions {
         Sessions { count: 1, slots, reply_bytes: slots * reply_bytes(fore, limits) }
     }
 
@@ -101,14 +100,12 @@ impl Origins {
         self.change(origin, |crowd| crowd.unconfirmed.remove(&client) || crowd.confirmed.remove(&client));
     }
 
-    pub(crate) fn add_session(&mut self, origin: Origin, fore: &ChannelAttributes, limits: &Limits) {
-        let session = Sessions::of(fore, limits);
+    pub(crate) fn add_session(&mut self, origin: Origin, session: Sessions) {
         self.all.add(session);
         self.by_origin.entry(origin).or_default().held.add(session);
     }
 
-    pub(crate) fn remove_session(&mut self, origin: Origin, fore: &ChannelAttributes, limits: &Limits) {
-        let session = Sessions::of(fore, limits);
+    pub(crate) fn remove_session(&mut self, origin: Origin, session: Sessions) {
         self.all.subtract(session);
         if let Some(crowd) = self.by_origin.get_mut(&origin) {
             crowd.held.subtract(session);

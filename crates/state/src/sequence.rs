@@ -165,21 +165,6 @@ impl State {
         let turn = SlotTurn { session, request: args.request(), cache_this: args.cache_this, open: true };
         Ok(Sequenced::Execute(turn, reply))
     }
-
-    /// Sets the number of slots that a session's client should use: fewer to save memory, more up to the negotiated
-    /// number (RFC 8881 §2.10.6.1). At least one remains.
-    ///
-    /// # Errors
-    /// [`StateError::BadSession`].
-    pub fn set_target_slots(&self, session: &SessionId, slots: u32) -> Result<(), StateError> {
-        let session = self.shared.sessions.get(session)?;
-        let mut inner = lock(&session.inner);
-        inner.target = slots.clamp(1, session.fore.max_requests);
-        while (inner.slots.len() as u32) < inner.target {
-            inner.slots.push(Default::default());
-        }
-        Ok(())
-    }
 }
 
 /// Removes slots above the target once the client no longer uses them, and reports the channel's slots and flags.

@@ -92,6 +92,8 @@ pub struct Session {
 #[derive(Debug)]
 pub(crate) struct SessionState {
     pub slots: Vec<SessionSlot>,
+    /// The number of slots that count for the session's origin.
+    pub counted_slots: usize,
     /// The number of slots that the session should have.
     pub target: u32,
     /// The SEQUENCE flags of this session only.
@@ -118,6 +120,11 @@ impl Session {
     /// 8881 §2.4).
     pub fn owner(&self) -> (&[u8], [u8; 8]) {
         (&self.owner.0, self.owner.1)
+    }
+
+    /// The minor version of NFSv4 that the session was created in.
+    pub fn minor_version(&self) -> u32 {
+        self.minor_version
     }
 
     /// The negotiated attributes of the fore channel.
@@ -266,6 +273,7 @@ mod tests {
     fn session(number: u64, connection: u64) -> Arc<Session> {
         let inner = SessionState {
             slots: vec![SessionSlot::default()],
+            counted_slots: 1,
             target: 1,
             flags: 0,
             dead: false,

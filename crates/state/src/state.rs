@@ -100,6 +100,8 @@ impl State {
             last_client: 0,
             last_confirm: 0,
             sweep_from: 0,
+            slots_from: 0,
+            has_reduced_sessions: false,
             courtesy_last_round: 0,
             courtesy_this_round: 0,
             names40: HashMap::new(),

@@ -72,27 +72,40 @@ fn request_that_is_dropped_never_was() {
 }
 
 #[test]
-fn slots_shrink_once_the_client_follows_and_grow_again() {
+fn sessions_give_slots_back_when_few_are_left_and_get_them_again() {
     // RFC 8881 §2.10.6.1: the target leads, the client follows.
-    let world = World::new();
-    let client = world.client("c");
-    world.state.set_target_slots(&client.session, 2).unwrap();
-    let reply = |slot, highest_slot, sequence| {
+    let world = World::with(Limits { slots: 32, ..Limits::default() });
+    let join = |host: u8| {
+        let owner = format!("client {host}");
+        let args = ExchangeIdArgs { origin: origin(host), ..exchange_args(&owner, 1, "alice", false) };
+        let id = world.state.exchange_id(world.now, &args).unwrap();
+        let created = world.create_session(id.client, id.sequence).unwrap();
+        (Client { id: id.client, session: created.session }, created.fore.max_requests)
+    };
+    let reply = |client: Client, (slot, highest_slot), sequence| {
         let args = SequenceArgs { highest_slot, ..sequence_args(client.session, slot, sequence) };
         match world.state.sequence(world.now, &args) {
             Ok(Sequenced::Execute(turn, reply)) => {
                 turn.finish(b"");
-                reply
+                (reply.highest_slot, reply.target_highest_slot)
             }
             other => panic!("{other:?}"),
         }
     };
-    let first = reply(0, 5, 1);
-    assert_eq!((first.highest_slot, first.target_highest_slot), (7, 1));
-    assert_eq!(reply(0, 1, 2).highest_slot, 1);
-    assert_eq!(world.sequence(client, 2, 1).unwrap_err(), StateError::BadSlot);
-    world.state.set_target_slots(&client.session, 100).unwrap();
-    assert_eq!(reply(7, 7, 1).highest_slot, 7);
+    let first: Vec<Client> = (1..=4).map(|host| join(host).0).collect();
+    assert_eq!(join(5).1, 1, "the others have the rest");
+    world.tick();
+    for client in &first {
+        assert_eq!(reply(*client, (0, 5), 1), (7, 2));
+        assert_eq!(reply(*client, (0, 2), 2), (2, 2));
+        assert_eq!(world.sequence(*client, 3, 1).unwrap_err(), StateError::BadSlot);
+    }
+    world.tick();
+    let (late, slots) = join(6);
+    assert_eq!(slots, 8);
+    world.state.destroy_session(&late.session, 1).unwrap();
+    world.tick();
+    assert_eq!(reply(first[0], (7, 7), 1), (7, 7));
 }
 
 #[test]
