@@ -50,6 +50,12 @@ impl Compound {
         self
     }
 
+    /// Adds a word of arguments.
+    pub fn word(mut self, word: u32) -> Compound {
+        Encoder::new(&mut self.operations).u32(word);
+        self
+    }
+
     /// Goes to the root of the export of most tests.
     pub fn root(self) -> Compound {
         self.path(EXPORT)

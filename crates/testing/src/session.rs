@@ -10,13 +10,23 @@ use proto::nfs4::{
 use crate::caller::Caller;
 use crate::compound::{Compound, Results, success};
 
-/// The largest requests and replies of these sessions, in bytes.
-const MESSAGE_BYTES: u32 = 1 << 20;
+/// The channels of most sessions.
+pub const CHANNEL: ChannelAttrs = ChannelAttrs {
+    header_pad_size: 0,
+    max_request_size: 1 << 20,
+    max_response_size: 1 << 20,
+    max_response_size_cached: 4096,
+    max_operations: 64,
+    max_requests: 4,
+    rdma_ird: None,
+};
 
 pub struct Session<'s> {
     pub caller: Caller<'s>,
     pub minor: u32,
     pub id: SessionId,
+    /// What the server grants of the fore channel.
+    pub fore: ChannelAttrs,
     /// The sequence number of the next request on slot 0.
     pub next: Cell<u32>,
 }
@@ -28,15 +38,20 @@ impl<'s> Session<'s> {
 
     /// A client called `name`, which has nothing to reclaim.
     pub fn named(caller: Caller<'s>, minor: u32, name: &[u8]) -> Session<'s> {
-        Session::made(caller, minor, name, false)
+        Session::made(caller, minor, name, (0, CHANNEL))
+    }
+
+    /// The same, with these channels.
+    pub fn with_channel(caller: Caller<'s>, minor: u32, name: &[u8], channel: ChannelAttrs) -> Session<'s> {
+        Session::made(caller, minor, name, (0, channel))
     }
 
     /// The same, with a back channel over its connection.
     pub fn with_back_channel(caller: Caller<'s>, minor: u32, name: &[u8]) -> Session<'s> {
-        Session::made(caller, minor, name, true)
+        Session::made(caller, minor, name, (CREATE_SESSION_CONN_BACK_CHAN, CHANNEL))
     }
 
-    fn made(caller: Caller<'s>, minor: u32, name: &[u8], has_back_channel: bool) -> Session<'s> {
+    fn made(caller: Caller<'s>, minor: u32, name: &[u8], (flags, channel): (u32, ChannelAttrs)) -> Session<'s> {
         let exchange = ExchangeIdArgs {
             verifier: [1; 8],
             owner_id: name,
@@ -46,25 +61,18 @@ impl<'s> Session<'s> {
         };
         let exchanged = caller.compound(&Compound::new(minor).op::<ExchangeId>(&exchange)).take::<ExchangeId>();
         let exchanged = success(exchanged);
-        let channel = ChannelAttrs {
-            max_request_size: MESSAGE_BYTES,
-            max_response_size: MESSAGE_BYTES,
-            max_response_size_cached: 4096,
-            max_operations: 64,
-            max_requests: 4,
-            ..ChannelAttrs::default()
-        };
         let create = CreateSessionArgs {
             client: exchanged.client,
             sequence: exchanged.sequence,
-            flags: if has_back_channel { CREATE_SESSION_CONN_BACK_CHAN } else { 0 },
+            flags,
             fore: channel,
             back: channel,
             callback_program: 0x4000_0000,
             callback_security: vec![CallbackSec::None],
         };
         let created = caller.compound(&Compound::new(minor).op::<CreateSession>(&create)).take::<CreateSession>();
-        let session = Session { caller, minor, id: success(created).session, next: Cell::new(1) };
+        let created = success(created);
+        let session = Session { caller, minor, id: created.session, fore: created.fore, next: Cell::new(1) };
         let done = session.begin().op::<ReclaimComplete>(&ReclaimCompleteArgs { one_fs: false });
         success(session.call(&done).take::<ReclaimComplete>());
         session

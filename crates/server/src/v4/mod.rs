@@ -60,6 +60,7 @@ mod remove;
 mod removexattr;
 mod rename;
 mod renew;
+mod reply_room;
 mod resent;
 mod restorefh;
 mod run_compound;

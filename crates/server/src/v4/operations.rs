@@ -57,7 +57,11 @@ pub(super) fn carry_out(
         N::Savefh => answer(compound, from, output, savefh::savefh),
         N::Secinfo => secinfo::by_name(compound, &arguments(from)?, output),
         N::SecinfoNoName => secinfo::no_name(compound, &arguments(from)?, output),
-        N::Seek => answer(compound, from, output, seek::seek),
+        N::Seek => {
+            let found = seek::seek(compound, &seek::arguments(from)?)?;
+            found.encode(&mut Encoder::new(&mut output.bytes));
+            Ok(())
+        }
         N::Setattr => answer(compound, from, output, setattr::setattr),
         N::Setxattr => answer(compound, from, output, setxattr::setxattr),
         N::Verify => answer(compound, from, output, verify::verify),

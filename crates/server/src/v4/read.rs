@@ -26,7 +26,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Out
 /// Reads a file after the stateid was checked.
 fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> OpResult<()> {
     let open = transfer::open_for_read(node)?;
-    let wanted = args.count.min(transfer::max_reply_bytes(compound.cx)) as usize;
+    let wanted = args.count.min(compound.max_data_bytes(output)?) as usize;
     let part = ReadPart { offset_bytes: args.offset, wanted };
     if compound.may_send_from_file()
         && let Some(file_part) = transfer::file_part(node, &open, part, output)

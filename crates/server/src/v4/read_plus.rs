@@ -56,7 +56,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadPlusArgs, output: &mut
     let node = compound.current()?;
     compound.check_io(&node, &args.stateid, IoKind::Read)?;
     let open = transfer::open_for_read(&node)?;
-    let count = u64::from(args.count.min(transfer::max_reply_bytes(compound.cx)));
+    let count = u64::from(args.count.min(compound.max_data_bytes(output)?));
     let size_bytes = open.attributes.size_bytes;
     let range = args.offset..args.offset.saturating_add(count).min(size_bytes).max(args.offset);
     let extents = if mode == ReadPlusMode::Data { vec![] } else { extents(&node, &open, &range)? };

@@ -14,7 +14,7 @@ use super::attributes::{self, Subject};
 use super::compound::Compound;
 use super::failure::{Failure, OpResult};
 use crate::node::Node;
-use crate::{cookies, listing, transfer};
+use crate::{cookies, listing};
 
 /// No entry has one of these cookies.
 const RESERVED_COOKIES: u64 = 2;
@@ -38,7 +38,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut 
     let wanted = detail(compound, &dir, args.request);
     let detail = listing::permitted(&dir, &attributes, wanted)?;
     let after = check_cookie(&dir, args)?;
-    let max_bytes = args.max_count.min(transfer::max_reply_bytes(compound.cx)) as usize;
+    let max_bytes = args.max_count.min(compound.max_data_bytes(output)?) as usize;
     ListingPage { compound, dir: &dir, args, detail, may_search: detail == wanted, max_bytes }.list(after, output)
 }
 

@@ -19,13 +19,6 @@ use crate::node::{CallContext, Node};
 /// The most operations in one COMPOUND. Clients send about ten.
 pub(super) const MAX_OPERATIONS: u32 = 128;
 
-/// The most bytes of a reply before its next operation is refused, besides the data of one READ. NFSv4.0 has no session
-/// that limits replies, so the server does (RFC 7530 §13.1, NFS4ERR_RESOURCE).
-const MAX_REPLY_BYTES: usize = 64 << 10;
-
-/// The limit for a client that has used up its share of memory, data included.
-const MAX_SCARCE_REPLY_BYTES: usize = 12 << 10;
-
 /// Runs a COMPOUND and appends its reply.
 pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
     let arguments = call.arguments.rest();
@@ -173,6 +166,7 @@ impl<'c> Compound<'c> {
     fn attempt(&mut self, info: &OperationInfo, from: &mut Decoder<'_>, output: &mut Output) -> OpResult<()> {
         self.check_room(output)?;
         self.check(info)?;
+        self.check_room_for(info, output)?;
         operations::carry_out(self, info.number, from, output)?;
         self.check_reply(output)
     }
@@ -223,36 +217,12 @@ impl<'c> Compound<'c> {
         match info.sequencing {
             Sequencing::First if !is_first => return Err(Status::SequencePos.into()),
             Sequencing::Behind if self.progress.turn.is_none() => return Err(Status::OpNotInSession.into()),
-            Sequencing::BehindOrAlone | Sequencing::Alone
-                if self.progress.turn.is_none() && self.progress.count > 1 =>
-            {
+            // BIND_CONN_TO_SESSION is not even behind SEQUENCE (§18.34.3).
+            Sequencing::Alone if self.progress.count > 1 => return Err(Status::NotOnlyOp.into()),
+            Sequencing::BehindOrAlone if self.progress.turn.is_none() && self.progress.count > 1 => {
                 return Err(Status::NotOnlyOp.into());
             }
             _ => {}
-        }
-        Ok(())
-    }
-
-    /// Fails before an operation if the reply has reached its size limit.
-    fn check_room(&self, output: &Output) -> OpResult<()> {
-        let most = match (self.cx.request.is_scarce, self.progress.minor.has_sessions()) {
-            (true, _) => MAX_SCARCE_REPLY_BYTES,
-            (false, false) => self.cx.server.settings.max_transfer_bytes as usize + MAX_REPLY_BYTES,
-            // The session limits the reply.
-            (false, true) => return Ok(()),
-        };
-        if output.len_since(&self.reply_mark) < most { Ok(()) } else { Err(Status::Resource.into()) }
-    }
-
-    /// Fails if the reply is too large for the session's channel, or for being cached.
-    fn check_reply(&self, output: &Output) -> OpResult<()> {
-        let Some(turn) = &self.progress.turn else { return Ok(()) };
-        let (bytes, fore) = (output.len_since(&self.reply_mark), turn.session().fore());
-        if bytes > fore.max_response_bytes as usize {
-            return Err(Status::RepTooBig.into());
-        }
-        if turn.cache_this() && bytes > fore.max_response_cached_bytes as usize {
-            return Err(Status::RepTooBigToCache.into());
         }
         Ok(())
     }

@@ -3,10 +3,20 @@
 use proto::nfs4::{DataContent, SeekArgs, SeekOk, Status};
 use state::IoKind;
 use vfs::Seek;
+use xdr::{Decode, Decoder};
 
 use super::compound::Compound;
 use super::failure::OpResult;
 use crate::transfer;
+
+/// Decodes the arguments. Another content than data and holes is one that this server does not support (RFC 7862
+/// §15.11.3).
+pub(super) fn arguments(from: &mut Decoder<'_>) -> OpResult<SeekArgs> {
+    SeekArgs::decode(from).map_err(|error| match error {
+        xdr::Error::BadValue { .. } => Status::UnionNotSupp.into(),
+        _ => Status::BadXdr.into(),
+    })
+}
 
 pub(super) fn seek(compound: &mut Compound<'_>, args: &SeekArgs) -> OpResult<SeekOk> {
     let node = compound.current()?;

@@ -35,6 +35,10 @@ fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs, digest: u64) -> Op
     };
     match sequenced {
         Sequenced::Replay(reply) => Err(Failure::Replay(reply)),
+        // A session belongs to the minor version that it was created in.
+        Sequenced::Execute(turn, _) if turn.session().minor_version() != compound.progress.minor as u32 => {
+            Err(Status::BadSession.into())
+        }
         Sequenced::Execute(turn, reply) => {
             let fore = *turn.session().fore();
             compound.progress.turn = Some(turn);

@@ -6,6 +6,7 @@ mod connections;
 mod courtesy;
 mod delegations;
 mod framing;
+mod limits;
 mod listing;
 mod locks;
 mod lost_sessions;

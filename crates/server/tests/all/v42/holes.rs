@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use fs_fault::{FaultFs, FaultPlan, Rules};
 use proto::nfs4::{
-    AllocateArgs, ArgOp, Bitmap, DataContent, DeallocateArgs, IoAdviseArgs, ReadPlusArgs, Res, ResOp, SeekArgs, SeekOk,
-    Stateid, Status,
+    AllocateArgs, ArgOp, Bitmap, DataContent, DeallocateArgs, IoAdviseArgs, OpNumber, ReadPlusArgs, Res, ResOp,
+    SeekArgs, SeekOk, Stateid, Status,
 };
 use server::{ReadPlusMode, Server};
 use vfs::{Context, FileSystem, Handle, OpenFile, OpenMode, Result, Seek, Stability};
@@ -276,4 +276,19 @@ fn operations_of_4_2_do_not_exist_in_4_1() {
     let client = Client::new(Caller::root(&server), 1);
     let args = ReadPlusArgs { stateid: Stateid::ANONYMOUS, offset: 0, count: 1 };
     assert_eq!(client.on(FILE, ArgOp::ReadPlus(args)).0, Status::OpIllegal);
+}
+
+#[test]
+fn content_that_is_neither_data_nor_a_hole_cannot_be_sought() {
+    let volume = Volume::memory();
+    sparse(&volume);
+    let server = server(vec![export(EXPORT, volume.fs.clone())]);
+    let session = testing::session::Session::new(Caller::root(&server), 2);
+    // SEEK with a stateid and an offset of zeros, of content 2.
+    let mut seek = session.begin().root().lookup("file").number(OpNumber::Seek.number());
+    for word in [0, 0, 0, 0, 0, 0, 2] {
+        seek = seek.word(word);
+    }
+    let reply = session.caller.reply_to(&session.caller.message_of(testing::compound::COMPOUND, &seek));
+    assert_eq!(testing::compound::Results::parse(&reply).status, Status::UnionNotSupp);
 }

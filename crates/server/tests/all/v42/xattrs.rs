@@ -139,3 +139,12 @@ fn who_may_only_read_reads_attributes_and_access_says_so() {
         assert_eq!(older, ResOp::Access(Res::Ok(AccessOk { supported: ACCESS_READ, access: ACCESS_READ })));
     });
 }
+
+#[test]
+fn value_above_64_kib_is_too_big() {
+    on_each(|_, client| {
+        for length in [(64 << 10) + 1, 200_000] {
+            assert_eq!(set(client, (b"large", &vec![7; length]), SetxattrOption::Either), Status::Xattr2Big);
+        }
+    });
+}
