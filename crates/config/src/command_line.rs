@@ -13,7 +13,8 @@ use crate::{ConfigError, Defaults, ExportSpec, Origin, Reason, SizeError, Source
 ///
 /// An export is one of:
 ///
-/// - a directory, whose absolute path is its name; one whose name begins with `mem:` is written `./mem:…`
+/// - a directory, whose absolute path is its name, or with another name as in `data=/srv`; one whose path has `=/` in
+///   it is taken as it is if it exists, and one whose name begins with `mem:` is written `./mem:…`
 /// - `mem:SIZE`, named `/mem`, or with another name as in `mem:4G=/scratch`
 /// - an `nfs://` URL of a directory at another server, named by the URL's path or by what follows the last `=/`
 #[derive(Debug, Clone, Default)]
@@ -55,19 +56,27 @@ impl ExportFlags {
     /// Returns the exports; relative directories are below `base`.
     ///
     /// # Errors
-    /// [`ConfigError::Bad`] with the argument that is wrong.
-    pub fn parse(&self, base: &Path, defaults: &Defaults) -> Result<Vec<ExportSpec>, ConfigError> {
-        let clients = self.parse_clients()?;
-        let options = self.options(defaults);
-        self.exports.iter().map(|argument| self.export(argument, base, &clients, options)).collect()
+    /// All arguments that are wrong.
+    pub fn parse(&self, base: &Path, defaults: &Defaults) -> Result<Vec<ExportSpec>, Vec<ConfigError>> {
+        let mut mistakes = Vec::new();
+        let exports = self.parse_what_can_be(base, defaults, &mut mistakes);
+        if mistakes.is_empty() { Ok(exports) } else { Err(mistakes) }
     }
 
-    fn parse_clients(&self) -> Result<Vec<ClientPattern>, ConfigError> {
-        let one = |text: &String| {
-            let origin = || Origin::Argument(format!("--client {text}"));
-            parse_clients(text).map_err(|reason| ConfigError::at(origin(), reason))
-        };
-        self.clients.iter().map(one).collect()
+    /// Returns the exports that make sense; arguments that do not are added to `mistakes`.
+    pub(crate) fn parse_what_can_be(
+        &self,
+        base: &Path,
+        defaults: &Defaults,
+        mistakes: &mut Vec<ConfigError>,
+    ) -> Vec<ExportSpec> {
+        let clients: Vec<ClientPattern> = self.clients.iter().filter_map(|text| client(text, mistakes)).collect();
+        let options = self.options(defaults);
+        let export = |argument: &OsString| self.export(argument, base, &clients, options);
+        self.exports
+            .iter()
+            .filter_map(|argument| export(argument).map_err(|mistake| mistakes.push(mistake)).ok())
+            .collect()
     }
 
     fn options(&self, defaults: &Defaults) -> ExportOptions {
@@ -99,13 +108,19 @@ impl ExportFlags {
             source,
             name,
             rules: rules_for(clients.to_vec(), options),
-            names_clients: !clients.is_empty(),
+            names_clients: !self.clients.is_empty(),
             fsid: None,
             sync_metadata: !self.is_async,
             fault: self.fault.clone(),
             origin,
         })
     }
+}
+
+/// The clients that a flag names, unless it is wrong.
+fn client(text: &str, mistakes: &mut Vec<ConfigError>) -> Option<ClientPattern> {
+    let wrong = |reason| ConfigError::at(Origin::Argument(format!("--client {text}")), reason);
+    parse_clients(text).map_err(|reason| mistakes.push(wrong(reason))).ok()
 }
 
 fn source_and_name(argument: &OsStr, base: &Path) -> Result<(Source, String), Reason> {
@@ -116,9 +131,35 @@ fn source_and_name(argument: &OsStr, base: &Path) -> Result<(Source, String), Re
     if argument.as_bytes().starts_with(URL_SCHEME.as_bytes()) {
         return remote_and_name(argument.to_str().ok_or(Reason::NotUtf8)?);
     }
-    let dir = path::absolute(Path::new(argument), base);
-    let name = path::name_of_dir(&dir)?;
-    Ok((Source::Dir(base.join(argument)), name))
+    // A directory may have `=/` in its path, and `://`.
+    let exists = base.join(argument).exists();
+    if let (false, Some(scheme)) = (exists, scheme(argument)) {
+        return Err(Reason::Scheme(scheme.to_owned()));
+    }
+    let (dir, name) = if exists { (argument, None) } else { dir_and_name(argument)? };
+    let name = match name {
+        Some(name) => path::export_name(name)?,
+        None => path::name_of_dir(&path::absolute(Path::new(dir), base))?,
+    };
+    Ok((Source::Dir(base.join(dir)), name))
+}
+
+/// Splits a directory from the name behind its last `=/`.
+fn dir_and_name(argument: &OsStr) -> Result<(&OsStr, Option<&str>), Reason> {
+    let bytes = argument.as_bytes();
+    let Some(at) = bytes.windows(2).rposition(|pair| pair == b"=/").filter(|at| *at > 0) else {
+        return Ok((argument, None));
+    };
+    let name = str::from_utf8(&bytes[at + 1..]).map_err(|_| Reason::NotUtf8)?;
+    Ok((OsStr::from_bytes(&bytes[..at]), Some(name)))
+}
+
+/// The scheme of what looks like a URL.
+fn scheme(argument: &OsStr) -> Option<&str> {
+    let (scheme, _) = argument.to_str()?.split_once("://")?;
+    let is_scheme =
+        scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    is_scheme.then_some(scheme)
 }
 
 fn memory_and_name(memory: &str) -> Result<(Source, String), Reason> {
@@ -154,7 +195,7 @@ mod tests {
         ExportFlags { exports: exports.iter().map(OsString::from).collect(), ..ExportFlags::default() }
     }
 
-    fn parse(flags: &ExportFlags) -> Result<Vec<ExportSpec>, ConfigError> {
+    fn parse(flags: &ExportFlags) -> Result<Vec<ExportSpec>, Vec<ConfigError>> {
         flags.parse(Path::new("/home/me"), &Defaults::privileged())
     }
 
@@ -164,6 +205,37 @@ mod tests {
         let names: Vec<&str> = exports.iter().map(|export| export.name.as_str()).collect();
         assert_eq!(names, ["/home/me/data", "/srv/x", "/home/you"]);
         assert_eq!(exports[0].source, Source::Dir("/home/me/data".into()));
+    }
+
+    #[test]
+    fn directory_has_the_name_behind_its_last_equals_sign_unless_it_exists_with_it() {
+        let exports = parse(&flags(&["data=/srv", "/home/a=b=/c/d", "x=y"])).unwrap();
+        let pairs: Vec<(&Source, &str)> = exports.iter().map(|export| (&export.source, export.name.as_str())).collect();
+        assert_eq!(pairs[0], (&Source::Dir("/home/me/data".into()), "/srv"));
+        assert_eq!(pairs[1], (&Source::Dir("/home/a=b".into()), "/c/d"));
+        assert_eq!(pairs[2], (&Source::Dir("/home/me/x=y".into()), "/home/me/x=y"));
+        let base = std::env::temp_dir().join(format!("wharf-config-equals-{}", std::process::id()));
+        std::fs::create_dir_all(base.join("a=/b")).unwrap();
+        let export = flags(&["a=/b"]).parse(&base, &Defaults::privileged()).unwrap().remove(0);
+        assert_eq!(export.source, Source::Dir(base.join("a=/b")));
+        assert_eq!(Path::new(&export.name), base.join("a=/b"));
+        std::fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn url_of_another_scheme_is_refused_by_its_scheme() {
+        let error = parse(&flags(&["https://host/a"])).unwrap_err().remove(0).to_string();
+        assert!(error.starts_with("https://host/a: `https` is not a scheme"), "{error}");
+        assert_eq!(parse(&flags(&["a://"])).unwrap()[0].name, "/home/me/a:", "a directory");
+    }
+
+    #[test]
+    fn all_wrong_arguments_are_reported_together() {
+        let flags =
+            ExportFlags { clients: vec!["@us".to_owned(), "10.0.0.0/33".to_owned()], ..flags(&["mem:4Q", "mem:0"]) };
+        let mistakes = parse(&flags).unwrap_err();
+        assert_eq!(mistakes.len(), 4, "{mistakes:?}");
+        assert!(mistakes.iter().all(ConfigError::is_of_arguments));
     }
 
     #[test]
@@ -189,7 +261,7 @@ mod tests {
     #[test]
     fn bad_memory_is_refused_with_its_argument() {
         for (argument, part) in [("mem:4X", "not a size"), ("mem:0", "not a size"), ("mem:4G=x", "absolute")] {
-            let error = parse(&flags(&[argument])).unwrap_err().to_string();
+            let error = parse(&flags(&[argument])).unwrap_err().remove(0).to_string();
             assert!(error.starts_with(argument) && error.contains(part), "{error}");
         }
     }
@@ -236,7 +308,7 @@ mod tests {
     #[test]
     fn bad_client_is_refused_with_its_flag() {
         let flags = ExportFlags { clients: vec!["@trusted".to_owned()], ..flags(&["/a"]) };
-        let error = parse(&flags).unwrap_err().to_string();
+        let error = parse(&flags).unwrap_err().remove(0).to_string();
         assert!(error.starts_with("--client @trusted: ") && error.contains("netgroups"), "{error}");
     }
 

@@ -2,7 +2,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::{ClientsError, DurationError, Origin, PathReason, SizeError};
+use crate::{ClientsError, DurationError, Origin, PathReason, Position, SizeError};
 
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,13 @@ pub enum ConfigError {
         #[source]
         reason: Reason,
     },
+    /// Nothing is exported.
+    #[error("{}: nothing is exported; an export is a line such as `/srv *(ro)`, or in TOML `[[export]]` with a `path`",
+        path.display())]
+    NoExports {
+        /// The file that has none.
+        path: PathBuf,
+    },
     /// An export without a client list would be offered to other machines.
     #[error(
         "other machines can reach {address}, but {export} ({origin}) names no clients: add --client NETWORK (for \
@@ -48,6 +55,19 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// Its place in a file, if it has one.
+    pub(crate) fn position(&self) -> Option<Position> {
+        match self {
+            ConfigError::Bad { origin: Origin::File { position, .. }, .. } => Some(*position),
+            _ => None,
+        }
+    }
+
+    /// Whether an argument of the command line is wrong.
+    pub fn is_of_arguments(&self) -> bool {
+        matches!(self, ConfigError::Bad { origin: Origin::Argument(_), .. })
+    }
+
     /// An error at `origin`.
     pub(crate) fn at(origin: Origin, reason: impl Into<Reason>) -> ConfigError {
         ConfigError::Bad { origin, reason: reason.into() }
@@ -64,7 +84,7 @@ pub enum Reason {
     #[error("{0}")]
     Toml(String),
     /// A name is unknown.
-    #[error("unknown {what} `{name}`{}", did_you_mean(.nearest.as_deref()))]
+    #[error("unknown {what} `{name}`{}", instead(.nearest.as_deref(), .choices))]
     Unknown {
         /// What kind of thing was expected.
         what: &'static str,
@@ -72,6 +92,8 @@ pub enum Reason {
         name: String,
         /// The most similar known name.
         nearest: Option<String>,
+        /// What is known, if these are few.
+        choices: Vec<String>,
     },
     /// The path or name is not valid for an export.
     #[error(transparent)]
@@ -133,6 +155,12 @@ pub enum Reason {
         /// The export.
         export: String,
     },
+    /// One argument is given twice.
+    #[error("given twice")]
+    Twice,
+    /// The scheme of a URL is not one that can be exported.
+    #[error("`{0}` is not a scheme that Wharf serves; write a directory, mem:SIZE or nfs://host/path")]
+    Scheme(String),
     /// Two exports have one name.
     #[error("{name} is already exported by {first}")]
     DuplicateName {
@@ -159,6 +187,11 @@ pub enum Reason {
     },
 }
 
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+/// What to write instead of an unknown name.
+fn instead(nearest: Option<&str>, choices: &[String]) -> String {
+    match (nearest, choices) {
+        (Some(name), _) => format!("; did you mean `{name}`?"),
+        (None, []) => String::new(),
+        (None, choices) => format!("; write one of {}", choices.join(", ")),
+    }
 }

@@ -41,41 +41,28 @@
 //! squash = "none"                 # or "root", "all"
 //! ```
 
+mod keys;
+mod text;
+
 use std::ops::Range;
 use std::path::Path;
 
 use access_rules::{AccessRule, ClientPattern, DelegationPolicy, ExportOptions};
 use serde::Deserialize;
 use toml::Spanned;
+use toml::de::DeTable;
+
+use text::FileText;
 
 use crate::clients::parse_clients;
 use crate::command_line::path_of_url;
 use crate::defaults::IdentityWords;
 use crate::size::Size;
 use crate::spec::rules_for;
-use crate::{
-    ConfigError, Defaults, ExportSpec, LimitSettings, LogSettings, Origin, PathReason, Position, Reason, ReplySettings,
-    ServerSettings, Source, StorageSettings, WriteLogSettings, path, suggestion,
-};
+use crate::{ConfigError, Defaults, ExportSpec, PathReason, Reason, ServerSettings, Source, path};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    server: ServerSettings,
-    #[serde(default)]
-    reply: ReplySettings,
-    #[serde(default)]
-    storage: StorageSettings,
-    #[serde(default)]
-    write_log: WriteLogSettings,
-    #[serde(default)]
-    limits: LimitSettings,
-    #[serde(default)]
-    log: LogSettings,
-    #[serde(default)]
-    export: Vec<Spanned<Export>>,
-}
+/// The tables of a file.
+const TABLES: [&str; 7] = ["server", "reply", "storage", "write_log", "limits", "log", "export"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,6 +90,7 @@ struct Export {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Access {
+    #[serde(default)]
     clients: Vec<Spanned<String>>,
     read_only: Option<bool>,
     squash: Option<SquashWord>,
@@ -119,119 +107,132 @@ enum SquashWord {
     All,
 }
 
-/// Reads a TOML file; messages call it `path`.
-///
-/// # Errors
-/// [`ConfigError::Bad`] with the place of the first mistake.
+/// Reads what makes sense of a TOML file; messages call it `path`. All mistakes in it are added to `mistakes`.
 pub fn parse_toml(
     text: &str,
     path: &Path,
     defaults: &Defaults,
-) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {
-    let place = FileText { text, path };
-    let file: File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
-    let settings = ServerSettings {
-        reply: file.reply,
-        storage: file.storage,
-        write_log: file.write_log,
-        limits: file.limits,
-        log: file.log,
-        ..file.server
-    };
-    let exports: Result<Vec<ExportSpec>, ConfigError> =
-        file.export.iter().map(|export| export_spec(export, &place, defaults)).collect();
-    Ok((settings, exports?))
+    mistakes: &mut Vec<ConfigError>,
+) -> (ServerSettings, Vec<ExportSpec>) {
+    let mut found = Vec::new();
+    let read = read_tables(&FileText { text, path }, defaults, &mut found);
+    // The parser's order is that of the keys.
+    found.sort_by_key(ConfigError::position);
+    mistakes.append(&mut found);
+    read
 }
 
-/// The text to which the offsets refer.
-struct FileText<'a> {
-    text: &'a str,
-    path: &'a Path,
-}
-
-impl FileText<'_> {
-    fn origin(&self, span: Range<usize>) -> Origin {
-        Origin::file(self.path, Position::of_offset(self.text, span.start))
-    }
-
-    fn bad<R: Into<Reason>>(&self, span: Range<usize>) -> impl Fn(R) -> ConfigError {
-        move |reason| ConfigError::at(self.origin(span.clone()), reason)
-    }
-
-    fn syntax(&self, error: &toml::de::Error) -> ConfigError {
-        let span = error.span().unwrap_or(0..0);
-        ConfigError::at(self.origin(span), unknown_name(error.message()))
-    }
-}
-
-/// Shortens serde's message about an unknown name ("unknown field `a`, expected one of `b`, `c`").
-fn unknown_name(message: &str) -> Reason {
-    let what = match message {
-        _ if message.starts_with("unknown field") => "key",
-        _ if message.starts_with("unknown variant") => "value",
-        _ => return Reason::Toml(message.trim_end().replace('\n', "; ")),
-    };
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    let name = quoted.next().unwrap_or_default().to_owned();
-    Reason::Unknown { what, nearest: suggestion::nearest(&name, quoted), name }
-}
-
-fn export_spec(export: &Spanned<Export>, place: &FileText<'_>, defaults: &Defaults) -> Result<ExportSpec, ConfigError> {
-    let whole = export.span();
-    let export = export.get_ref();
-    let (source, name) = source_and_name(export, &whole, place)?;
-    let clients = client_patterns(&export.clients, place)?;
-    let names_clients = !(clients.is_empty() && export.access.is_empty());
-    let options = export_options(export, defaults);
-    let mut rules = if clients.is_empty() && names_clients { Vec::new() } else { rules_for(clients, options) };
-    for access in &export.access {
-        let clients = client_patterns(&access.clients, place)?;
-        let options = access_options(access, options, defaults);
-        rules.extend(clients.into_iter().map(|clients| AccessRule { clients, options }));
-    }
-    Ok(ExportSpec {
-        source,
-        name,
-        rules,
-        names_clients,
-        fsid: export.fsid,
-        sync_metadata: export.sync_metadata.unwrap_or(true),
-        fault: export.fault.clone(),
-        origin: place.origin(whole),
-    })
-}
-
-fn source_and_name(
-    export: &Export,
-    whole: &Range<usize>,
+fn read_tables(
     place: &FileText<'_>,
-) -> Result<(Source, String), ConfigError> {
-    let name = match &export.name {
-        Some(name) => Some(path::export_name(name.get_ref()).map_err(place.bad(name.span()))?),
-        None => None,
-    };
-    match (&export.path, &export.memory, &export.url) {
-        (Some(dir), None, None) => {
-            let own_name = path::export_name(dir.get_ref()).map_err(place.bad::<PathReason>(dir.span()))?;
-            Ok((Source::Dir(dir.get_ref().into()), name.unwrap_or(own_name)))
+    defaults: &Defaults,
+    mistakes: &mut Vec<ConfigError>,
+) -> (ServerSettings, Vec<ExportSpec>) {
+    let (file, errors) = DeTable::parse_recoverable(place.text);
+    let is_whole = errors.is_empty();
+    mistakes.extend(errors.iter().map(|error| place.syntax(error)));
+    let (mut settings, mut exports) = (ServerSettings::default(), Vec::new());
+    for (name, value) in file.get_ref() {
+        match name.get_ref().as_ref() {
+            "server" => {
+                let server = keys::section(value, place, mistakes);
+                settings = settings.or(server);
+            }
+            "reply" => settings.reply = keys::section(value, place, mistakes),
+            "storage" => settings.storage = keys::section(value, place, mistakes),
+            "write_log" => settings.write_log = keys::section(value, place, mistakes),
+            "limits" => settings.limits = keys::section(value, place, mistakes),
+            "log" => settings.log = keys::section(value, place, mistakes),
+            "export" => {
+                for table in keys::tables(value, place, mistakes) {
+                    let before = mistakes.len();
+                    let export: Option<Export> = keys::read(&table, place, mistakes);
+                    // What cannot be read may have said what seems to be missing.
+                    let is_whole = is_whole && mistakes.len() == before;
+                    let mut reader = ExportReader { place, defaults, mistakes, is_whole };
+                    exports.extend(export.and_then(|export| reader.spec(&export, table.span())));
+                }
+            }
+            other => mistakes.push(place.bad(name.span())(keys::unknown("key", other, &TABLES.map(str::to_owned)))),
         }
-        (None, Some(memory), None) => {
-            let capacity_bytes = memory.get_ref().bytes().map_err(place.bad(memory.span()))?;
-            let name = name.ok_or(Reason::Nameless).map_err(place.bad(whole.clone()))?;
-            Ok((Source::Memory { capacity_bytes }, name))
-        }
-        (None, None, Some(url)) => {
-            let own_name =
-                || path::export_name(path_of_url(url.get_ref())).map_err(place.bad::<PathReason>(url.span()));
-            let name = name.map_or_else(own_name, Ok)?;
-            Ok((Source::Remote { url: url.get_ref().clone() }, name))
-        }
-        _ => Err(place.bad(whole.clone())(Reason::NoSource)),
     }
+    (settings, exports)
 }
 
-fn client_patterns(clients: &[Spanned<String>], place: &FileText<'_>) -> Result<Vec<ClientPattern>, ConfigError> {
-    clients.iter().map(|text| parse_clients(text.get_ref()).map_err(place.bad(text.span()))).collect()
+/// Reads one export.
+struct ExportReader<'a> {
+    place: &'a FileText<'a>,
+    defaults: &'a Defaults,
+    mistakes: &'a mut Vec<ConfigError>,
+    /// Whether all keys of the export made sense.
+    is_whole: bool,
+}
+
+impl ExportReader<'_> {
+    /// The export of a table at `whole`, unless something in it makes no sense.
+    fn spec(&mut self, export: &Export, whole: Range<usize>) -> Option<ExportSpec> {
+        let before = self.mistakes.len();
+        let has_source = export.path.is_some() || export.memory.is_some() || export.url.is_some();
+        if !self.is_whole && !has_source {
+            return None;
+        }
+        let source_and_name = self.source_and_name(export, &whole);
+        let clients = self.client_patterns(&export.clients);
+        let names_clients = !(clients.is_empty() && export.access.is_empty());
+        let options = export_options(export, self.defaults);
+        let mut rules = if clients.is_empty() && names_clients { Vec::new() } else { rules_for(clients, options) };
+        for access in &export.access {
+            let options = access_options(access, options, self.defaults);
+            let clients = self.client_patterns(&access.clients);
+            rules.extend(clients.into_iter().map(|clients| AccessRule { clients, options }));
+        }
+        let (source, name) = self.note(source_and_name)?;
+        (self.is_whole && self.mistakes.len() == before).then(|| ExportSpec {
+            source,
+            name,
+            rules,
+            names_clients,
+            fsid: export.fsid,
+            sync_metadata: export.sync_metadata.unwrap_or(true),
+            fault: export.fault.clone(),
+            origin: self.place.origin(whole),
+        })
+    }
+
+    fn note<T>(&mut self, read: Result<T, ConfigError>) -> Option<T> {
+        read.map_err(|mistake| self.mistakes.push(mistake)).ok()
+    }
+
+    fn source_and_name(&self, export: &Export, whole: &Range<usize>) -> Result<(Source, String), ConfigError> {
+        let place = self.place;
+        let name = match &export.name {
+            Some(name) => Some(path::export_name(name.get_ref()).map_err(place.bad(name.span()))?),
+            None => None,
+        };
+        match (&export.path, &export.memory, &export.url) {
+            (Some(dir), None, None) => {
+                let own_name = path::export_name(dir.get_ref()).map_err(place.bad::<PathReason>(dir.span()))?;
+                Ok((Source::Dir(dir.get_ref().into()), name.unwrap_or(own_name)))
+            }
+            (None, Some(memory), None) => {
+                let capacity_bytes = memory.get_ref().bytes().map_err(place.bad(memory.span()))?;
+                let name = name.ok_or(Reason::Nameless).map_err(place.bad(whole.clone()))?;
+                Ok((Source::Memory { capacity_bytes }, name))
+            }
+            (None, None, Some(url)) => {
+                let own_name =
+                    || path::export_name(path_of_url(url.get_ref())).map_err(place.bad::<PathReason>(url.span()));
+                let name = name.map_or_else(own_name, Ok)?;
+                Ok((Source::Remote { url: url.get_ref().clone() }, name))
+            }
+            _ => Err(place.bad(whole.clone())(Reason::NoSource)),
+        }
+    }
+
+    fn client_patterns(&mut self, clients: &[Spanned<String>]) -> Vec<ClientPattern> {
+        let place = self.place;
+        let read = clients.iter().map(|text| parse_clients(text.get_ref()).map_err(place.bad(text.span())));
+        read.filter_map(|read| read.map_err(|mistake| self.mistakes.push(mistake)).ok()).collect()
+    }
 }
 
 fn export_options(export: &Export, defaults: &Defaults) -> ExportOptions {

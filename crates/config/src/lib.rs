@@ -3,11 +3,12 @@
 //! [`load`] reads the command line ([`ExportFlags`]), a TOML file and a file in exports(5) syntax. It returns the
 //! [`ExportSpec`]s of all three and the [`ServerSettings`] of the TOML file. What always holds:
 //!
-//! - A source is accepted as a whole or not at all. Its first mistake refuses it, with `FILE:LINE:COLUMN: reason`.
+//! - A configuration is accepted as a whole or not at all. Each mistake is reported, with `FILE:LINE:COLUMN: reason`.
 //! - An option without effect becomes a [`Remark`]; nothing is ignored silently.
 //! - An export without a client list is for this machine only, and [`check_exposure`] refuses to offer it to others.
 //!
-//! Nothing here opens a socket or a directory, or checks that an exported directory exists.
+//! Nothing here opens a socket or a directory. An argument with `=/` or `://` in it is a directory if one of this name
+//! exists; otherwise nothing here depends on which directories exist.
 #![forbid(unsafe_code)]
 
 mod clients;
@@ -20,6 +21,7 @@ mod error;
 mod exports;
 mod exposure;
 mod file;
+mod listen;
 mod load;
 mod origin;
 mod path;
@@ -42,13 +44,15 @@ pub use error::{ConfigError, Reason};
 pub use exports::parse_exports;
 pub use exposure::{check_exposure, is_exposed};
 pub use file::parse_toml;
+pub use listen::Listen;
 pub use load::{Loaded, Sources, load, load_what_can_be};
 pub use origin::{Origin, Position};
 pub use path::PathReason;
 pub use remark::{Remark, RemarkKind};
 pub use reply::{ReplyError, ReplyMethod, ReplySettings, parse_fragment, parse_segments};
 pub use settings::{
-    LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, parse_listen, parse_threshold,
+    LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, parse_limit,
+    parse_long_patience, parse_memory, parse_patience, parse_threshold,
 };
 pub use size::{SizeError, SizeOrWordError, parse_size};
 pub use spec::{ExportSpec, Source};

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::{
-    ConfigError, Defaults, ExportFlags, ExportSpec, Origin, Position, Reason, Remark, RemarkKind, ServerSettings,
-    parse_exports, parse_toml,
+    ConfigError, Defaults, ExportFlags, ExportSpec, Origin, Position, Reason, Remark, ServerSettings, parse_exports,
+    parse_toml,
 };
 
 /// The largest configuration file, in bytes: room for ten thousand exports.
@@ -42,42 +42,36 @@ pub struct Loaded {
 /// Reads all sources.
 ///
 /// # Errors
-/// The first mistake of each source, and all exports that collide.
+/// All mistakes of each source, and all exports that collide.
 pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
     let (loaded, mistakes) = load_what_can_be(sources);
     if mistakes.is_empty() { Ok(loaded) } else { Err(mistakes) }
 }
 
-/// Reads all sources, and leaves out those with mistakes.
+/// Reads all sources, and leaves out what is mistaken.
 pub fn load_what_can_be(sources: &Sources) -> (Loaded, Vec<ConfigError>) {
     let Sources { flags, base, defaults, .. } = sources;
-    let mut loaded = Loaded { settings: ServerSettings::default(), exports: Vec::new(), remarks: Vec::new() };
     let mut mistakes = Vec::new();
-    match flags.parse(base, defaults) {
-        Ok(exports) => loaded.exports.extend(exports),
-        Err(mistake) => mistakes.push(mistake),
+    let exports = flags.parse_what_can_be(base, defaults, &mut mistakes);
+    let mut loaded = Loaded { settings: ServerSettings::default(), exports, remarks: Vec::new() };
+    let text_of = |path: Option<&PathBuf>, mistakes: &mut Vec<ConfigError>| {
+        let path = path?;
+        read(path).map_err(|mistake| mistakes.push(mistake)).ok().map(|text| (path.clone(), text))
+    };
+    if let Some((path, text)) = text_of(sources.config.as_ref(), &mut mistakes) {
+        let (settings, exports) = parse_toml(&text, &path, defaults, &mut mistakes);
+        loaded.settings = settings;
+        loaded.exports.extend(exports);
     }
-    let from_config = |path: &PathBuf| read(path).and_then(|text| parse_toml(&text, path, defaults));
-    match sources.config.as_ref().map(from_config).transpose() {
-        Ok(None) => {}
-        Ok(Some((settings, exports))) => {
-            loaded.settings = settings;
-            loaded.exports.extend(exports);
-        }
-        Err(mistake) => mistakes.push(mistake),
-    }
-    let from_exports = |path: &PathBuf| read(path).and_then(|text| parse_exports(&text, path, defaults));
-    match sources.exports.as_ref().map(from_exports).transpose() {
-        Ok(None) => {}
-        Ok(Some((exports, remarks))) => {
-            loaded.exports.extend(exports);
-            loaded.remarks.extend(remarks);
-        }
-        Err(mistake) => mistakes.push(mistake),
+    if let Some((path, text)) = text_of(sources.exports.as_ref(), &mut mistakes) {
+        let (exports, remarks) = parse_exports(&text, &path, defaults, &mut mistakes);
+        loaded.exports.extend(exports);
+        loaded.remarks.extend(remarks);
     }
     mistakes.extend(mistaken_identities(&loaded.exports));
-    if let (true, Some(path)) = (loaded.exports.is_empty(), sources.exports.as_ref().or(sources.config.as_ref())) {
-        loaded.remarks.push(Remark { origin: Origin::file(path, Position::START), kind: RemarkKind::NoExports });
+    let file = sources.exports.as_ref().or(sources.config.as_ref());
+    if let (true, true, Some(path)) = (loaded.exports.is_empty(), mistakes.is_empty(), file) {
+        mistakes.push(ConfigError::NoExports { path: path.clone() });
     }
     (loaded, mistakes)
 }
@@ -104,7 +98,9 @@ fn mistaken_identities(exports: &[ExportSpec]) -> Vec<ConfigError> {
     let mut fsids: HashMap<u64, &ExportSpec> = HashMap::new();
     for export in exports {
         if let Some(first) = names.insert(&export.name, export) {
-            let reason = Reason::DuplicateName { name: export.name.clone(), first: first.origin.clone() };
+            let is_repeated = matches!(export.origin, Origin::Argument(_)) && export.origin == first.origin;
+            let first = || Reason::DuplicateName { name: export.name.clone(), first: first.origin.clone() };
+            let reason = if is_repeated { Reason::Twice } else { first() };
             mistakes.push(ConfigError::at(export.origin.clone(), reason));
         }
         let Some(fsid) = export.fsid else { continue };
@@ -202,16 +198,59 @@ mod tests {
         let exports = scratch.write("exports", "/a *(fsid=7)\n/b *(fsid=7)\n/a2 *(fsid=7)\n");
         let flags = ExportFlags { exports: vec!["/a".into()], clients: vec!["@us".into()], ..ExportFlags::default() };
         let mistakes = load(&Sources { flags, config: Some(config), exports: Some(exports), ..sources() }).unwrap_err();
-        assert_eq!(mistakes.len(), 4, "{mistakes:?}");
+        assert_eq!(mistakes.len(), 5, "{mistakes:?}");
     }
 
     #[test]
-    fn file_without_exports_is_accepted_with_a_remark() {
+    fn configuration_that_exports_nothing_is_refused() {
         let scratch = Scratch::new("empty");
         let exports = scratch.write("exports", "# nothing yet\n");
-        let loaded = load(&Sources { exports: Some(exports), ..sources() }).unwrap();
-        assert_eq!(loaded.remarks.len(), 1);
-        assert_eq!(loaded.remarks[0].kind, RemarkKind::NoExports);
+        let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err().remove(0);
+        assert!(error.to_string().contains("exports: nothing is exported"), "{error}");
+        let config = scratch.write("wharf.toml", "[server]\nloops = 1\n");
+        let flags = ExportFlags { exports: vec!["/a".into()], ..ExportFlags::default() };
+        assert!(load(&Sources { config: Some(config.clone()), flags, ..sources() }).is_ok());
+        assert!(load(&Sources { config: Some(config), ..sources() }).is_err());
+    }
+
+    #[test]
+    fn each_mistake_of_each_file_is_reported_with_its_line() {
+        let scratch = Scratch::new("each");
+        let config = scratch.write(
+            "wharf.toml",
+            "[server]\nloops = \"two\"\nlissten = []\n[limits]\nmemory = 0\n[[export]]\npath = \"b\"\nsquash = \"yes\"\n\
+             [[export]]\npath = \"/c\"\nclients = [\"@us\", \"10.0.0.0/33\"]\n[[export]]\npath = \"d\"\n",
+        );
+        let exports = scratch.write("exports", "/a *(rww,fsid=x) @us\nb *\n/c \"open\n/d 10.0.0.0/33\n");
+        let mistakes = load(&Sources { config: Some(config), exports: Some(exports), ..sources() }).unwrap_err();
+        let at: Vec<String> = mistakes
+            .iter()
+            .map(|mistake| mistake.to_string().split(": ").next().unwrap().rsplit('/').next().unwrap().to_owned())
+            .collect();
+        let expected = [
+            "wharf.toml:2:9",
+            "wharf.toml:3:1",
+            "wharf.toml:5:10",
+            "wharf.toml:7:8",
+            "wharf.toml:8:10",
+            "wharf.toml:11:12",
+            "wharf.toml:11:19",
+            "wharf.toml:13:8",
+            "exports:1:6",
+            "exports:1:10",
+            "exports:1:18",
+            "exports:2:1",
+            "exports:3:4",
+            "exports:4:4",
+        ];
+        assert_eq!(at, expected, "{mistakes:#?}");
+    }
+
+    #[test]
+    fn argument_that_is_given_twice_is_refused_as_such() {
+        let flags = ExportFlags { exports: vec!["/a".into(), "/a".into()], ..ExportFlags::default() };
+        let error = load(&Sources { flags, ..sources() }).unwrap_err().remove(0);
+        assert_eq!(error.to_string(), "/a: given twice");
     }
 
     #[test]

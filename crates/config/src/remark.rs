@@ -36,8 +36,6 @@ pub enum RemarkKind {
         /// The export.
         export: String,
     },
-    /// A file exports nothing.
-    NoExports,
 }
 
 impl fmt::Display for RemarkKind {
@@ -57,7 +55,6 @@ impl fmt::Display for RemarkKind {
                 "{export} is `async`: a crash of this machine may lose acknowledged changes of names and attributes; \
                  data is as safe as clients request"
             ),
-            RemarkKind::NoExports => f.write_str("nothing is exported"),
         }
     }
 }

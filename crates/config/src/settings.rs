@@ -1,4 +1,3 @@
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -6,12 +5,9 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::size::Size;
 use crate::{
-    CopySource, ReplySettings, SizeError, SizeOrWordError, StorageSettings, WriteLogSettings, parse_busy_poll,
+    CopySource, Listen, ReplySettings, SizeError, SizeOrWordError, StorageSettings, WriteLogSettings, parse_busy_poll,
     parse_domain, parse_lease, parse_size, parse_time, parse_timeout,
 };
-
-/// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
-const NFS_PORT: u16 = 2049;
 
 /// How a server runs; `None` means unset. docs/exports.md describes each key.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -19,7 +15,7 @@ const NFS_PORT: u16 = 2049;
 pub struct ServerSettings {
     /// The addresses, for TCP and UDP.
     #[serde(deserialize_with = "addresses")]
-    pub listen: Option<Vec<SocketAddr>>,
+    pub listen: Option<Vec<Listen>>,
     /// The portmapper.
     pub rpcbind: Option<Rpcbind>,
     /// The directory for state that must survive a restart.
@@ -103,30 +99,34 @@ pub enum ReadPlus {
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
     /// Connections.
+    #[serde(deserialize_with = "limit")]
     pub max_connections: Option<usize>,
     /// Connections per client.
+    #[serde(deserialize_with = "limit")]
     pub max_connections_per_client: Option<usize>,
     /// Bytes of memory for requests in progress and unsent replies, over all clients.
-    #[serde(deserialize_with = "size")]
+    #[serde(deserialize_with = "memory")]
     pub memory: Option<usize>,
     /// The share of that memory that one client may take.
-    #[serde(deserialize_with = "size")]
+    #[serde(deserialize_with = "memory")]
     pub memory_per_client: Option<usize>,
     /// How long a request may be incomplete, or replies unread, before the connection is closed.
-    #[serde(deserialize_with = "time")]
+    #[serde(deserialize_with = "patience")]
     pub stall_timeout: Option<Duration>,
     /// Requests of one connection that wait for storage.
+    #[serde(deserialize_with = "limit")]
     pub max_in_flight: Option<usize>,
     /// Bytes of these requests.
-    #[serde(deserialize_with = "size")]
+    #[serde(deserialize_with = "memory")]
     pub max_in_flight_bytes: Option<usize>,
     /// Bytes of unread replies per connection.
-    #[serde(deserialize_with = "size")]
+    #[serde(deserialize_with = "memory")]
     pub max_unsent_bytes: Option<usize>,
     /// How long a connection may be silent; `Some(None)` means for ever.
     #[serde(deserialize_with = "timeout")]
     pub idle_timeout: Option<Option<Duration>>,
     /// Threads that wait for storage.
+    #[serde(deserialize_with = "limit")]
     pub blocking_threads: Option<usize>,
     /// How many of these threads are reserved for requests of an export that no other thread is working for.
     pub spare_blocking_threads: Option<usize>,
@@ -192,11 +192,14 @@ impl ServerSettings {
             storage: self.storage.or(other.storage),
             write_log: self.write_log.or(other.write_log),
             limits: self.limits.or(other.limits),
-            log: LogSettings {
-                format: self.log.format.or(other.log.format),
-                level: self.log.level.or(other.log.level),
-            },
+            log: self.log.or(other.log),
         }
+    }
+}
+
+impl LogSettings {
+    fn or(self, other: LogSettings) -> LogSettings {
+        LogSettings { format: self.format.or(other.format), level: self.level.or(other.level) }
     }
 }
 
@@ -218,32 +221,82 @@ impl LimitSettings {
     }
 }
 
-/// Reads `ADDRESS:PORT`, or an address alone for port 2049.
-///
-/// # Errors
-/// A message for the user when it is neither.
-pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
-    if let Ok(address) = bare.parse::<IpAddr>() {
-        return Ok(SocketAddr::new(address, NFS_PORT));
-    }
-    text.parse().map_err(|_| format!("{text:?} is not an address; write 127.0.0.1:2049 or [::1]:2049"))
-}
-
-fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<SocketAddr>>, D::Error> {
+fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Listen>>, D::Error> {
     let texts = Vec::<String>::deserialize(deserializer)?;
-    let addresses: Result<Vec<SocketAddr>, String> = texts.iter().map(|text| parse_listen(text)).collect();
+    let addresses: Result<Vec<Listen>, String> = texts.iter().map(|text| text.parse()).collect();
     addresses.map(Some).map_err(de::Error::custom)
 }
 
-fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+/// Reads a limit: a number that is not 0, with which nobody would be served.
+///
+/// # Errors
+/// When it is 0, or no number.
+pub fn parse_limit(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err(NO_LIMIT.to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err(format!("{text:?} is not a number; write 1 or more")),
+    }
+}
+
+fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    match usize::deserialize(deserializer)? {
+        0 => Err(de::Error::custom(NO_LIMIT)),
+        number => Ok(Some(number)),
+    }
+}
+
+/// Why 0 is no limit.
+const NO_LIMIT: &str = "0 would serve nobody; write 1 or more, or nothing for the default";
+
+/// Reads a limit of memory, in bytes: enough for a request.
+///
+/// # Errors
+/// When it is not a size, or too small.
+pub fn parse_memory(text: &str) -> Result<usize, String> {
+    let bytes = parse_size(text).map_err(|error| error.to_string())?;
+    enough(bytes)
+}
+
+fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     let bytes = Size::deserialize(deserializer)?.bytes().map_err(de::Error::custom)?;
-    usize::try_from(bytes).map(Some).map_err(de::Error::custom)
+    enough(bytes).map(Some).map_err(de::Error::custom)
+}
+
+fn enough(bytes: u64) -> Result<usize, String> {
+    match usize::try_from(bytes) {
+        Ok(0) => Err(NO_LIMIT.to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(_) => Err(format!("{bytes} is too large")),
+    }
+}
+
+/// Reads a limit of time, after which something is given up: not 0, with which nobody would be served.
+///
+/// # Errors
+/// When it is not such a time.
+pub fn parse_patience(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err(NO_LIMIT.to_owned()) } else { Ok(time) }
+}
+
+/// The same, or `never`.
+///
+/// # Errors
+/// When it is neither.
+pub fn parse_long_patience(text: &str) -> Result<Option<Duration>, String> {
+    let time = parse_timeout(text).map_err(|error| error.to_string())?;
+    if time.is_some_and(|time| time.is_zero()) { Err(NO_LIMIT.to_owned()) } else { Ok(time) }
 }
 
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    parse_timeout(&text).map(Some).map_err(de::Error::custom)
+    parse_long_patience(&text).map(Some).map_err(de::Error::custom)
+}
+
+fn patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_patience(&text).map(Some).map_err(de::Error::custom)
 }
 
 fn busy_poll<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
@@ -295,19 +348,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_without_a_port_is_at_the_port_of_nfs() {
-        for (text, address) in [
-            ("127.0.0.1", "127.0.0.1:2049"),
-            ("127.0.0.1:0", "127.0.0.1:0"),
-            ("::1", "[::1]:2049"),
-            ("[::1]", "[::1]:2049"),
-            ("[::]:20490", "[::]:20490"),
-        ] {
-            assert_eq!(parse_listen(text).unwrap().to_string(), address, "{text}");
-        }
-        for text in ["", "localhost:2049", "1.2.3:4", "::1:x", "127.0.0.1:70000"] {
-            assert!(parse_listen(text).is_err(), "{text}");
-        }
+    fn limit_that_serves_nobody_is_refused() {
+        assert!(parse_limit("0").unwrap_err().contains("nobody"));
+        assert!(parse_limit("many").unwrap_err().contains("not a number"));
+        assert_eq!(parse_limit("1"), Ok(1));
+        assert!(parse_memory("0").unwrap_err().contains("nobody"));
+        assert_eq!(parse_memory("1M"), Ok(1 << 20));
+        assert!(parse_patience("0s").unwrap_err().contains("nobody"));
+        assert!(parse_long_patience("0").unwrap_err().contains("nobody"));
+        assert_eq!(parse_long_patience("never"), Ok(None));
     }
 
     #[test]

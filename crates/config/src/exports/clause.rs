@@ -21,11 +21,12 @@ impl Clause {
     /// Reads `client` or `client(option,…)`; `defaults` apply to other options.
     pub(super) fn read(word: &Word<'_>, defaults: &Offer, reader: &mut Reader<'_>) -> Result<Clause, Located> {
         let (client, list) = word.split_once(b'(');
-        let clients = parse_clients(&client.text()?).map_err(|reason| (word.position(), reason.into()))?;
         let mut offer = defaults.clone();
         if let Some(list) = list {
-            read_parenthesis(&list, word.position(), &mut offer, reader)?;
+            let read = read_parenthesis(&list, word.position(), &mut offer, reader);
+            reader.note(read);
         }
+        let clients = parse_clients(&client.text()?).map_err(|reason| (word.position(), reason.into()))?;
         Ok(Clause { clients, offer, position: word.position() })
     }
 }
@@ -41,19 +42,22 @@ pub(super) fn read_parenthesis(
         (_, None) => Err((open, Reason::OpenParenthesis)),
         (_, Some(rest)) if !rest.is_empty() => Err((rest.position(), Reason::AfterParenthesis)),
         (options, _) if options.is_empty() => Ok(()),
-        (options, _) => read_options(&options, offer, reader),
+        (options, _) => {
+            read_options(&options, offer, reader);
+            Ok(())
+        }
     }
 }
 
 /// Reads `option,option=value,…`.
-pub(super) fn read_options(list: &Word<'_>, offer: &mut Offer, reader: &mut Reader<'_>) -> Result<(), Located> {
+pub(super) fn read_options(list: &Word<'_>, offer: &mut Offer, reader: &mut Reader<'_>) {
     let mut rest = Some(*list);
     while let Some(list) = rest {
         let (option, after) = list.split_once(b',');
-        read_option(&option, offer, reader)?;
+        let read = read_option(&option, offer, reader);
+        reader.note(read);
         rest = after;
     }
-    Ok(())
 }
 
 fn read_option(option: &Word<'_>, offer: &mut Offer, reader: &mut Reader<'_>) -> Result<(), Located> {
@@ -82,5 +86,10 @@ fn unknown(name: &str, value: Option<&str>) -> Reason {
     if value.is_some() && vocabulary::names().any(|known| known == name) {
         return Reason::Value { option: name.to_owned(), wanted: "no value" };
     }
-    Reason::Unknown { what: "option", name: name.to_owned(), nearest: suggestion::nearest(name, vocabulary::names()) }
+    Reason::Unknown {
+        what: "option",
+        name: name.to_owned(),
+        nearest: suggestion::nearest(name, vocabulary::names()),
+        choices: Vec::new(),
+    }
 }

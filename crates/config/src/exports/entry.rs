@@ -10,7 +10,7 @@ use super::offer::Offer;
 use super::reader::{Located, Reader};
 use super::word::Word;
 use crate::spec::rules_for;
-use crate::{ConfigError, Defaults, ExportSpec, Position, Reason, RemarkKind, Source, path};
+use crate::{Defaults, ExportSpec, Position, Reason, RemarkKind, Source, path};
 
 /// The lines about one path.
 #[derive(Debug)]
@@ -23,32 +23,31 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Reads a line.
-    pub(super) fn read(line: &Line, reader: &mut Reader<'_>) -> Result<Entry, ConfigError> {
-        Entry::read_words(line, reader).map_err(|located| reader.error(located))
-    }
-
-    fn read_words(line: &Line, reader: &mut Reader<'_>) -> Result<Entry, Located> {
+    /// Reads a line, unless a word in it makes no sense: all of these are mistakes.
+    pub(super) fn read(line: &Line, reader: &mut Reader<'_>) -> Option<Entry> {
+        let before = reader.mistakes();
         let mut words = line.words();
-        let Some(first) = words.next() else { return Err((Position::START, Reason::NoSource)) };
+        let first = words.next()?;
         let position = first.position();
-        let name = path::export_name(&first.text()?).map_err(|reason| (position, reason.into()))?;
-        let mut entry = Entry { name, position, clauses: Vec::new(), unnamed: Offer::default() };
+        let name = first.text().and_then(|text| path::export_name(&text).map_err(|reason| (position, reason.into())));
+        let mut entry = Entry { name: reader.note(name)?, position, clauses: Vec::new(), unnamed: Offer::default() };
         let mut bare_options = None;
         for word in words {
             if word.starts_with(b'-') {
-                read_options(&word.skip_first(), &mut entry.unnamed, reader)?;
+                read_options(&word.skip_first(), &mut entry.unnamed, reader);
             } else if word.starts_with(b'(') {
-                entry.read_bare_options(&word, reader)?;
+                let read = entry.read_bare_options(&word, reader);
+                reader.note(read);
                 bare_options = Some(word.position());
             } else if let Some(position) = bare_options {
-                return Err((position, Reason::DetachedOptions));
+                reader.note::<()>(Err((position, Reason::DetachedOptions)));
             } else {
-                let clause = Clause::read(&word, &entry.unnamed, reader)?;
-                entry.push(clause)?;
+                let read = Clause::read(&word, &entry.unnamed, reader);
+                let pushed = read.and_then(|clause| entry.push(clause));
+                reader.note(pushed);
             }
         }
-        Ok(entry)
+        (reader.mistakes() == before).then_some(entry)
     }
 
     /// Reads options in parentheses right after the path, which mean the same as `-` options.

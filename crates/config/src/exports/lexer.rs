@@ -31,21 +31,21 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next line that has a word, or `None` at the end of the file.
-    pub(super) fn next_line(&mut self) -> Result<Option<Line>, Located> {
+    fn next_line(&mut self) -> Result<Option<Line>, Located> {
         let mut line = Line::default();
         loop {
             match self.characters.peek().copied() {
                 None if line.words.is_empty() => return Ok(None),
                 None => return Ok(Some(line)),
                 Some('\n') => {
-                    self.take();
+                    self.take_character();
                     if !line.words.is_empty() {
                         return Ok(Some(line));
                     }
                 }
                 Some('#') => self.skip_comment(),
                 Some(space) if space.is_whitespace() => {
-                    self.take();
+                    self.take_character();
                 }
                 Some('\\') if self.is_at_continuation() => self.skip_continuation(),
                 Some(_) => line.words.push(self.word()?),
@@ -53,7 +53,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn take(&mut self) -> Option<char> {
+    fn take_character(&mut self) -> Option<char> {
         let character = self.characters.next()?;
         self.position.advance(character);
         Some(character)
@@ -62,13 +62,13 @@ impl<'a> Lexer<'a> {
     /// Skips to the end of the line; a backslash there does not continue the comment.
     fn skip_comment(&mut self) {
         while self.characters.peek().is_some_and(|character| *character != '\n') {
-            self.take();
+            self.take_character();
         }
     }
 
     /// Skips a backslash and the end of its line.
     fn skip_continuation(&mut self) {
-        while self.take().is_some_and(|character| character != '\n') {}
+        while self.take_character().is_some_and(|character| character != '\n') {}
     }
 
     fn word(&mut self) -> Result<(Vec<Glyph>, Position), Located> {
@@ -79,7 +79,7 @@ impl<'a> Lexer<'a> {
             match character {
                 '\n' => break,
                 '"' => {
-                    self.take();
+                    self.take_character();
                     quote = if quote.is_some() { None } else { Some(position) };
                 }
                 '\\' => {
@@ -90,7 +90,7 @@ impl<'a> Lexer<'a> {
                 }
                 space if space.is_whitespace() && quote.is_none() => break,
                 _ => {
-                    self.take();
+                    self.take_character();
                     push(&mut glyphs, character, position, quote.is_some());
                 }
             }
@@ -112,11 +112,11 @@ impl<'a> Lexer<'a> {
         let position = self.position;
         let mut ahead = self.characters.clone();
         let digits: Vec<u32> = ahead.by_ref().skip(1).take(3).map_while(|digit| digit.to_digit(8)).collect();
-        self.take();
+        self.take_character();
         match digits.as_slice() {
             [high @ 0..=3, middle, low] => {
                 (0..3).for_each(|_| {
-                    self.take();
+                    self.take_character();
                 });
                 Glyph { byte: (high * 64 + middle * 8 + low) as u8, position, is_literal: true }
             }
@@ -129,4 +129,13 @@ fn push(glyphs: &mut Vec<Glyph>, character: char, position: Position, is_literal
     let mut buffer = [0; 4];
     let bytes = character.encode_utf8(&mut buffer).bytes();
     glyphs.extend(bytes.map(|byte| Glyph { byte, position, is_literal }));
+}
+
+/// A line with a mistake ends where the line ends.
+impl Iterator for Lexer<'_> {
+    type Item = Result<Line, Located>;
+
+    fn next(&mut self) -> Option<Result<Line, Located>> {
+        self.next_line().transpose()
+    }
 }

@@ -26,27 +26,28 @@ use entry::Entry;
 use lexer::Lexer;
 use reader::Reader;
 
-/// Reads a file in exports(5) syntax; messages call it `path`.
-///
-/// # Errors
-/// [`ConfigError::Bad`] with the place of the first mistake.
+/// Reads what makes sense of a file in exports(5) syntax; messages call it `path`. All mistakes in it are added to
+/// `mistakes`.
 pub fn parse_exports(
     text: &str,
     path: &Path,
     defaults: &Defaults,
-) -> Result<(Vec<ExportSpec>, Vec<Remark>), ConfigError> {
-    let mut reader = Reader::new(path);
+    mistakes: &mut Vec<ConfigError>,
+) -> (Vec<ExportSpec>, Vec<Remark>) {
+    let mut reader = Reader::new(path, mistakes);
     let mut entries: Vec<Entry> = Vec::new();
-    let mut lexer = Lexer::new(text);
-    while let Some(words) = lexer.next_line().map_err(|located| reader.error(located))? {
-        let entry = Entry::read(&words, &mut reader)?;
+    for line in Lexer::new(text) {
+        let Some(entry) = reader.note(line).and_then(|line| Entry::read(&line, &mut reader)) else { continue };
         match entries.iter_mut().find(|known| known.name == entry.name) {
-            Some(known) => known.absorb(entry, &reader).map_err(|located| reader.error(located))?,
+            Some(known) => {
+                let absorbed = known.absorb(entry, &reader);
+                reader.note(absorbed);
+            }
             None => entries.push(entry),
         }
     }
     let exports = entries.into_iter().map(|entry| entry.finish(&mut reader, defaults)).collect();
-    Ok((exports, reader.remarks))
+    (exports, reader.remarks)
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use access_rules::{DelegationPolicy, ExportOptions, Squash};
 use std::path::PathBuf;
 
 fn parse(text: &str) -> Result<(Vec<ExportSpec>, Vec<Remark>), ConfigError> {
-    parse_exports(text, Path::new("exports"), &Defaults::privileged())
+    let mut mistakes = Vec::new();
+    let parsed = parse_exports(text, Path::new("exports"), &Defaults::privileged(), &mut mistakes);
+    if mistakes.is_empty() { Ok(parsed) } else { Err(mistakes.remove(0)) }
 }
 
 fn exports(text: &str) -> Vec<ExportSpec> {
@@ -77,7 +79,7 @@ fn each_option_has_its_effect() {
 
 #[test]
 fn unprivileged_default_gives_way_to_an_option() {
-    let parse = |text| parse_exports(text, Path::new("exports"), &Defaults::unprivileged(7, 8)).unwrap().0;
+    let parse = |text| parse_exports(text, Path::new("exports"), &Defaults::unprivileged(7, 8), &mut Vec::new()).0;
     let squash = |text| parse(text)[0].rules[0].options.squash;
     assert_eq!(squash("/srv *"), Squash::All);
     assert_eq!(squash("/srv *(root_squash)"), Squash::Root);

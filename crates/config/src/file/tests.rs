@@ -1,10 +1,15 @@
 use super::*;
-use crate::{LogFormat, LogLevel, ReadAhead, ReadPlus, ReplyMethod, Rpcbind};
+use crate::{
+    LimitSettings, LogFormat, LogLevel, LogSettings, ReadAhead, ReadPlus, ReplyMethod, ReplySettings, Rpcbind,
+    StorageSettings, WriteLogSettings,
+};
 use access_rules::{DelegationPolicy, Squash};
 use std::time::Duration;
 
 fn parse(text: &str) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {
-    parse_toml(text, Path::new("wharf.toml"), &Defaults::privileged())
+    let mut mistakes = Vec::new();
+    let parsed = parse_toml(text, Path::new("wharf.toml"), &Defaults::privileged(), &mut mistakes);
+    if mistakes.is_empty() { Ok(parsed) } else { Err(mistakes.remove(0)) }
 }
 
 fn refusal(text: &str) -> String {
@@ -218,8 +223,14 @@ fn unknown_word_is_refused_with_its_place_and_the_nearest_one() {
 #[test]
 fn value_that_makes_no_sense_is_refused_with_its_place() {
     for (text, place, part) in [
-        ("[server]\nlisten = [\"localhost\"]\n", "2:10", "not an address"),
-        ("[server]\nloops = \"two\"\n", "2:9", "expected usize"),
+        ("[server]\nlisten = [\"nas.example\"]\n", "2:10", "not an address"),
+        ("[server]\nloops = \"two\"\n", "2:9", "`loops` requires a number"),
+        ("[limits]\nmax_connections = 0\n", "2:19", "nobody"),
+        ("[limits]\nmemory = \"0\"\n", "2:10", "nobody"),
+        ("[limits]\nstall_timeout = \"0s\"\n", "2:17", "nobody"),
+        ("[[export]]\npath = \"/a\"\nclients = \"10.0.0.0/8\"\n", "3:11", "clients = [\"10.0.0.0/8\"]"),
+        ("[[export]]\npath = \"/a\"\nsquash = \"yes\"\n", "3:10", "none, root, all"),
+        ("server = 3\n", "1:10", "table"),
         ("[server]\nloops = -1\n", "2:9", "expected"),
         ("[limits]\nmax_unsent_bytes = \"4X\"\n", "2:20", "not a size"),
         ("[limits]\nidle_timeout = \"soon\"\n", "2:16", "not a time"),
@@ -251,9 +262,8 @@ fn text_that_is_no_toml_is_refused_with_its_place() {
 }
 
 /// The keys of a table, as the refusal of an unknown one names them.
-fn keys_of(table: &str) -> Vec<String> {
-    let text = format!("{table}\nno_such_key = 1\n");
-    let error = toml::from_str::<File>(&text).err().expect("the key is unknown");
+fn keys_of<'i, T: Deserialize<'i>>() -> Vec<String> {
+    let error = toml::from_str::<T>("no_such_key = 1\n").err().expect("the key is unknown");
     error.message().split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }
 
@@ -261,8 +271,13 @@ fn keys_of(table: &str) -> Vec<String> {
 fn every_key_is_documented_and_has_its_place_in_the_example() {
     let page = include_str!("../../../../docs/exports.md");
     let example = include_str!("../../../../docs/examples/wharf.toml");
-    for table in ["[server]", "[limits]", "[log]", "[[export]]", "[[export]]\n[[export.access]]"] {
-        let keys = keys_of(table);
+    for (table, keys) in [
+        ("[server]", keys_of::<ServerSettings>()),
+        ("[limits]", keys_of::<LimitSettings>()),
+        ("[log]", keys_of::<LogSettings>()),
+        ("[[export]]", keys_of::<Export>()),
+        ("[[export.access]]", keys_of::<Access>()),
+    ] {
         assert!(keys.len() > 1, "{table}: {keys:?}");
         for key in keys.iter().filter(|key| *key != "access") {
             assert!(page.contains(&format!("`{key}`")), "{table} {key} is not documented");
