@@ -36,6 +36,7 @@ mod nlm;
 mod node;
 mod nsm;
 mod open_files;
+mod refusals;
 mod remote;
 mod remote_files;
 mod replay;

@@ -14,11 +14,12 @@ use vfs::{
 };
 
 use crate::change::ChangeInProgress;
-use crate::exports::{ExportTable, Exported};
+use crate::exports::{Export, ExportTable, Exported};
 use crate::fault::Fault;
 use crate::handle::WireHandle;
 use crate::identity::Identity;
 use crate::open_files::{OpenKey, SharedAttributes};
+use crate::refusals::Refusal;
 use crate::replay::Begun;
 use crate::request::Request;
 use crate::server::Server;
@@ -59,7 +60,9 @@ impl<'s> CallContext<'s> {
     /// A file of an export, if the export is offered to the caller.
     pub(crate) fn node_of<'c>(&'c self, exported: &'c Arc<Exported>, handle: Handle) -> Result<Node<'c>, Fault> {
         self.waits_for.set(exported.id());
-        let options = exported.export.options_for(self.client()).ok_or(Fault::NotExported)?;
+        let Some(options) = exported.export.options_for(self.client()) else {
+            return Err(self.refused(&exported.export));
+        };
         if !self.request.may_block && exported.export.file_system.blocking() == vfs::Blocking::Always {
             return Err(Fault::Defer);
         }
@@ -106,6 +109,18 @@ impl<'s> CallContext<'s> {
 
     fn context<'c>(&self, caller: Caller<'c>) -> Context<'c> {
         Context { caller, worker: self.request.worker, may_block: self.request.may_block, ticket: &[] }
+    }
+
+    /// The fault of a client that an export is not for.
+    #[cold]
+    pub(crate) fn refused(&self, export: &Export) -> Fault {
+        self.note_refusal(&Refusal::NotOffered(export));
+        Fault::NotExported
+    }
+
+    /// Logs why the caller is refused.
+    pub(crate) fn note_refusal(&self, refusal: &Refusal<'_>) {
+        self.server.refusals.note(self.client(), self.request.now, refusal);
     }
 
     /// The address of the caller.

@@ -20,6 +20,7 @@ use crate::mount::MountList;
 use crate::nlm::Waits;
 use crate::nsm::{Notices, Restarts};
 use crate::open_files::{OpenFileCounts, OpenFileLimits, OpenFiles};
+use crate::refusals::Refusals;
 use crate::replay::verification::verify;
 use crate::replay::{MadeBefore, ReplayCache, ReplyLog};
 use crate::rpcbind::Registry;
@@ -159,6 +160,7 @@ pub struct Server {
     pub(crate) changes: ChangesInProgress,
     pub(crate) counters: Counters,
     pub(crate) mounts: MountList,
+    pub(crate) refusals: Refusals,
     pub(crate) registry: Registry,
     pub(crate) state: State,
     pub(crate) broken_leases: Arc<BrokenLeases>,
@@ -203,6 +205,7 @@ impl Server {
             changes: ChangesInProgress::new(),
             counters: Counters::new(settings.workers),
             mounts: MountList::default(),
+            refusals: Refusals::default(),
             registry: Registry::default(),
             state,
             broken_leases,

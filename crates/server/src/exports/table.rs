@@ -202,10 +202,15 @@ impl ExportTable {
         if !Arc::ptr_eq(exported, &self.root) {
             return Some((exported, node));
         }
-        match self.tree.export_at(&node).map(|index| &self.exports[index]) {
+        match self.mounted_at(&node) {
             Some(inner) if inner.export.options_for(client).is_some() => Some((inner, inner.export.file_system.root())),
             _ => self.leads_on(&node, client).then_some((exported, node)),
         }
+    }
+
+    /// The export that is mounted at a directory of the tree.
+    pub(crate) fn mounted_at(&self, node: &Handle) -> Option<&Arc<Exported>> {
+        self.tree.export_at(node).map(|index| &self.exports[index])
     }
 
     /// Whether an export that `client` may use is at a directory of the tree or below it.

@@ -7,9 +7,10 @@ use rpc::Flavor;
 
 use super::reply::answerable;
 use super::{directory, status};
-use crate::fault::NoResults;
+use crate::fault::{Fault, NoResults};
 use crate::handle::WireHandle;
 use crate::node::{CallContext, Node};
+use crate::refusals::Refusal;
 
 /// The reply of versions 1 and 2: an NFSv2 handle.
 pub(super) fn mnt(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<MntReply, NoResults> {
@@ -41,8 +42,11 @@ fn mount<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Result<(Node<'c>, W
             Ok(Ok((node, handle)))
         }
         Err(fault) => {
+            if matches!(fault, Fault::File(vfs::Error::NoEntry)) {
+                cx.note_refusal(&Refusal::NoExport(path));
+            }
             let status = status::of(&answerable(fault)?);
-            tracing::info!(%client, path = %path.escape_ascii(), ?status, "mount refused");
+            tracing::debug!(%client, path = %path.escape_ascii(), ?status, "mount refused");
             Ok(Err(status))
         }
     }

@@ -10,6 +10,7 @@ use super::compound::Compound;
 use super::failure::OpResult;
 use crate::exports::Exported;
 use crate::node::{CallContext, Node};
+use crate::refusals::Refusal;
 
 pub(super) fn lookup(compound: &mut Compound<'_>, args: &LookupArgs<'_>) -> OpResult<()> {
     let dir = compound.current()?;
@@ -36,7 +37,11 @@ pub(super) fn find<'c>(cx: &'c CallContext<'_>, dir: &Node<'c>, name: vfs::Name<
     match dir.fs().lookup(&dir.context, vfs::Place { dir: dir.handle, name }) {
         Ok(found) => {
             let crossed = cx.exports.crossed(dir.exported, found.handle, cx.client());
-            let (exported, handle) = crossed.ok_or(Status::Access)?;
+            let Some((exported, handle)) = crossed else {
+                let hidden = cx.exports.mounted_at(&found.handle).map(|hidden| Refusal::NotOffered(&hidden.export));
+                cx.note_refusal(&hidden.unwrap_or(Refusal::Stranger));
+                return Err(Status::Access.into());
+            };
             let attributes = Arc::ptr_eq(exported, dir.exported).then_some(found.attributes);
             Ok(FoundFile { exported, handle, attributes })
         }

@@ -6,6 +6,7 @@ use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
 use super::failure::OpResult;
+use crate::refusals::Refusal;
 
 impl Compound<'_> {
     /// The client whose session this request belongs to.
@@ -33,7 +34,11 @@ impl Compound<'_> {
     pub(super) fn admitted(&self) -> OpResult<Origin> {
         let client = self.cx.client();
         let is_admitted = self.cx.exports.iter().any(|export| export.options_for(client).is_some());
-        if is_admitted { Ok(Origin::of(client.ip())) } else { Err(Status::Perm.into()) }
+        if !is_admitted {
+            self.cx.note_refusal(&Refusal::Stranger);
+            return Err(Status::Perm.into());
+        }
+        Ok(Origin::of(client.ip()))
     }
 
     /// The principal of the caller.
