@@ -72,27 +72,51 @@ pub fn build_examples(root: &Path) -> Outcome<PathBuf> {
     Ok(command::target_folder(root).join("release/examples"))
 }
 
-/// Counts `program` with its arguments: all of it, or only the time within the function `inside` (a pattern of
-/// callgrind's).
-pub fn count(program: &Command, inside: Option<&str>, folder: &Folder) -> Outcome<Run> {
-    let counts = folder.path().join("counts");
+/// What of a program is counted.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    /// All that it does, in all threads.
+    Everything,
+    /// One call of a function by the main thread, by its exact name: callgrind (3.19) heeds one option alone for a
+    /// pattern. What comes before and after depends on the machine: which files there are, how memory is given out,
+    /// when threads sleep.
+    Call(&'static str),
+    /// Of one call of the first function: the instructions within the second one (a pattern), and all system calls.
+    Within(&'static str, &'static str),
+}
+
+/// Counts `program` with its arguments, or a part of it.
+pub fn count(program: &Command, part: Part, folder: &Folder) -> Outcome<Run> {
+    let folder = folder.emptied("counts")?;
+    let counts = folder.join("counts");
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--quiet", "--tool=callgrind", "--collect-systime=yes"]);
-    valgrind.args(inside.map(|function| format!("--toggle-collect={function}")));
+    if let Part::Call(function) | Part::Within(function, _) = part {
+        valgrind.arg("--separate-threads=yes");
+        valgrind.args([format!("--zero-before={function}"), format!("--dump-after={function}")]);
+    }
+    if let Part::Within(_, function) = part {
+        valgrind.arg(format!("--toggle-collect={function}"));
+    }
     valgrind.arg(format!("--callgrind-out-file={}", counts.display()));
     valgrind.arg(program.get_program()).args(program.get_args());
     let output = command::output(valgrind)?;
-    let text = fs::read_to_string(&counts).map_err(|source| Failure::File { path: counts, source })?;
-    let total = Total::parse(&text).ok_or_else(|| Failure::Command("callgrind told no totals".to_owned()))?;
+    // The first dump is that of the call, and the first thread the main one.
+    let (path, head) = match part {
+        Part::Everything => (counts, "totals:"),
+        Part::Call(_) | Part::Within(..) => (folder.join("counts.1-01"), "summary:"),
+    };
+    let text = fs::read_to_string(&path).map_err(|source| Failure::File { path, source })?;
+    let total = Total::parse(&text, head).ok_or_else(|| Failure::Command("callgrind printed no sums".to_owned()))?;
     Ok(Run { total, output })
 }
 
 impl Total {
-    /// Reads callgrind's file: a line names what was counted, another one has the sums in the same order. Zeros at the
-    /// end of the sums are left out.
-    fn parse(text: &str) -> Option<Total> {
+    /// Reads callgrind's file: a line names what was counted, the one with this head has the sums in the same order.
+    /// Zeros at the end of the sums are left out.
+    fn parse(text: &str, head: &str) -> Option<Total> {
         let line = |head: &str| text.lines().find_map(|line| line.strip_prefix(head)).map(str::split_whitespace);
-        let sums: Vec<(&str, &str)> = line("events:")?.zip(line("totals:")?.chain(std::iter::repeat("0"))).collect();
+        let sums: Vec<(&str, &str)> = line("events:")?.zip(line(head)?.chain(std::iter::repeat("0"))).collect();
         let sum = |name: &str| sums.iter().find(|(event, _)| *event == name)?.1.parse().ok();
         Some(Total { instructions: sum("Ir")?, system_calls: sum("sysCount")? })
     }
@@ -107,10 +131,6 @@ impl Folder {
         let path = Path::new(MEMORY).join(format!("wharf-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).map_err(|source| Failure::File { path: path.clone(), source })?;
         Ok(Folder(path))
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
     }
 
     /// An empty folder `name` in it.
@@ -136,14 +156,14 @@ mod tests {
     #[test]
     fn sums_are_found_by_name_wherever_they_stand() {
         let text = "version: 1\nevents: sysTime Ir sysCount\nfn=(1)\n3 4 5\ntotals: 17 7369598 233\n";
-        assert_eq!(Total::parse(text), Some(Total { instructions: 7_369_598, system_calls: 233 }));
-        assert_eq!(Total::parse("events: Ir sysCount\n"), None);
+        assert_eq!(Total::parse(text, "totals:"), Some(Total { instructions: 7_369_598, system_calls: 233 }));
+        assert_eq!(Total::parse("events: Ir sysCount\n", "totals:"), None);
     }
 
     #[test]
     fn sums_that_are_left_out_are_zero() {
         let counted = Total { instructions: 5, system_calls: 0 };
-        assert_eq!(Total::parse("events: Ir sysCount sysTime\ntotals: 5\n"), Some(counted));
-        assert_eq!(Total::parse("events: sysTime sysCount\ntotals: 5\n"), None);
+        assert_eq!(Total::parse("events: Ir sysCount sysTime\nsummary: 5\n", "summary:"), Some(counted));
+        assert_eq!(Total::parse("events: sysTime sysCount\ntotals: 5\n", "totals:"), None);
     }
 }

@@ -1,9 +1,9 @@
 //! Has a server answer one kind of call many times, by hand and without sockets, on a directory of the host: what
 //! `cargo xtask instructions` counts.
 //!
-//! `by_hand FORM OPERATION TIMES MOST FOLDER`: of MOST calls that are prepared, TIMES are answered, as on an event
-//! loop. Two runs that differ in TIMES differ in nothing but the answering of as many calls, so that all the rest drops
-//! out of the difference. Files and handles are made in FOLDER, which must be there and empty.
+//! `by_hand FORM OPERATION TIMES FOLDER`: some calls fill the caches, and then TIMES calls are answered, as on an event
+//! loop, inside of [`counted`]. What is done outside of it does not count. Files and handles are made in FOLDER, which
+//! must be there and empty.
 
 #![allow(clippy::unwrap_used, reason = "a failure ends the program, and is shown by whoever runs it")]
 
@@ -42,6 +42,8 @@ const LISTED_NAMES: usize = 60;
 const LISTED_DIR: &str = "listed";
 const REPLY_BYTES: u32 = 1 << 20;
 const LOG_BYTES: usize = 16 << 20;
+/// How many calls fill the caches first; an even number, as names are made and removed by turns.
+const WARM_UP: usize = 200;
 /// How many WRITEs are in a run.
 const RUN_WRITES: usize = 8;
 /// What Linux asks for with GETATTR, but for what only disks have.
@@ -70,17 +72,28 @@ const STATUS_AT: usize = 24;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [form, operation, times, most, folder] = &arguments[..] else {
-        panic!("usage: by_hand kernel|store|log OPERATION TIMES MOST FOLDER");
+    let [form, operation, times, folder] = &arguments[..] else {
+        panic!("usage: by_hand kernel|store|log OPERATION TIMES FOLDER");
     };
     let server = serve(form, Path::new(folder));
     let caller = Caller::root(&server);
-    let calls = prepare(operation, caller, most.parse().unwrap());
-    // What is opened or allocated for the first call is no part of what is counted.
-    let (first, others) = calls.split_at(1);
+    let calls = prepare(operation, caller, WARM_UP + times.parse::<usize>().unwrap());
     let answer = if operation == "writerun" { write_runs } else { answer_all };
-    answer(caller, first);
-    answer(caller, &others[..times.parse().unwrap()]);
+    let mut output = Output::new();
+    let (first, others) = calls.split_at(WARM_UP);
+    answer(caller, first, &mut output);
+    counted(answer, caller, others, &mut output);
+}
+
+/// Has calls answered that count. Callgrind finds the function by its name.
+#[inline(never)]
+fn counted(
+    answer: fn(Caller<'_>, &[Vec<u8>], &mut Output),
+    caller: Caller<'_>,
+    calls: &[Vec<u8>],
+    output: &mut Output,
+) {
+    answer(caller, calls, output);
 }
 
 /// A server of a directory with a file in it, and with a directory of many names.
@@ -112,8 +125,8 @@ fn through_log(inner: Arc<HostFs>, folder: &Path) -> Arc<dyn FileSystem> {
     Arc::new(logged)
 }
 
-/// `most` calls of a kind as messages, and one more to begin with.
-fn prepare(operation: &str, caller: Caller<'_>, most: usize) -> Vec<Vec<u8>> {
+/// Calls of a kind as messages.
+fn prepare(operation: &str, caller: Caller<'_>, count: usize) -> Vec<Vec<u8>> {
     let root = caller.mount();
     let [file, listed] = [FILE_NAME, LISTED_DIR].map(|name| caller.handle_of(&root, name));
     let offset = |number: usize| (number * READ_BYTES as usize % FILE_BYTES) as u64;
@@ -137,7 +150,7 @@ fn prepare(operation: &str, caller: Caller<'_>, most: usize) -> Vec<Vec<u8>> {
         "readdirplus" => list(caller, &listed),
         other => panic!("{other} is no operation that is counted"),
     };
-    (0..=most).map(message).collect()
+    (0..count).map(message).collect()
 }
 
 /// CREATE and REMOVE of one name, by turns.
@@ -250,8 +263,7 @@ fn write_run(caller: Caller<'_>, file: &FileHandle) -> Vec<u8> {
 }
 
 /// Has each of `calls` written as a run, and encodes the replies.
-fn write_runs(caller: Caller<'_>, calls: &[Vec<u8>]) {
-    let mut output = Output::new();
+fn write_runs(caller: Caller<'_>, calls: &[Vec<u8>], output: &mut Output) {
     let start = output.mark();
     for messages in calls {
         let run: Vec<&[u8]> = messages.chunks_exact(messages.len() / RUN_WRITES).collect();
@@ -262,17 +274,16 @@ fn write_runs(caller: Caller<'_>, calls: &[Vec<u8>]) {
             panic!("the run failed");
         };
         assert_eq!(written.count(), RUN_WRITES);
-        (0..RUN_WRITES).for_each(|index| written.answer(index, &mut output));
+        (0..RUN_WRITES).for_each(|index| written.answer(index, output));
         output.rewind(&start);
     }
 }
 
 /// Answers the calls one by one, each into the same memory.
-fn answer_all(caller: Caller<'_>, calls: &[Vec<u8>]) {
-    let mut output = Output::new();
+fn answer_all(caller: Caller<'_>, calls: &[Vec<u8>], output: &mut Output) {
     let start = output.mark();
     for message in calls {
-        assert_eq!(caller.server.answer(&on_loop(caller, message), &mut output), Answer::Reply);
+        assert_eq!(caller.server.answer(&on_loop(caller, message), output), Answer::Reply);
         assert_eq!(output.bytes.as_slice()[STATUS_AT..STATUS_AT + 4], [0; 4], "the call failed");
         output.rewind(&start);
     }

@@ -1,24 +1,29 @@
-//! Counts each call at each size: callgrind runs a program twice, and the runs differ in the number of counted calls.
+//! Counts each call at each size. Callgrind counts within one function of a program that is called by hand. A program
+//! with sockets and threads runs twice, and the runs differ in the number of counted calls.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::lines::{Dimension, Extent, Program, Subject};
-use crate::callgrind::{self, Cost, Folder, Run};
+use crate::callgrind::{self, Cost, Folder, Part, Run};
 use crate::{Failure, Outcome, command};
 
 /// How an example is run.
 struct Runs {
     example: &'static str,
-    /// How many counted calls the shorter run makes, and how many the longer one.
-    calls: [u64; 2],
-    /// The only function whose instructions count; without one, all count.
-    counted: Option<&'static str>,
+    /// How many counted calls the shorter run makes, if there is one, and how many the longer one.
+    calls: (Option<u64>, u64),
+    /// The part that counts.
+    counted: Part,
 }
 
-const BY_HAND: Runs = Runs { example: "growth", calls: [100, 300], counted: Some("growth::step::counted*") };
+const BY_HAND: Runs = Runs {
+    example: "growth",
+    calls: (None, 200),
+    counted: Part::Within("growth::step::all_counted", "growth::step::counted*"),
+};
 /// Threads differ from run to run, hence more calls.
-const SOCKETS: Runs = Runs { example: "in_turns", calls: [100, 2100], counted: None };
+const SOCKETS: Runs = Runs { example: "in_turns", calls: (Some(100), 2100), counted: Part::Everything };
 
 impl Program {
     fn runs(self) -> Runs {
@@ -98,7 +103,8 @@ impl Driver {
     fn cost(&self, case: &Case<'_>) -> Outcome<Cost> {
         let Runs { calls, counted, .. } = case.subject.line.program.runs();
         let run = |times| callgrind::count(&self.command(case, times)?, counted, &self.folder);
-        between(&run(calls[0])?, &run(calls[1])?)
+        let short = calls.0.map(run).transpose()?;
+        cost(short.as_ref(), &run(calls.1)?)
             .ok_or_else(|| Failure::Command(format!("{} printed no number", case.subject.key())))
     }
 
@@ -107,7 +113,7 @@ impl Driver {
         let line = case.subject.line;
         let Runs { example, calls, .. } = line.program.runs();
         let mut run = Command::new(self.examples.join(example));
-        let [size, times, most] = [case.size as u64, times, calls[1]].map(|number| number.to_string());
+        let [size, times, most] = [case.size as u64, times, calls.1].map(|number| number.to_string());
         match line.program {
             Program::ByHand => {
                 run.args([case.subject.form, line.name, &size, &times, &most]);
@@ -120,11 +126,11 @@ impl Driver {
     }
 }
 
-/// The cost of each unit by which the runs differ.
-fn between(short: &Run, long: &Run) -> Option<Cost> {
+/// The cost of each unit of a run, or of those by which it is longer than another one.
+fn cost(short: Option<&Run>, long: &Run) -> Option<Cost> {
     let units = |run: &Run| std::str::from_utf8(&run.output).ok()?.trim().parse::<f64>().ok();
-    let units = units(long)? - units(short)?;
-    let per_unit = |of: fn(&Run) -> u64| (of(long) as f64 - of(short) as f64) / units;
+    let more_units = units(long)? - short.map_or(Some(0.0), units)?;
+    let per_unit = |of: fn(&Run) -> u64| (of(long) as f64 - short.map_or(0.0, |run| of(run) as f64)) / more_units;
     Some(Cost {
         instructions: per_unit(|run| run.total.instructions),
         system_calls: per_unit(|run| run.total.system_calls),
@@ -142,15 +148,16 @@ mod tests {
 
     #[test]
     fn cost_is_per_unit_of_the_difference() {
-        let cost = between(&run(1_000, 130, "100\n"), &run(3_000, 330, "300\n"));
-        assert_eq!(cost, Some(Cost { instructions: 10.0, system_calls: 1.0 }));
+        let between = cost(Some(&run(1_000, 130, "100\n")), &run(3_000, 330, "300\n"));
+        assert_eq!(between, Some(Cost { instructions: 10.0, system_calls: 1.0 }));
         // Each call lists forty names.
-        let cost = between(&run(0, 0, "4000\n"), &run(800_000, 16_000, "12000\n"));
-        assert_eq!(cost, Some(Cost { instructions: 100.0, system_calls: 2.0 }));
+        let all = cost(None, &run(800_000, 16_000, "8000\n"));
+        assert_eq!(all, Some(Cost { instructions: 100.0, system_calls: 2.0 }));
     }
 
     #[test]
     fn output_without_a_number_is_no_cost() {
-        assert_eq!(between(&run(1, 1, ""), &run(2, 2, "300\n")), None);
+        assert_eq!(cost(Some(&run(1, 1, "")), &run(2, 2, "300\n")), None);
+        assert_eq!(cost(None, &run(2, 2, "")), None);
     }
 }

@@ -1,11 +1,11 @@
-//! Counting: callgrind runs a program that answers calls by hand, or makes them in memory, twice, and what differs is
-//! the cost of the calls by which the runs differ.
+//! Counting: callgrind runs a program that answers calls by hand, or makes them in memory, and counts within one
+//! function: the same calls cost the same on any machine, however busy it is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::callgrind::{self, Cost, Folder, Total};
+use crate::callgrind::{self, Cost, Folder, Part};
 use crate::{Outcome, command};
 
 /// What is counted of the server, as the driver knows it and as people do.
@@ -33,9 +33,8 @@ const UNLOGGED_OPERATIONS: [&str; 3] = ["read", "write41", "writerun"];
 /// What is counted of the client.
 const READ_OF_CLIENT: Subject = Subject { operation: ("read", "READ of 4 KiB"), side: Side::Client };
 
-/// How many calls the shorter run makes, and how many the longer one.
-const SHORT_RUN: u64 = 200;
-const LONG_RUN: u64 = 1200;
+/// How many calls are counted.
+const CALLS: u64 = 1000;
 
 /// An operation of one side.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +80,14 @@ impl Side {
             Side::Client => "many_reads",
         }
     }
+
+    /// The part of it that counts.
+    fn counted(self) -> Part {
+        match self {
+            Side::Server(_) => Part::Call("by_hand::counted"),
+            Side::Client => Part::Call("many_reads::counted"),
+        }
+    }
 }
 
 /// What came of counting.
@@ -119,11 +126,13 @@ impl Driver {
         if needs_privilege && !self.serves(subject)? {
             return Ok(Counted::Skipped("this process may not open files by the kernel's handles".to_owned()));
         }
-        let (short, long) = (self.total(subject, SHORT_RUN)?, self.total(subject, LONG_RUN)?);
-        let per_call = |of: fn(&Total) -> u64| (of(&long) as f64 - of(&short) as f64) / (LONG_RUN - SHORT_RUN) as f64;
+        let mut run = Command::new(self.program(subject));
+        run.args(self.arguments(subject, CALLS)?);
+        let total = callgrind::count(&run, subject.side.counted(), &self.folder)?.total;
+        let per_call = |count: u64| count as f64 / CALLS as f64;
         Ok(Counted::Cost(Cost {
-            instructions: per_call(|total| total.instructions),
-            system_calls: per_call(|total| total.system_calls),
+            instructions: per_call(total.instructions),
+            system_calls: per_call(total.system_calls),
         }))
     }
 
@@ -137,19 +146,11 @@ impl Driver {
         self.examples.join(subject.side.example())
     }
 
-    /// What a whole run costs that has `times` calls.
-    fn total(&self, subject: &Subject, times: u64) -> Outcome<Total> {
-        let arguments = self.arguments(subject, times)?;
-        let mut run = Command::new(self.program(subject));
-        run.args(arguments);
-        Ok(callgrind::count(&run, None, &self.folder)?.total)
-    }
-
     /// The program's arguments, with an empty folder among those of the server's.
     fn arguments(&self, subject: &Subject, times: u64) -> Outcome<Vec<String>> {
         let Side::Server(form) = subject.side else { return Ok(vec![times.to_string()]) };
         let folder = self.folder.emptied("files")?;
         let [form, operation] = [form, subject.operation.0].map(str::to_owned);
-        Ok(vec![form, operation, times.to_string(), LONG_RUN.to_string(), folder.to_string_lossy().into_owned()])
+        Ok(vec![form, operation, times.to_string(), folder.to_string_lossy().into_owned()])
     }
 }

@@ -7,8 +7,8 @@
 //! state in STATE. It makes SIZE of what LINE is about. A first round of calls fills the caches. MOST more calls are
 //! prepared, and TIMES of these run, inside of [`step::counted`]. The program prints how many units of work that were.
 //!
-//! Only instructions inside of that function count. Callgrind counts system calls everywhere, but two runs that differ
-//! in TIMES differ in nothing else.
+//! Only instructions inside of that function count, and system calls while [`step::all_counted`] runs. What depends on
+//! the machine or on a clock happens before: all caches are filled by the same worker.
 
 #![allow(clippy::unwrap_used, reason = "a failure ends the program, and is shown by whoever runs it")]
 

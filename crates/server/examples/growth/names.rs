@@ -50,12 +50,13 @@ pub fn change_name<'s>(caller: Caller<'s>, dir: &FileHandle, number: usize) -> S
     Step::call::<Remove>(caller, &RemoveArgs { object: at(dir, "new") })
 }
 
-/// READDIRPLUS from the middle of the directory on; the names are the units.
+/// READDIRPLUS from the middle of the directory on, after a whole round on the same worker; the names are the units.
 pub fn list(caller: Caller<'_>, size: usize, times: usize) -> Plan<'_> {
     let dir = many(caller);
     let middle = middle(caller, &dir, size);
-    let (mut from, mut counted, mut units) = (middle, Vec::new(), Vec::new());
-    for _ in 0..times {
+    let (mut pages, mut units) = (Vec::new(), Vec::new());
+    let mut next = Some(middle);
+    while let Some(from) = next {
         let args = ReaddirplusArgs {
             dir,
             cookie: from.cookie,
@@ -64,14 +65,17 @@ pub fn list(caller: Caller<'_>, size: usize, times: usize) -> Plan<'_> {
             max_count: REPLY_BYTES,
         };
         let page = success(caller.call::<Readdirplus>(&args));
-        counted.push(Step::call::<Readdirplus>(caller, &args));
+        pages.push(args);
         units.push(page.entries.len());
-        from = match page.entries.last() {
-            Some(last) if !page.eof => From { cookie: last.entry.cookie, verifier: page.head.verifier },
-            _ => middle,
-        };
+        let last = page.entries.last().filter(|_| !page.eof);
+        next = last.map(|last| From { cookie: last.entry.cookie, verifier: page.head.verifier });
     }
-    Plan { before: Vec::new(), counted, units }
+    let round = || pages.iter().map(|args| Step::call::<Readdirplus>(caller, args));
+    Plan {
+        before: round().collect(),
+        counted: (0..times.div_ceil(pages.len())).flat_map(|_| round()).take(times).collect(),
+        units: units.iter().copied().cycle().take(times).collect(),
+    }
 }
 
 fn middle(caller: Caller<'_>, dir: &FileHandle, size: usize) -> From {
