@@ -40,3 +40,10 @@ pub enum BenchError {
     #[error("cannot write the figures: {0}")]
     Json(#[source] serde_json::Error),
 }
+
+impl BenchError {
+    /// Whether the command line is wrong.
+    pub fn is_of_arguments(&self) -> bool {
+        matches!(self, BenchError::Unknown(_) | BenchError::Only(_) | BenchError::NoServers { .. })
+    }
+}

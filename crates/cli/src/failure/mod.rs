@@ -30,7 +30,7 @@ pub enum Failure {
     #[error(transparent)]
     Config(#[from] config::ConfigError),
     /// An export cannot be served.
-    #[error("{origin}: {source}")]
+    #[error("{}", of_export(origin, source))]
     Export {
         /// Where it is configured.
         origin: config::Origin,
@@ -65,6 +65,49 @@ pub enum Failure {
          log would drop its records; run the server without --write-log, or with a newer kernel"
     )]
     WriteLogKernel,
+    /// There can be no write log at the place.
+    #[error("the write log {} cannot be opened or created: {source}; choose another place", path.display())]
+    WriteLogPlace {
+        /// The log.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There would be more event loops than are of use.
+    #[error(
+        "{loops} event loops are too many: at most {most} on this machine, which has {processors} processors; --loops 0 \
+         starts one for each processor"
+    )]
+    TooManyLoops {
+        /// How many are asked for.
+        loops: usize,
+        /// How many there may be.
+        most: usize,
+        /// The processors.
+        processors: usize,
+    },
+    /// An address cannot be served.
+    #[error("cannot listen on {address} over {transport}: {source}{advice}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Over which protocol.
+        transport: &'static str,
+        /// What the system said.
+        source: io::Error,
+        /// Who is in the way, and what to do.
+        advice: String,
+    },
+    /// Another server has the state directory.
+    #[error(
+        "{holder} uses the state directory {}: stop it, or give this server its own with --state-dir DIR", dir.display()
+    )]
+    StateInUse {
+        /// The directory.
+        dir: PathBuf,
+        /// The process.
+        holder: String,
+    },
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] daemon::StartError),
@@ -281,6 +324,12 @@ pub enum Failure {
     },
 }
 
+/// The failure of an export, which often names the directory itself.
+fn of_export(origin: &config::Origin, source: &ExportError) -> String {
+    let (origin, source) = (origin.to_string(), source.to_string());
+    if source.contains(&format!(" {origin} ")) { source } else { format!("{origin}: {source}") }
+}
+
 /// One failure a line.
 fn lines(failures: &[Failure]) -> String {
     failures.iter().map(|failure| explain(failure)).collect::<Vec<_>>().join("\n")
@@ -345,9 +394,24 @@ impl Failure {
         if let Failure::Interrupted { signal, .. } | Failure::Ended { signal } = self {
             ending::end_by(*signal);
         }
-        ExitCode::FAILURE
+        if self.is_of_arguments() { ExitCode::from(WRONG_ARGUMENTS) } else { ExitCode::FAILURE }
+    }
+
+    /// Whether the command line is wrong.
+    fn is_of_arguments(&self) -> bool {
+        match self {
+            Failure::Config(mistake) => mistake.is_of_arguments(),
+            Failure::Export { origin: config::Origin::Argument(_), source: ExportError::Faults(_) } => true,
+            Failure::Export { origin: config::Origin::Argument(_), source: ExportError::BadUrl(_) } => true,
+            Failure::Bench(error) => error.is_of_arguments(),
+            Failure::Several(failures) => failures.iter().any(Failure::is_of_arguments),
+            _ => false,
+        }
     }
 }
+
+/// The exit status for a wrong command line, as clap has it.
+const WRONG_ARGUMENTS: u8 = 2;
 
 /// The message of an error, with those of its sources that it does not contain.
 pub fn explain(error: &dyn Error) -> String {

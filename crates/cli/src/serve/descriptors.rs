@@ -92,8 +92,13 @@ impl Budget {
         (self.files_at_hand / exports.max(1)).max(1)
     }
 
-    /// Applies the budget to the options, and logs it if it is small.
-    pub fn apply(&self, options: &mut Options) {
+    /// The descriptors that event loops and their sockets may take: a quarter.
+    pub fn for_loops(&self) -> u64 {
+        self.limit / 4
+    }
+
+    /// Applies the budget to the options, and says what it allows.
+    pub fn apply(&self, options: &mut Options) -> Allowance {
         let wanted = options.limits.max_connections;
         options.limits.max_connections = wanted.min(self.connections);
         options.max_open_files = options.max_open_files.min(self.open_files);
@@ -111,9 +116,31 @@ impl Budget {
             format!("{} file descriptors: {connections} connections, {cached} to {most} cached open files", self.limit);
         if self.limit < ENOUGH {
             let threads = options.limits.blocking_threads;
-            tracing::warn!("{allowed}, {} files at hand, {threads} blocking threads; {REMEDY}", self.files_at_hand);
+            let files = self.files_at_hand;
+            Allowance::Little(format!("{allowed}, {files} files at hand, {threads} blocking threads; {REMEDY}"))
         } else if connections < wanted {
-            tracing::info!("{allowed}, {} files at hand; for {wanted} connections, {REMEDY}", self.files_at_hand);
+            let files = self.files_at_hand;
+            Allowance::LessThanWanted(format!("{allowed}, {files} files at hand; for {wanted} connections, {REMEDY}"))
+        } else {
+            Allowance::Enough
+        }
+    }
+}
+
+/// What a limit of descriptors allows.
+pub enum Allowance {
+    Enough,
+    LessThanWanted(String),
+    Little(String),
+}
+
+impl Allowance {
+    /// Logs what is less than enough.
+    pub fn log(&self) {
+        match self {
+            Allowance::Enough => {}
+            Allowance::LessThanWanted(text) => tracing::info!("{text}"),
+            Allowance::Little(text) => tracing::warn!("{text}"),
         }
     }
 }

@@ -1,11 +1,11 @@
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use config::{
-    CopySource, Defaults, ExportFlags, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, Sources,
+    CopySource, Defaults, ExportFlags, Listen, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings,
+    Sources,
 };
 use server::DelegationPolicy;
 
@@ -23,8 +23,8 @@ use super::write_log_flags::WriteLogFlags;
 )]
 pub struct Flags {
     /// What to export: a directory, `mem:4G` for up to 4 GiB of files in memory, or `nfs://host/path` to re-export
-    /// another server's directory. A directory is exported under its absolute path and memory as /mem; append `=/name`
-    /// for another name.
+    /// another server's directory. A directory is exported under its absolute path and memory (1 GiB unless a size
+    /// is given) as /mem; append `=/name` for another name.
     #[arg(value_name = "DIR")]
     export: Vec<OsString>,
     /// Read settings and exports from this TOML file (docs/exports.md). Flags override its settings.
@@ -34,7 +34,7 @@ pub struct Flags {
     #[arg(long, value_name = "FILE")]
     exports: Option<PathBuf>,
     /// Check the configuration, print what would be served, and exit. Lists all errors; the exit status is 1 if there
-    /// are any. Safe beside a running server; does not contact other servers.
+    /// are any, or 2 if an argument is wrong. Safe beside a running server; does not contact other servers.
     #[arg(long)]
     check: bool,
     /// With --check: print JSON.
@@ -73,10 +73,10 @@ struct OfferFlags {
     #[arg(long, requires = "export")]
     all_squash: bool,
     /// User ID of the anonymous user. [default: 65534, or the server's own user if it is not run by root]
-    #[arg(long, value_name = "UID", requires = "export")]
+    #[arg(long, value_name = "UID", requires = "export", value_parser = parse_id)]
     anonuid: Option<u32>,
     /// Group ID of the anonymous user. [default: 65534, or the server's own group if it is not run by root]
-    #[arg(long, value_name = "GID", requires = "export")]
+    #[arg(long, value_name = "GID", requires = "export", value_parser = parse_id)]
     anongid: Option<u32>,
     /// Refuse requests from source ports of 1024 and above.
     #[arg(long, requires = "export")]
@@ -98,10 +98,10 @@ struct OfferFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 struct ServerFlags {
-    /// Address and port to listen on, over TCP and UDP; port 0 picks a free one. May be repeated. [default: port 2049
-    /// of 127.0.0.1 and ::1]
-    #[arg(long, value_name = "ADDR:PORT", value_parser = config::parse_listen)]
-    listen: Vec<SocketAddr>,
+    /// Address and port to listen on, over TCP and UDP; port 0 picks a free one. A port alone, or `localhost:PORT`, is
+    /// for this machine, `:PORT` for all addresses. May be repeated. [default: localhost:2049]
+    #[arg(long, alias = "port", value_name = "ADDR:PORT")]
+    listen: Vec<Listen>,
     /// Portmapper for clients that ask for ports: `builtin` answers on port 111, `register` uses this machine's
     /// rpcbind, `off` does neither. [default: off]
     #[arg(long, value_name = "WHO")]
@@ -171,6 +171,10 @@ struct Pause(Option<Duration>);
 /// A size or none, as [`Pause`] is a time.
 #[derive(Debug, Clone, Copy)]
 struct Sendfile(Option<u32>);
+
+fn parse_id(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a number; `id {text}` shows the numbers of a user"))
+}
 
 fn parse_sendfile(text: &str) -> Result<Sendfile, config::SizeOrWordError> {
     config::parse_threshold(text).map(Sendfile)

@@ -9,7 +9,9 @@ pub mod how_to_mount;
 mod limit_flags;
 mod logging;
 mod memory;
+mod occupied;
 mod offer;
+mod plan;
 mod privilege;
 mod remote_overlap;
 mod remote_servers;
@@ -32,6 +34,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 pub use backends::{BackendOptions, Backends};
 pub use flags::Flags;
+use plan::Plan;
 pub use privilege::Privilege;
 use serving::Serving;
 pub use write_log::tell as tell_replayed;
@@ -44,15 +47,17 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let privilege = Privilege::of_this_process();
     let base = env::current_dir().map_err(|source| Failure::System { action: "find the current directory", source })?;
     let sources = flags.sources(base, privilege.defaults());
-    if flags.is_check() {
-        return check::run(flags, &sources);
-    }
-    let loaded = config::load(&sources)?;
-    logging::start(flags.settings().or(loaded.settings.clone()).log);
-    privilege.log();
+    let (loaded, mistakes) = config::load_what_can_be(&sources);
+    let settings = flags.settings().or(loaded.settings.clone());
+    logging::start(settings.log);
     let budget = descriptors::raise_limit();
+    let plan = Plan::make(settings, (loaded, mistakes), &privilege, &budget)?;
+    if flags.is_check() {
+        return check::print(&plan, flags);
+    }
     let wish = parent_process_death_signal();
-    let serving = Serving::start(flags, budget, sources, loaded)?;
+    let serving = Serving::start(flags, budget, sources, plan).map_err(occupied::explained)?;
+    privilege.log();
     keep_death_signal(wish);
     serving.until_told(signals);
     Ok(())

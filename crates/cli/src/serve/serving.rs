@@ -1,5 +1,6 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -14,10 +15,11 @@ use signal_hook::iterator::{Handle, Signals};
 use super::backends::{BackendOptions, Backends};
 use super::descriptors::Budget;
 use super::host_names::HostNames;
+use super::plan::{self, Plan};
 use super::privilege::Privilege;
 use super::service_manager::ServiceManager;
 use super::write_log::ServedLog;
-use super::{Flags, how_to_mount, remote_overlap, reply_flags, start, storage_flags, summary};
+use super::{Flags, how_to_mount, reply_flags, storage_flags, summary};
 use crate::failure::{Failure, explain};
 
 /// The time limit for accepted requests during a shutdown.
@@ -44,20 +46,20 @@ struct Configuration {
     settings: ServerSettings,
     /// Where the server listens.
     addresses: Vec<SocketAddr>,
+    state_dir: Option<PathBuf>,
     backends: Backends,
     host_names: HostNames,
 }
 
 impl Serving {
-    /// Starts to serve a loaded configuration.
+    /// Starts to serve what is planned.
     ///
     /// # Errors
     /// When any of it cannot be served.
-    pub fn start(flags: &Flags, budget: Budget, sources: Sources, loaded: Loaded) -> Result<Serving, Failure> {
+    pub fn start(flags: &Flags, budget: Budget, sources: Sources, plan: Plan) -> Result<Serving, Failure> {
         let privilege = Privilege::of_this_process();
-        let settings = flags.settings().or(loaded.settings.clone());
-        let mut options = start::options(&settings, &privilege)?;
-        budget.apply(&mut options);
+        let Plan { settings, mut options, loaded, addresses, .. } = plan;
+        let allowance = budget.apply(&mut options);
         let read_ahead = storage_flags::read_ahead_mode(&settings.storage);
         let flush_counters = Arc::<FlushCounters>::default();
         let backends = Backends::new(BackendOptions {
@@ -70,12 +72,11 @@ impl Serving {
             owner: privilege.own(),
             files_at_hand: Some(budget.files_at_hand(loaded.exports.len())),
         });
-        let backends =
-            backends.with_log(ServedLog::open(&settings.write_log, options.state_dir.as_deref(), &loaded.exports)?);
-        let addresses = start::addresses(&options)?;
+        let backends = backends.with_log(ServedLog::open(&settings.write_log, options.state_dir.as_deref())?);
         let host_names = HostNames::start()?;
         let flags = flags.settings();
-        let mut configuration = Configuration { sources, flags, settings, addresses, backends, host_names };
+        let state_dir = options.state_dir.clone();
+        let mut configuration = Configuration { sources, flags, settings, addresses, state_dir, backends, host_names };
         let exports = configuration.exports(loaded)?;
         options.made_before = configuration.backends.take_made_changes();
         options.before_requests = configuration.backends.log_starter();
@@ -85,6 +86,7 @@ impl Serving {
         let daemon = Arc::new(Daemon::start(options, exports)?);
         let manager = ServiceManager::from_environment();
         tracing::info!(addresses = %listed(daemon.addresses()), exports = names.len(), state_dir, "serving");
+        allowance.log();
         print_ways(&names, daemon.addresses())?;
         manager.ready();
         Ok(Serving { daemon, manager, configuration, read_ahead, flush_counters })
@@ -170,19 +172,21 @@ impl Serving {
 }
 
 impl Configuration {
-    /// Makes exports from a loaded configuration.
+    /// Makes exports from a configuration without mistakes.
     fn exports(&mut self, mut loaded: Loaded) -> Result<Vec<Export>, Failure> {
-        config::check_exposure(&self.addresses, &loaded.exports)?;
         for remark in &loaded.remarks {
             tracing::warn!("{remark}");
         }
-        Failure::if_any(remote_overlap::failures(&loaded.exports))?;
         self.host_names.adopt(&mut loaded.exports);
         self.backends.exports(&loaded.exports)
     }
 
     fn read_again(&mut self) -> Result<Vec<Export>, Failure> {
-        let loaded = config::load(&self.sources)?;
+        let (loaded, mistakes) = config::load_what_can_be(&self.sources);
+        let mut failures: Vec<Failure> = mistakes.into_iter().map(Failure::from).collect();
+        let state_dir = self.state_dir.as_deref();
+        plan::check_exports(&loaded.exports, &self.addresses, &self.settings, state_dir, &mut failures);
+        Failure::if_any(failures)?;
         if self.flags.clone().or(loaded.settings.clone()) != self.settings {
             tracing::warn!("settings other than exports have changed: they take effect when the server is restarted");
         }

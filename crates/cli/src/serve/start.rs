@@ -1,11 +1,11 @@
 //! Turns settings into options of a server.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::{process, thread};
 
-use config::{LimitSettings, ReadPlus, Rpcbind, ServerSettings};
+use config::{LimitSettings, Listen, ReadPlus, Rpcbind, ServerSettings};
 use daemon::{Options, ReadPlusMode, RpcbindMode};
 use rustix::net::getsockname;
 
@@ -67,20 +67,13 @@ fn local_address(socket: &OwnedFd) -> Result<SocketAddr, Failure> {
     address.try_into().map_err(|_| failed(io::ErrorKind::AddrNotAvailable.into()))
 }
 
-/// The addresses: the configured ones, else only inherited sockets, else loopback.
+/// The addresses: the configured ones, else only inherited sockets, else loopback. Where a machine has no IPv6, IPv4
+/// is served alone.
 fn listen(settings: &ServerSettings, is_activated: bool) -> Vec<SocketAddr> {
-    if let Some(listen) = &settings.listen {
-        return listen.clone();
-    }
-    if is_activated {
-        return Vec::new();
-    }
-    let mut loopback = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, Options::NFS_PORT))];
-    match UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)) {
-        Ok(_) => loopback.push(SocketAddr::from((Ipv6Addr::LOCALHOST, Options::NFS_PORT))),
-        Err(error) => tracing::info!(%error, "this machine has no IPv6 on loopback: serving IPv4 alone"),
-    }
-    loopback
+    let default = if is_activated { Vec::new() } else { vec![Listen::DEFAULT] };
+    let has_ipv6 = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
+    let listen = settings.listen.clone().unwrap_or(default);
+    listen.into_iter().flat_map(|listen| listen.addresses(has_ipv6)).collect()
 }
 
 fn rpcbind(setting: Rpcbind) -> RpcbindMode {

@@ -1,10 +1,12 @@
 //! The write log of a server, and the exports that use it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{ExportSpec, Source, WriteLogPlace, WriteLogSettings};
 use daemon::MadeBefore;
+use rustix::fs::{Access, access};
 use stable::{Device, FileDevice, MadeChange, MemoryDevice, Options, Replayed, Status, WriteLog, WriteLogError};
 use vfs::FileSystem;
 
@@ -16,53 +18,37 @@ const PERCENT: f64 = 100.0;
 /// The open write log of a server.
 pub struct ServedLog {
     log: Arc<WriteLog>,
-    /// Its path, unless it is in memory.
-    path: Option<PathBuf>,
     is_started: bool,
 }
 
 impl ServedLog {
-    /// Opens the configured log, and creates it if it is missing.
+    /// Opens the configured log, after [`check`], and creates it if it is missing.
     ///
     /// # Errors
-    /// When it cannot be opened, when clients could change it through one of `exports`, or the settings contradict each
-    /// other.
-    pub fn open(
-        settings: &WriteLogSettings,
-        state_dir: Option<&Path>,
-        exports: &[ExportSpec],
-    ) -> Result<Option<ServedLog>, Failure> {
-        let Some(place) = &settings.path else { return Ok(None) };
-        if let WriteLogPlace::Path(path) = place {
-            exports.iter().try_for_each(|spec| check_outside(path, spec))?;
-        }
-        if !fs_host::whole_flushes_report_failures() {
-            return Err(Failure::WriteLogKernel);
-        }
-        let state_dir = state_dir.ok_or(Failure::WriteLogWithoutState)?;
+    /// When it cannot be opened.
+    pub fn open(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Result<Option<ServedLog>, Failure> {
+        let (Some(place), Some(state_dir)) = (&settings.path, state_dir) else { return Ok(None) };
         let size_bytes = settings.size.unwrap_or(DEFAULT_SIZE_BYTES);
-        let (device, path): (Arc<dyn Device>, _) = match place {
-            WriteLogPlace::Path(path) => (file(path, size_bytes)?, Some(path.clone())),
-            WriteLogPlace::Memory if settings.lose_my_data != Some(true) => return Err(Failure::WriteLogInMemory),
+        let device: Arc<dyn Device> = match place {
+            WriteLogPlace::Path(path) => file(path, size_bytes)?,
             WriteLogPlace::Memory => {
                 tracing::warn!("the write log is in memory: acknowledged changes are lost if this process is killed");
                 let device = Arc::new(MemoryDevice::new(usize::try_from(size_bytes).unwrap_or(usize::MAX)));
                 WriteLog::create(Arc::clone(&device) as _)?;
-                (device, None)
+                device
             }
         };
         let log = WriteLog::open(device, options(settings, state_dir))?;
         let replies = state_dir.to_owned();
         log.before_trim(move || daemon::sync_replies(&replies));
-        Ok(Some(ServedLog { log, path, is_started: false }))
+        Ok(Some(ServedLog { log, is_started: false }))
     }
 
     /// Puts the log in front of a directory.
     ///
     /// # Errors
-    /// When clients could read the log, and when changes cannot be replayed.
+    /// When changes cannot be replayed.
     pub fn attach(&self, dir: &Path, inner: Arc<dyn FileSystem>) -> Result<Arc<dyn FileSystem>, ExportError> {
-        self.path.iter().try_for_each(|path| check_not_inside(path, dir))?;
         let (fs, replayed) = self.log.attach(&dir.to_string_lossy(), inner)?;
         tell(dir, &replayed);
         Ok(Arc::new(fs))
@@ -112,15 +98,49 @@ impl ServedLog {
     }
 }
 
-fn check_outside(path: &Path, spec: &ExportSpec) -> Result<(), Failure> {
-    let Source::Dir(dir) = &spec.source else { return Ok(()) };
-    check_not_inside(path, dir).map_err(|source| Failure::Export { origin: spec.origin.clone(), source })
+/// Checks the settings without opening the log, which a running server may have open.
+pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failure> {
+    let Some(place) = &settings.path else { return Vec::new() };
+    let mut failures = Vec::new();
+    if !fs_host::whole_flushes_report_failures() {
+        failures.push(Failure::WriteLogKernel);
+    }
+    if state_dir.is_none() {
+        failures.push(Failure::WriteLogWithoutState);
+    }
+    match place {
+        WriteLogPlace::Path(path) => failures.extend(check_place(path).err()),
+        WriteLogPlace::Memory if settings.lose_my_data == Some(true) => {}
+        WriteLogPlace::Memory => failures.push(Failure::WriteLogInMemory),
+    }
+    failures
 }
 
-fn check_not_inside(path: &Path, dir: &Path) -> Result<(), ExportError> {
-    // A missing directory is reported later.
+/// Refuses a place where no log can be opened or created.
+fn check_place(path: &Path) -> Result<(), Failure> {
+    let failed = |source| Failure::WriteLogPlace { path: path.to_owned(), source };
+    if path.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
+    let (place, wanted) = match path.parent() {
+        Some(parent) if !path.exists() => {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            (parent, Access::WRITE_OK | Access::EXEC_OK)
+        }
+        _ => (path, Access::READ_OK | Access::WRITE_OK),
+    };
+    access(place, wanted).map_err(|errno| failed(errno.into()))
+}
+
+/// Refuses an export through which clients could read and change the log.
+///
+/// # Errors
+/// When the log is inside the export's directory.
+pub fn check_outside(settings: &WriteLogSettings, spec: &ExportSpec) -> Result<(), ExportError> {
+    let (Some(WriteLogPlace::Path(path)), Source::Dir(dir)) = (&settings.path, &spec.source) else { return Ok(()) };
+    // A missing directory is reported as such.
     if dir.exists() && fs_host::is_inside(path, dir).unwrap_or(true) {
-        return Err(ExportError::WriteLogInside { path: path.to_owned() });
+        return Err(ExportError::WriteLogInside { path: path.clone() });
     }
     Ok(())
 }

@@ -263,7 +263,7 @@ fn check_prints_what_would_be_served_and_serves_nothing() {
 }
 
 #[test]
-fn check_tells_all_mistakes_and_ends_with_1() {
+fn check_and_start_report_the_same_mistakes_all_of_them() {
     let scratch = Scratch::new();
     let (export, state) = (scratch.dir("export"), scratch.dir("state"));
     fs::create_dir(state.join("inside")).unwrap();
@@ -277,27 +277,49 @@ fn check_tells_all_mistakes_and_ends_with_1() {
         inside = state.join("inside").display(),
     );
     let exports = scratch.file("exports", &lines);
-    let bad = scratch.file("wharf.toml", "[server]\nloops = \"many\"\n");
-    let said = wharf_fails(
-        1,
-        &[
-            &["serve", "--check", "--config", text(&bad), "--exports", text(&exports), "--state-dir", text(&state)][..],
-            &["--listen", "0.0.0.0:0", "mem:1M", "--fault", "read:explode"],
-        ]
-        .concat(),
+    let bad = scratch.file(
+        "wharf.toml",
+        "[server]\nloops = \"many\"\n[limits]\nmax_connections = 0\n[write_log]\npath = \"memory\"\n",
     );
+    let arguments = [
+        &["--config", text(&bad), "--exports", text(&exports), "--state-dir", text(&state), "--loops", "100000"][..],
+        &["--listen", "0.0.0.0:0", "mem:1M"],
+    ]
+    .concat();
+    let said = wharf_fails(1, &[&["serve", "--check"], &arguments[..]].concat());
+    assert_eq!(wharf_fails(1, &[&["serve"], &arguments[..]].concat()), said);
     for part in [
-        "wharf.toml:2",
+        "wharf.toml:2:9: `loops` requires a number",
+        "wharf.toml:4:19: 0 would serve nobody",
+        "100000 event loops are too many",
+        "add --lose-my-data",
         "are the same directory",
         "missing for serving: No such file",
         "the export is inside",
         "handle-key is damaged",
         "other machines can reach 0.0.0.0:0",
-        "explode",
     ] {
         assert!(said.contains(part), "{part:?} is not told in {said}");
     }
-    assert_eq!(said.lines().filter(|line| line.starts_with("wharf: ")).count(), 7, "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("wharf: ")).count(), 9, "{said}");
+}
+
+#[test]
+fn check_and_start_refuse_a_write_log_without_a_place_of_its_own() {
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.dir("state"));
+    let (inside, nowhere) = (export.join("log"), scratch.path("missing").join("log"));
+    for (place, part) in [(&inside, "is inside the export"), (&nowhere, "No such file"), (&state, "directory")] {
+        let serve = ["serve", text(&export), "--listen", "127.0.0.1:0", "--state-dir", text(&state)];
+        let serve = [&serve[..], &["--write-log", text(place)]].concat();
+        let said = wharf_fails(1, &serve);
+        assert!(said.contains(part) && said.contains(text(place)), "{said}");
+        assert_eq!(wharf_fails(1, &[&serve[..], &["--check"]].concat()), said);
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let log = scratch.path("log");
+    wharf_ok(&["serve", text(&export), "--state-dir", text(&state), "--write-log", text(&log), "--check"]);
+    assert!(!log.exists(), "a check makes nothing");
 }
 
 #[test]

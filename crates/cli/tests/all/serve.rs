@@ -5,10 +5,10 @@ use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 
 use testing::program::{self, Server, wharf, wharf_fails, wharf_ok};
-use testing::{PATIENCE, Scratch};
+use testing::{PATIENCE, Scratch, wait_until};
 
 #[test]
 fn wrong_arguments_end_with_2_and_name_the_mistake() {
@@ -20,6 +20,20 @@ fn wrong_arguments_end_with_2_and_name_the_mistake() {
         (&["serve", "--config", "x", "--read-only"], "<DIR>"),
         (&["serve", "/tmp", "--no-root-squash", "--all-squash"], "cannot be used with"),
         (&["ls", "http://x/y"], "nfs://"),
+        (&["serve", "mem:1M", "--client", "@us"], "--client @us: @us: netgroups"),
+        (&["serve", "mem:1M", "--client", "10.0.0.0/33"], "--client 10.0.0.0/33"),
+        (&["serve", "mem:4Q"], "mem:4Q: \"4Q\" is not a size"),
+        (&["serve", "mem:1M", "--fault", "read:explode"], "invalid fault plan"),
+        (&["serve", "https://host/a"], "`https` is not a scheme that Wharf serves"),
+        (&["serve", "mem:1M", "mem:1M"], "mem:1M: given twice"),
+        (&["serve", "/tmp", "--anonuid", "nobody"], "is not a number; `id nobody` shows"),
+        (&["serve", "/tmp", "--max-connections", "0"], "0 would serve nobody"),
+        (&["serve", "/tmp", "--max-connections-per-client", "0"], "0 would serve nobody"),
+        (&["serve", "/tmp", "--memory", "0"], "0 would serve nobody"),
+        (&["serve", "/tmp", "--memory-per-client", "0"], "0 would serve nobody"),
+        (&["serve", "/tmp", "--stall-timeout", "0s"], "0 would serve nobody"),
+        (&["serve", "/tmp", "--idle-timeout", "0"], "0 would serve nobody"),
+        (&["lab", "run", "reply-path", "--only", "nosuch=3"], "nosuch"),
         (&["fly"], "fly"),
     ] {
         let said = wharf_fails(2, arguments);
@@ -39,11 +53,7 @@ fn what_cannot_be_served_ends_with_1_and_says_where_and_why() {
         (&["serve", missing, "--listen", "127.0.0.1:0"][..], &[missing, "No such file"][..]),
         (&["serve", "--exports", bad], &["exports:2:12: unknown option `no_rot_squash`"]),
         (&["serve", "--exports", missing], &[missing]),
-        (&["serve", "mem:1M", "--client", "@us"], &["--client @us", "netgroups"]),
-        (
-            &["serve", "mem:1M", "--fault", "read:explode", "--listen", "127.0.0.1:0"],
-            &["invalid fault plan", "explode"],
-        ),
+        (&["serve", "mem:1M", "--loops", "100000", "--listen", "127.0.0.1:0"], &["event loops are too many"]),
     ] {
         let said = wharf_fails(1, &[arguments, &["--state-dir", state.to_str().unwrap()]].concat());
         assert!(parts.iter().all(|part| said.contains(part)), "{arguments:?}: {said}");
@@ -92,9 +102,82 @@ fn second_server_with_the_same_state_directory_is_refused() {
     let scratch = Scratch::new();
     let state = scratch.path("state");
     let arguments = ["mem:1M", "--state-dir", state.to_str().unwrap()];
-    let _first = Server::start(1, &arguments);
+    let first = Server::start(1, &arguments);
     let said = wharf_fails(1, &[&["serve", "--listen", "127.0.0.1:0"], &arguments[..]].concat());
-    assert!(said.contains("another server") && said.contains(state.to_str().unwrap()), "{said}");
+    let holder =
+        format!("wharf (process {}) uses the state directory {}", first.pid().as_raw_nonzero(), state.display());
+    assert!(said.contains(&holder) && said.contains("--state-dir DIR"), "{said}");
+    assert_eq!(said.lines().count(), 1, "nothing is logged before the reason: {said}");
+}
+
+#[test]
+fn port_that_is_in_use_is_refused_with_the_process_that_has_it() {
+    let first = Server::start(1, &["mem:1M"]);
+    let scratch = Scratch::new();
+    let port = first.port().to_string();
+    let said = wharf_fails(
+        1,
+        &[
+            "serve",
+            "mem:1M",
+            "--listen",
+            &format!("127.0.0.1:{port}"),
+            "--state-dir",
+            scratch.path("s").to_str().unwrap(),
+        ],
+    );
+    let holder = format!("wharf (process {}) uses the port", first.pid().as_raw_nonzero());
+    assert!(said.contains(&holder) && said.contains("--listen 127.0.0.1:"), "{said}");
+}
+
+#[test]
+fn port_alone_is_served_for_this_machine() {
+    let scratch = Scratch::new();
+    let state = scratch.path("state");
+    for flag in ["--listen", "--port"] {
+        let shown = wharf_ok(&["serve", "mem:1M", flag, "3049", "--check", "--state-dir", state.to_str().unwrap()]);
+        assert!(shown.contains("listens on 127.0.0.1:3049"), "{shown}");
+    }
+    let said = wharf_fails(1, &["serve", "mem:1M", "--listen", ":3049", "--check"]);
+    assert!(said.contains("other machines can reach 0.0.0.0:3049"), "{said}");
+}
+
+#[test]
+fn directory_is_exported_under_the_name_behind_its_equals_sign() {
+    let scratch = Scratch::new();
+    fs::write(scratch.dir("data").join("file"), "").unwrap();
+    let server = Server::start(1, &[&format!("{}=/srv", scratch.path("data").display())]);
+    assert_eq!(wharf_ok(&["ls", &server.url("/srv")]), "file\n");
+}
+
+#[test]
+fn refused_client_is_logged_once_with_the_reason() {
+    let server = Server::start(1, &["mem:1M", "--client", "192.0.2.0/24"]);
+    for _ in 0..3 {
+        wharf_fails(1, &["ls", &server.url("/mem")]);
+        wharf_fails(1, &["ls", "--version", "4.2", &server.url("/mem/x/y")]);
+    }
+    server.wait_for_log("127.0.0.1 is not among the clients of");
+    let refusals = server.log().matches("refused").count();
+    assert_eq!(refusals, 1, "{}", server.log());
+}
+
+#[test]
+fn log_on_a_terminal_has_no_colours_that_nobody_wants() {
+    let run = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        let scratch = Scratch::new();
+        command.args(["serve", "mem:1M", "--listen", "127.0.0.1:0", "--state-dir"]).arg(scratch.path("state"));
+        command.env_remove("NO_COLOR").env("TERM", "xterm").envs(variables.iter().copied());
+        let (_, shown) = program::on_terminal(command, |pid, shown| {
+            wait_until("it serves", || shown().contains("mount "));
+            kill_process(pid, Signal::TERM).unwrap();
+        });
+        shown
+    };
+    assert!(run(&[]).contains('\u{1b}'), "a terminal has colours otherwise");
+    assert!(!run(&[("NO_COLOR", "1")]).contains('\u{1b}'));
+    assert!(!run(&[("TERM", "dumb")]).contains('\u{1b}'));
 }
 
 #[test]

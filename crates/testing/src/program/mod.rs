@@ -66,13 +66,19 @@ pub fn interrupt(arguments: &[&str], is_under_way: impl Fn() -> bool) -> String 
 /// Runs the program on a terminal while `meanwhile` has its number and can see what is shown so far. Gives how it ended
 /// and all that was shown.
 pub fn terminal(arguments: &[&str], meanwhile: impl FnOnce(Pid, &dyn Fn() -> String)) -> (ExitStatus, String) {
+    let mut command = Command::new(executable());
+    command.args(arguments).env("TERM", "xterm");
+    on_terminal(command, meanwhile)
+}
+
+/// The same of a prepared command.
+pub fn on_terminal(mut command: Command, meanwhile: impl FnOnce(Pid, &dyn Fn() -> String)) -> (ExitStatus, String) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
     let name = ptsname(&controller, Vec::new()).unwrap();
     let user = fs::File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    let mut command = Command::new(executable());
-    command.args(arguments).env("TERM", "xterm").stdin(user.try_clone().unwrap()).stdout(user.try_clone().unwrap());
+    command.stdin(user.try_clone().unwrap()).stdout(user.try_clone().unwrap());
     let mut child = command.stderr(user).spawn().unwrap();
     drop(command);
     let shown = Arc::new(Mutex::new(String::new()));
