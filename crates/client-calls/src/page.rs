@@ -42,14 +42,24 @@ impl PageBuilder {
         }
     }
 
-    /// Ends the page. Refuses one that makes no progress and is not the last: it would be requested for ever.
+    /// Ends the page. Refuses one that makes no progress and is not the last: it would be requested for ever. Refuses a
+    /// cookie of two entries, too: a caller that continues behind the second one would get everything behind the first.
     pub(crate) fn finish(mut self, is_last: bool) -> Result<Page, Reason> {
         self.page.is_last = is_last;
         let stands_still = self.count == 0 || self.page.next.cookie == self.from.cookie;
-        if stands_still && !is_last {
+        if (stands_still && !is_last) || self.repeats_cookie() {
             return Err(Reason::Lie(Lie::CookieLoop));
         }
         Ok(self.page)
+    }
+
+    /// Whether two entries have one cookie. Most servers list in the order of cookies.
+    fn repeats_cookie(&self) -> bool {
+        let mut cookies: Vec<u64> = self.page.entries.iter().map(|entry| entry.cookie).collect();
+        if !cookies.is_sorted() {
+            cookies.sort_unstable();
+        }
+        cookies.windows(2).any(|pair| pair[0] == pair[1])
     }
 }
 
@@ -75,6 +85,15 @@ mod tests {
         for name in [&b"../../etc/passwd"[..], b"a/b", b"", b"nul\0"] {
             let mut page = PageBuilder::new(DirPosition::default(), [0; 8]);
             assert!(matches!(page.push(raw(name, 1)), Err(Reason::Lie(Lie::BadName(_)))), "{}", name.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn cookie_of_two_entries_is_refused_in_any_order() {
+        for (cookies, is_fine) in [(vec![1, 3, 2], true), (vec![1, 1, 2], false), (vec![7, 3, 7, 9], false)] {
+            let mut page = PageBuilder::new(DirPosition::default(), [0; 8]);
+            cookies.iter().for_each(|cookie| page.push(raw(b"name", *cookie)).unwrap());
+            assert_eq!(page.finish(true).is_ok(), is_fine, "{cookies:?}");
         }
     }
 

@@ -33,7 +33,7 @@ impl Mount {
         let mut last = None;
         for address in rpcbind::resolve(&url.host, &server, &options).await? {
             let dialer = Dialer { address, server: &server, options: &options, others: &Arc::default() };
-            match dialer.negotiate(&url.path).await {
+            match dialer.negotiate_patiently(&url.path).await {
                 Err(error) if may_be_elsewhere(&error) => last = Some(error),
                 other => return other,
             }

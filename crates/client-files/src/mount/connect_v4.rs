@@ -68,7 +68,9 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
         }
         here = match v4::lookup(client, &here.handle, name).await {
             Ok(found) => found,
-            Err(error) if error.status() == Some(Status::Moved) => return Err(error.about(path)),
+            Err(error) if matches!(error.status(), Some(Status::Moved | Status::TryLater | Status::Grace)) => {
+                return Err(error.about(path));
+            }
             Err(error) if error.status() == Some(Status::NoEntry) && top.handle == root.handle => {
                 let is_last = names.next().is_none();
                 return match no_export(client, &root, &here, is_last).await? {

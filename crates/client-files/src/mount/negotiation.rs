@@ -7,12 +7,25 @@ use rpc::Rejection;
 
 use super::Mount;
 use super::connect::Dialer;
+use crate::patience::Patience;
 use crate::{Error, Options, Reason, Result, Status, Version};
 
 impl Dialer<'_> {
+    /// Mounts as [`Dialer::negotiate`] does, and retries while the server asks to try later: each step of a mount may get
+    /// that answer.
+    pub(super) async fn negotiate_patiently(&self, path: &[u8]) -> Result<Mount> {
+        let mut patience = Patience::new(self.options.patience(), None);
+        loop {
+            match self.negotiate(path).await {
+                Err(error) if patience.allows(&error) => patience.wait().await,
+                other => return other,
+            }
+        }
+    }
+
     /// Mounts in the version of the options, or else in the newest older one that the server speaks and the options
     /// allow. If there is none, the error is that of the newest.
-    pub(super) async fn negotiate(&self, path: &[u8]) -> Result<Mount> {
+    async fn negotiate(&self, path: &[u8]) -> Result<Mount> {
         let (mut options, mut first) = (self.options.clone(), None);
         loop {
             let dialer = Dialer { options: &options, ..*self };

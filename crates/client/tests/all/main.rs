@@ -31,6 +31,7 @@ mod filesystem_stress;
 mod freshness;
 mod hostile;
 mod hostile_callbacks;
+mod hostile_mounting;
 mod hostile_older;
 mod hostile_results;
 mod hostile_streams;
