@@ -53,6 +53,7 @@ pub(crate) mod opcode {
     pub(crate) const RELEASEDIR: u32 = 29;
     pub(crate) const FSYNCDIR: u32 = 30;
     pub(crate) const GETLK: u32 = 31;
+    pub(crate) const SETLK: u32 = 32;
     pub(crate) const SETLKW: u32 = 33;
     pub(crate) const ACCESS: u32 = 34;
     pub(crate) const CREATE: u32 = 35;
@@ -64,6 +65,7 @@ pub(crate) mod opcode {
     pub(crate) const RENAME2: u32 = 45;
     pub(crate) const LSEEK: u32 = 46;
     pub(crate) const COPY_FILE_RANGE: u32 = 47;
+    pub(crate) const SYNCFS: u32 = 50;
 }
 
 /// The capabilities that INIT negotiates.

@@ -16,6 +16,10 @@ const BELIEVED: Duration = Duration::from_secs(1);
 const MAX_PROCESSES: usize = 1024;
 /// SIGKILL in a set of signals, as `/proc` shows it.
 const KILL_BIT: u64 = 1 << (9 - 1);
+/// The kernel's flag of a thread that ends (`PF_EXITING`).
+const ENDING: u64 = 0x4;
+/// The part of an exit status that is the signal (wait(2)).
+const SIGNAL_MASK: u64 = 0x7f;
 
 /// A user with all groups.
 #[derive(Debug, Clone)]
@@ -69,6 +73,12 @@ pub(crate) fn is_killed(pid: u32) -> bool {
     pid == 0 || status(pid).is_none_or(|status| is_kill_pending(&status))
 }
 
+/// Whether a thread was killed and only waits for the kernel to close its files. A thread that cannot be seen does not
+/// count: it may be one that lives in another namespace.
+pub(crate) fn ends_by_signal(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| ends_killed(&stat))
+}
+
 fn status(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/status")).ok()
 }
@@ -88,6 +98,16 @@ fn is_kill_pending(status: &str) -> bool {
     pending.is_some_and(|set| set & KILL_BIT != 0)
 }
 
+/// Whether a thread ends because of a signal (proc(5), `stat`). One that exits by itself waits for its files to be
+/// closed, because its parent may read them next.
+fn ends_killed(stat: &str) -> bool {
+    // The name in front may have spaces and parentheses.
+    let Some((_, fields)) = stat.rsplit_once(") ") else { return false };
+    let field = |number: usize| fields.split_ascii_whitespace().nth(number - 3)?.parse::<u64>().ok();
+    let ends = field(9).is_some_and(|flags| flags & ENDING != 0);
+    ends && field(52).is_some_and(|status| status & SIGNAL_MASK != 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +119,16 @@ mod tests {
         assert_eq!(parse_groups(STATUS), [4, 20, 1000]);
         assert!(is_kill_pending(STATUS));
         assert!(!is_kill_pending("SigPnd:\t0000000000002000\n"));
+    }
+
+    #[test]
+    fn thread_that_ends_by_a_signal_is_told_from_one_that_exits_or_lives() {
+        let stat =
+            |flags: u64, status: u32| format!("7 (a) b) D 1 7 7 0 -1 {flags} {}{status}\n", "0 ".repeat(52 - 10));
+        assert!(ends_killed(&stat(0x40_0104, 15)) && ends_killed(&stat(0x4, 0x89)));
+        assert!(!ends_killed(&stat(0x4, 0)) && !ends_killed(&stat(0x4, 1 << 8)), "it exits by itself");
+        assert!(!ends_killed(&stat(0x40_0100, 9)) && !ends_killed("7 (a)"));
+        assert!(!ends_killed(&fs::read_to_string("/proc/self/stat").unwrap()));
     }
 
     #[test]

@@ -107,27 +107,22 @@ pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize,
         opcode::FLUSH => ops::flush::run(call),
         opcode::RELEASE => ops::release::run(call),
         opcode::FSYNC => ops::fsync::run(call),
+        opcode::SYNCFS => ops::syncfs::run(call),
         opcode::OPENDIR => ops::opendir::run(call),
         opcode::READDIR => ops::readdir::run(call),
         opcode::READDIRPLUS => ops::readdirplus::run(call),
         // Changes of names are stable when their call returns.
-        opcode::RELEASEDIR | opcode::FSYNCDIR | opcode::DESTROY => Ok(()),
+        opcode::RELEASEDIR => ops::releasedir::run(call),
+        opcode::FSYNCDIR | opcode::DESTROY => Ok(()),
         opcode::ACCESS => ops::access::run(call),
-        opcode::GETLK..=opcode::SETLKW => locks(call),
+        opcode::GETLK => ops::getlk::run(call),
+        opcode::SETLK..=opcode::SETLKW => ops::setlk::run(call),
         opcode::SETXATTR..=opcode::REMOVEXATTR => xattrs(call),
         opcode::FALLOCATE => ops::fallocate::run(call),
         opcode::LSEEK => ops::lseek::run(call),
         opcode::COPY_FILE_RANGE => ops::copy_file_range::run(call),
         // IOCTL, POLL, BMAP, TMPFILE, STATX, and operations of newer kernels.
         _ => Err(Errno::NOSYS),
-    }
-}
-
-fn locks(call: Call<'_>) -> FuseResult {
-    match call.request.opcode {
-        _ if !call.session.properties.locks => Err(Errno::NOSYS),
-        opcode::GETLK => ops::getlk::run(call),
-        _ => ops::setlk::run(call),
     }
 }
 
@@ -141,4 +136,4 @@ fn xattrs(call: Call<'_>) -> FuseResult {
     }
 }
 
-const _: () = assert!(opcode::GETLK + 2 == opcode::SETLKW && opcode::SETXATTR + 3 == opcode::REMOVEXATTR);
+const _: () = assert!(opcode::SETLK + 1 == opcode::SETLKW && opcode::SETXATTR + 3 == opcode::REMOVEXATTR);

@@ -3,7 +3,8 @@
 //! The kernel sends one interruption per request for any signal to the waiting thread. It takes effect only if the
 //! thread was killed, as with the kernel's own NFS client. Programs do not expect a timer or the end of a child to
 //! interrupt an open. A wait for a lock is interrupted by any signal, as POSIX requires. A thread whose first signal
-//! was harmless is watched, because the kernel does not report further ones.
+//! was harmless is watched, because the kernel does not report further ones. So is one that closes a file, because the
+//! kernel reports no signals at all of a thread that ends.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex};
@@ -14,6 +15,9 @@ use crate::sync::{hold, wait, wait_for};
 
 /// How often watched threads are checked.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Whether a thread was killed.
+type Look = fn(u32) -> bool;
 
 /// Requests without a reply.
 #[derive(Debug, Default)]
@@ -26,8 +30,8 @@ pub(crate) struct Flights {
 #[derive(Debug, Default)]
 struct Table {
     flights: HashMap<u64, Flight>,
-    /// Threads to watch.
-    watched: Vec<u64>,
+    /// Requests whose threads are watched.
+    watched: Vec<(u64, Look)>,
     is_over: bool,
 }
 
@@ -72,10 +76,17 @@ impl Flights {
         if flight.is_interruptible || callers::is_killed(flight.pid) {
             return if self.claim(unique) { Interruption::Obeyed } else { Interruption::Unknown };
         }
-        let mut table = hold(&self.table);
-        table.watched.push(unique);
-        self.watching.notify_all();
+        self.watch(unique, callers::is_killed);
         Interruption::Watched
+    }
+
+    /// Watches the thread that waits for this request: the request is answered when the thread turns out to be killed.
+    pub(crate) fn watch(&self, unique: u64, is_killed: Look) {
+        let mut table = hold(&self.table);
+        table.watched.push((unique, is_killed));
+        if table.watched.len() == 1 {
+            self.watching.notify_all();
+        }
     }
 
     /// Waits until watched threads have been killed, and claims their requests. `None` at the end of the mount.
@@ -89,10 +100,10 @@ impl Flights {
         }
         let mut table = wait_for(&self.watching, table, LOOK_INTERVAL);
         let Table { flights, watched, .. } = &mut *table;
-        watched.retain(|unique| flights.contains_key(unique));
-        let looked_at: Vec<(u64, u32)> = watched.iter().map(|unique| (*unique, flights[unique].pid)).collect();
+        watched.retain(|(unique, _)| flights.contains_key(unique));
+        let looked_at: Vec<_> = watched.iter().map(|(unique, look)| (*unique, *look, flights[unique].pid)).collect();
         drop(table);
-        let killed = looked_at.into_iter().filter(|(_, pid)| callers::is_killed(*pid)).map(|(unique, _)| unique);
+        let killed = looked_at.into_iter().filter(|(_, is_killed, pid)| is_killed(*pid)).map(|(unique, ..)| unique);
         Some(killed.filter(|unique| self.claim(*unique)).collect())
     }
 

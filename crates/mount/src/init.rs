@@ -18,6 +18,8 @@ const CONGESTED: u16 = 48;
 const PAGE_BYTES: usize = 4096;
 const MAX_PAGES: usize = abi::MAX_DATA_BYTES / PAGE_BYTES;
 const WANTED: u64 = init::ASYNC_READ
+    | init::POSIX_LOCKS
+    | init::FLOCK_LOCKS
     | init::ATOMIC_O_TRUNC
     | init::BIG_WRITES
     | init::ASYNC_DIO
@@ -72,13 +74,10 @@ pub(crate) fn accept(request: &Request<'_>) -> Result<Offer, MountError> {
 
 /// The capabilities for this mount.
 fn wanted(session: &Session) -> u64 {
-    let locks = [(session.options.passes_locks, init::POSIX_LOCKS), (session.options.passes_flocks, init::FLOCK_LOCKS)];
-    let locks =
-        locks.iter().filter(|(passes, _)| *passes && session.properties.locks).map(|(_, flag)| flag).sum::<u64>();
     // With write-back, the kernel knows a file's times better than the file system.
     let cache = if session.options.is_writeback { init::WRITEBACK_CACHE } else { init::AUTO_INVAL_DATA };
     let listings = if session.options.lists_files { init::DO_READDIRPLUS | init::READDIRPLUS_AUTO } else { 0 };
-    WANTED | locks | cache | listings
+    WANTED | cache | listings
 }
 
 fn reply(session: &Session, offer: &Offer, output: &mut Output) {

@@ -14,7 +14,6 @@
 //!
 //! The kernel caches names, attributes and pages. [`Options`] sets how long names and attributes are valid. The kernel
 //! drops pages when an open or fresh attributes show that somebody else has changed the file.
-//! or fresh attributes show that somebody else has changed the file.
 #![forbid(unsafe_code)]
 
 mod abi;
@@ -28,9 +27,12 @@ mod error;
 mod files;
 mod flights;
 mod init;
+mod local_locks;
+mod lock_call;
 mod lock_waits;
 mod mounted;
 mod nodes;
+mod open_dirs;
 mod ops;
 mod options;
 mod output;

@@ -13,19 +13,17 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use vfs::{FileLock, LockOutcome, LockOwner};
+use vfs::LockOutcome;
 
 use crate::errno::errno;
 use crate::files::Opened;
+use crate::local_locks::{LocalLock, LockCall};
 use crate::session::Session;
 use crate::sync::{hold, wait, wait_for};
 
 /// The pause before a lock held by another owner is requested again: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
-/// The worker number for lock calls: that of the first worker. Sharing it costs a file system with per-worker caches
-/// only time.
-const WORKER: usize = 0;
 
 /// A request that waits for a lock.
 pub(crate) struct LockWait {
@@ -34,8 +32,8 @@ pub(crate) struct LockWait {
     /// The file's node ID.
     pub(crate) node: u64,
     pub(crate) file: Arc<Opened>,
-    pub(crate) owner: LockOwner,
-    pub(crate) lock: FileLock,
+    pub(crate) call: LockCall,
+    pub(crate) wanted: LocalLock,
 }
 
 /// The next task of the lock thread.
@@ -79,7 +77,7 @@ impl LockWaits {
     /// Requests a lock and has the request answered: at once, or if it `waits` when no other owner's lock conflicts any
     /// more.
     pub(crate) fn begin(&self, session: &Session, wait: LockWait, waits: bool) {
-        match wait.ask() {
+        match session.lock(&wait.file, wait.call, wait.wanted) {
             Ok(LockOutcome::Free) => hold(&self.state).granted.push_back(wait),
             Ok(LockOutcome::Taken(_)) if waits => hold(&self.state).waits.push_back((wait, Pause::first())),
             Ok(LockOutcome::Taken(_)) => return wait.refuse(session, Errno::AGAIN),
@@ -111,7 +109,7 @@ impl LockWaits {
                 Due::HandOver(wait) => wait.hand_over(session),
                 // The request was interrupted, so it no longer waits.
                 Due::Ask(wait, _) if !session.flights.is_waiting(wait.unique) => {}
-                Due::Ask(wait, pause) => match wait.ask() {
+                Due::Ask(wait, pause) => match session.lock(&wait.file, wait.call, wait.wanted) {
                     Ok(LockOutcome::Free) => wait.hand_over(session),
                     Ok(LockOutcome::Taken(_)) => hold(&self.state).waits.push_back((wait, pause.longer())),
                     Err(error) => wait.refuse(session, errno(error)),
@@ -143,10 +141,6 @@ impl LockWaits {
 }
 
 impl LockWait {
-    fn ask(&self) -> vfs::Result<LockOutcome> {
-        self.file.file.lock(&self.file.context(WORKER), self.owner, self.lock)
-    }
-
     fn refuse(&self, session: &Session, error: Errno) {
         if session.flights.claim(self.unique) {
             session.send_error(self.unique, error);
@@ -159,8 +153,8 @@ impl LockWait {
         session.forget_content(self.node);
         if !(session.flights.claim(self.unique) && session.send_done(self.unique)) {
             // Nobody knows of this lock. If unlocking fails, the file's close releases it.
-            let range = self.lock.first_bytes..=self.lock.last_bytes;
-            let _ = self.file.file.unlock(&self.file.context(WORKER), self.owner, range);
+            let range_bytes = self.wanted.lock.first_bytes..=self.wanted.lock.last_bytes;
+            let _ = session.unlock(&self.file, self.call, self.wanted.owner, range_bytes);
         }
     }
 }

@@ -1,9 +1,11 @@
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{AtFlags, StatxFlags};
 use vfs::FileSystem;
 
 use crate::attach;
@@ -25,6 +27,8 @@ const BUSY_PAUSE: Duration = Duration::from_millis(50);
 pub struct Mounted {
     session: Arc<Session>,
     dir: PathBuf,
+    /// The device number of the mount, if the system shows it.
+    device: Option<(u32, u32)>,
 }
 
 /// Mounts `fs` on the directory `dir`.
@@ -57,7 +61,14 @@ fn serve(fs: Arc<dyn FileSystem>, dir: &Path, options: Options, device: Device) 
     init::negotiate(&session, dir)?;
     session.start().map_err(MountError::Thread)?;
     read_ahead::set(dir, read_ahead_bytes);
-    Ok(Mounted { session, dir: dir.to_owned() })
+    Ok(Mounted { session, dir: dir.to_owned(), device: device_of(dir) })
+}
+
+/// The device number of what is mounted on a directory, without a request to the file system.
+fn device_of(dir: &Path) -> Option<(u32, u32)> {
+    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+    let shown = rustix::fs::statx(rustix::fs::CWD, dir, flags, StatxFlags::empty()).ok()?;
+    Some((shown.stx_dev_major, shown.stx_dev_minor))
 }
 
 impl Mounted {
@@ -66,7 +77,8 @@ impl Mounted {
         &self.dir
     }
 
-    /// Waits until it is unmounted, by anybody, and then briefly for calls in flight.
+    /// Waits until it is unmounted, by anybody, and then briefly for calls in flight. `umount -f` ends the connection
+    /// to the kernel even where it leaves a busy mount behind: that is detached here.
     pub fn wait(&self) {
         self.session.workers.wait_for_end();
         self.finish();
@@ -85,6 +97,16 @@ impl Mounted {
         if !self.session.workers.all_end_within(LAST_CALLS) {
             tracing::warn!("dropped requests that were still in progress when {} was unmounted", self.dir.display());
         }
+        if self.is_left_behind() && self.detach().is_ok() {
+            tracing::warn!("{} was unmounted by force while it was busy, and is detached now", self.dir.display());
+        }
+    }
+
+    /// Whether the mount is still there, without a connection. A later mount may have its directory and its number, but
+    /// answers.
+    fn is_left_behind(&self) -> bool {
+        let is_ours = self.device.is_some() && device_of(&self.dir) == self.device;
+        is_ours && fs::metadata(&self.dir).is_err_and(|error| error.kind() == ErrorKind::NotConnected)
     }
 
     /// Unmounts it after the kernel has written its dirty data. Retries a busy mount for two seconds, because calls

@@ -14,6 +14,8 @@ pub(crate) enum Undo {
     Forget(u64),
     /// The kernel never learned of this open file.
     Close(u64),
+    /// The kernel never learned of this open directory.
+    CloseDir(u64),
 }
 
 /// A reply, and what it hands to the kernel.

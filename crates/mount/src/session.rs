@@ -14,8 +14,10 @@ use crate::device::{Device, Received};
 use crate::dispatch;
 use crate::files::Files;
 use crate::flights::Flights;
+use crate::local_locks::LocalLocks;
 use crate::lock_waits::LockWaits;
 use crate::nodes::Nodes;
+use crate::open_dirs::OpenDirs;
 use crate::options::Options;
 use crate::output::{self, Output, Undo};
 use crate::worker_pool::{Task, WorkerPool};
@@ -28,27 +30,27 @@ pub(crate) struct Session {
     pub(crate) device: Device,
     pub(crate) nodes: Nodes,
     pub(crate) files: Files,
+    pub(crate) open_dirs: OpenDirs,
     pub(crate) callers: Callers,
     pub(crate) flights: Flights,
+    pub(crate) local_locks: LocalLocks,
     pub(crate) lock_waits: LockWaits,
     pub(crate) workers: WorkerPool,
 }
 
 impl Session {
     pub(crate) fn new(fs: Arc<dyn FileSystem>, options: Options, device: Device) -> Session {
-        let properties = fs.properties();
         Session {
-            properties: Properties {
-                locks: properties.locks && (options.passes_locks || options.passes_flocks),
-                ..properties
-            },
+            properties: fs.properties(),
             nodes: Nodes::new(fs.root()),
             fs,
             options,
             device,
             files: Files::default(),
+            open_dirs: OpenDirs::default(),
             callers: Callers::default(),
             flights: Flights::default(),
+            local_locks: LocalLocks::default(),
             lock_waits: LockWaits::default(),
             workers: WorkerPool::default(),
         }
@@ -133,6 +135,7 @@ impl Session {
             match given {
                 Undo::Forget(number) => self.nodes.forget(*number, 1),
                 Undo::Close(number) => drop(self.files.remove(*number)),
+                Undo::CloseDir(number) => self.open_dirs.remove(*number),
             }
         }
     }

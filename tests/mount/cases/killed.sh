@@ -2,6 +2,7 @@
 restart() { touch "$WORK/start"; while [ -e "$WORK/start" ]; do sleep 0.1; done; }
 stop() { touch "$WORK/kill"; while [ -e "$WORK/kill" ]; do sleep 0.1; done; }
 mkdir apart
+mkfifo "$WORK/tell"
 python3 - <<'X' &
 import os
 import random
@@ -17,7 +18,13 @@ for number in range(60):
 X
 writer=$!
 sleep 0.5
+# Its data is not at the server when that goes.
+sh -c 'exec >apart/kept; read -r line; echo kept; read -r line' <"$WORK/tell" &
+holder=$!
+exec 8>"$WORK/tell"
+sleep 0.5
 stop
+echo >&8
 # Somebody who waits for a server that is not there, and is killed. Not in the writer's directory: the kernel lets nobody look up names, nor be
 # killed who wants to, while somebody makes a file there.
 cat apart/none >/dev/null 2>&1 &
@@ -26,10 +33,15 @@ sleep 1
 kill -TERM $waiter
 for _ in $(seq 100); do kill -0 $waiter 2>/dev/null || break; sleep 0.1; done
 kill -0 $waiter 2>/dev/null && { restart; echo "a process that was killed still waits"; exit 1; }
+# One who has written what the server does not have yet, and is killed while the kernel closes its files.
+kill -TERM $holder
+for _ in $(seq 100); do kill -0 $holder 2>/dev/null || break; sleep 0.1; done
+kill -0 $holder 2>/dev/null && { restart; echo "a process that was killed still waits for its data"; exit 1; }
 restart
 wait $writer
 sync
 echo 3 >/proc/sys/vm/drop_caches
+[ "$(cat apart/kept)" = kept ]
 python3 - <<'X'
 import random
 

@@ -1,8 +1,12 @@
-//! OPENDIR: opens a directory for listing. It needs no state; the offset in the listing is enough.
+//! OPENDIR: opens a directory for listing. Its state only shows whether the listing ends.
 
 use crate::dispatch::{Call, FuseResult};
+use crate::output::Undo;
 
 pub(crate) fn run(call: Call<'_>) -> FuseResult {
-    call.output.zeros(16);
+    let number = call.session.open_dirs.insert();
+    call.output.gives(Undo::CloseDir(number));
+    call.output.u64(number);
+    call.output.zeros(8);
     Ok(())
 }

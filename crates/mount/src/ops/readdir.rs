@@ -32,9 +32,12 @@ struct Item<'a> {
 /// Lists names, with their attributes if requested.
 pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> FuseResult {
     let mut arguments = call.arguments();
-    arguments.u64()?;
-    let place = arguments.u64()?;
+    let (number, place) = (arguments.u64()?, arguments.u64()?);
     let room = (arguments.u32()? as usize).min(MAX_DATA_BYTES);
+    if call.session.open_dirs.is_endless(number, place) {
+        tracing::warn!("the listing of a directory would not end: the server repeats cookies");
+        return Err(Errno::IO);
+    }
     let dir = call.handle()?;
     let place = dots(call, &dir, place, room, detail)?;
     if place < DOTS {
@@ -43,8 +46,15 @@ pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> FuseResult {
     let identity = call.identity();
     let (fs, cx) = (&call.session.fs, call.context(&identity));
     let list = ReadDir { dir: &dir, after: place - DOTS, detail };
-    let mut each = |entry: DirEntry<'_>| put_entry(call, &entry, room, detail);
-    match fs.read_dir(&cx, list, &mut each) {
+    let mut offsets = Vec::new();
+    let mut each = |entry: DirEntry<'_>| {
+        let next = put_entry(call, &entry, room, detail)?;
+        offsets.push(next);
+        ControlFlow::Continue(())
+    };
+    let listed = fs.read_dir(&cx, list, &mut each);
+    call.session.open_dirs.note_reply(number, offsets);
+    match listed {
         Err(error) if call.output.length() == 0 => Err(errno(error)),
         // The entries before the error are returned, and the next request meets the error again.
         _ => Ok(()),
@@ -75,7 +85,8 @@ fn dots(call: &mut Call<'_>, dir: &Handle, place: u64, room: usize, detail: Deta
     Ok(DOTS)
 }
 
-fn put_entry(call: &mut Call<'_>, entry: &DirEntry<'_>, room: usize, detail: Detail) -> ControlFlow<()> {
+/// Adds an entry, and returns the offset behind it, unless there is no room.
+fn put_entry(call: &mut Call<'_>, entry: &DirEntry<'_>, room: usize, detail: Detail) -> ControlFlow<(), u64> {
     let next = entry.cookie.saturating_add(DOTS);
     let item = Item { name: entry.name, fileid: entry.fileid, next, kind: entry.kind };
     if !fits(call, &item, room, detail) {
@@ -87,7 +98,7 @@ fn put_entry(call: &mut Call<'_>, entry: &DirEntry<'_>, room: usize, detail: Det
         (Detail::Entries, None) => call.output.zeros(ENTRY_BYTES),
     }
     put(call, &item);
-    ControlFlow::Continue(())
+    ControlFlow::Continue(next)
 }
 
 fn fits(call: &Call<'_>, item: &Item<'_>, room: usize, detail: Detail) -> bool {

@@ -4,6 +4,7 @@ use vfs::LockOwner;
 
 use crate::abi::RELEASE_FLOCK_UNLOCK;
 use crate::dispatch::{Call, FuseResult};
+use crate::local_locks::LockCall;
 
 pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
@@ -12,15 +13,11 @@ pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let release_flags = arguments.u32()?;
     let owner = LockOwner(arguments.u64()?);
     let Some(opened) = call.session.files.remove(number) else { return Ok(()) };
-    let cx = opened.context(call.worker);
-    let mut lockers = call.session.files.take_lockers_by(number, &opened);
-    if release_flags & RELEASE_FLOCK_UNLOCK != 0 {
-        lockers.push(owner);
-    }
-    for owner in lockers {
-        match opened.file.unlock(&cx, owner, 0..=u64::MAX) {
-            Ok(()) => call.session.lock_waits.hurry(),
-            Err(error) => tracing::warn!(%error, "cannot release a lock of a closed file"),
+    let lockers = call.session.files.take_lockers_by(number, &opened);
+    let by_flock = (release_flags & RELEASE_FLOCK_UNLOCK != 0).then_some((LockCall::Flock, owner));
+    for (by, owner) in lockers.into_iter().map(|owner| (LockCall::Fcntl, owner)).chain(by_flock) {
+        if let Err(error) = call.session.unlock(&opened, by, owner, 0..=u64::MAX) {
+            tracing::warn!(%error, "cannot release a lock of a closed file");
         }
     }
     // Data written through a mapping after the last close has no caller that could get the error.

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod listing;
+mod local_locks;
 mod mounted;
 mod support;
 mod waiting;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
@@ -158,6 +159,17 @@ fn busy_mount_is_not_unmounted_and_says_so_and_an_idle_one_ends() {
     }
     assert!(site.mounted.wait_for(LONG));
     assert_eq!(fs::read_dir(site.dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn busy_mount_that_is_unmounted_by_force_leaves_no_dead_directory_behind() {
+    let Some(site) = site() else { return };
+    let file = File::create(site.path("open")).unwrap();
+    // It says that the mount is busy, and has ended the connection.
+    Command::new("umount").arg("-f").arg(site.dir()).output().unwrap();
+    assert!(site.mounted.wait_for(LONG));
+    assert_eq!(fs::read_dir(site.dir()).unwrap().count(), 0);
+    assert!(file.metadata().is_err());
 }
 
 #[test]
