@@ -22,8 +22,8 @@ pub enum MountFailure {
     },
     /// The process that served the mount is gone.
     #[error(
-        "{}: the process that served this mount has ended; unmount it with `umount {}` (ordinary users: `fusermount3 \
-         -u {}`) and try again",
+        "{}: the process that served this mount has ended, and what it had not sent yet is lost; unmount it with \
+         `umount -l {}` (ordinary users: `fusermount3 -uz {}`), even while files on it are open, and try again",
         .0.display(), .0.display(), .0.display()
     )]
     Orphaned(PathBuf),

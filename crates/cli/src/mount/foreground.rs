@@ -1,5 +1,6 @@
 //! The process that serves a mount.
 
+use std::fs;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -18,12 +19,16 @@ use crate::ending::end_by;
 use crate::failure::{Failure, MountFailure, explain};
 use crate::{nfsstat, remote};
 
+/// What says which processes the kernel ends first when memory runs out, from -1000 to 1000 (proc(5)).
+const OOM_SCORE: &str = "/proc/self/oom_score_adj";
+const NEVER: &str = "-1000";
 /// How long a background mount tries to reach its server without `retry`: a week, as in nfs(5).
 const BACKGROUND_RETRY: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Mounts, and returns when it is unmounted.
 pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
     let log = log::start();
+    ask_to_be_spared();
     let served = serve(flags, settings, &log);
     if let Err(failure) = &served
         && log.has_left_terminal()
@@ -31,6 +36,14 @@ pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
         tracing::error!("{}", explain(failure));
     }
     served
+}
+
+/// Asks the kernel to end other processes first when memory runs out, since this one has others' unsent data. Only the
+/// superuser may.
+fn ask_to_be_spared() {
+    if let Err(error) = fs::write(OOM_SCORE, NEVER) {
+        tracing::debug!("{OOM_SCORE}: {error}");
+    }
 }
 
 fn serve(flags: &Flags, settings: &Settings, log: &Log) -> Result<(), Failure> {
@@ -55,7 +68,11 @@ fn serve_with(flags: &Flags, settings: &Settings, runtime: &Handle, log: &Log) -
     if let Err(error) = &published {
         tracing::warn!("wharf nfsstat will not show this mount: {error}");
     }
-    let mounted = mount::mount(files, &dir, settings.mount.clone()).map_err(MountFailure::from)?;
+    let options = settings.mount_in(version);
+    if options != settings.mount {
+        tracing::warn!("nolock and local_lock are ignored: in NFSv{version} all locks are the server's");
+    }
+    let mounted = mount::mount(files, &dir, options).map_err(MountFailure::from)?;
     let mounted = Arc::new(mounted);
     end_when_told(&mounted)?;
     if flags.as_daemon {

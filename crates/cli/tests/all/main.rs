@@ -14,6 +14,7 @@ mod libnfs;
 mod library;
 mod log;
 mod mount;
+mod mount_locks;
 mod nfsstat;
 mod power_failure;
 mod reexport;

@@ -106,12 +106,14 @@ fn mount_whose_process_was_killed_is_told_with_what_to_do() {
     let mut mount = mount.arg(server.url("/mem")).arg(&dir).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let _unmount = Unmount(&dir);
     wait_until("it is mounted", || is_mounted(&dir));
+    let file = fs::File::create(dir.join("file")).unwrap();
     mount.kill().unwrap();
     mount.wait().unwrap();
     let (url, place) = (server.url("/mem"), dir.to_str().unwrap());
     let said = wharf_fails(1, &["mount", &url, place, "-o", &options]);
-    assert!(said.contains("has ended") && said.contains(&format!("umount {place}")), "{said}");
-    assert!(Command::new("umount").arg(&dir).status().unwrap().success());
+    assert!(said.contains("not sent yet is lost") && said.contains(&format!("umount -l {place}")), "{said}");
+    assert!(Command::new("umount").arg("-l").arg(&dir).status().unwrap().success());
+    assert!(file.metadata().is_err(), "it is open all the time");
     wharf_ok(&["mount", &url, place, "-o", &options]);
 }
 

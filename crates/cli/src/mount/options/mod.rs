@@ -107,6 +107,16 @@ impl Settings {
         self
     }
 
+    /// How to mount in a version of NFS. In NFSv4 all locks are the server's: `nolock` and `local_lock` are options of
+    /// older versions (nfs(5)), where a server may lack a lock manager.
+    pub fn mount_in(&self, version: Version) -> mount::Options {
+        let mount = self.mount.clone();
+        match version >= Version::V4_0 {
+            true => mount::Options { passes_locks: true, passes_flocks: true, ..mount },
+            false => mount,
+        }
+    }
+
     /// Leaves read-ahead and its cache to the kernel: a second copy here would cost as much again.
     pub fn leave_reads_to_kernel(&mut self) {
         if !self.mount.is_direct {
@@ -254,6 +264,20 @@ mod tests {
         assert_eq!(passed("local_lock=flock"), (true, false));
         assert_eq!(passed("local_lock=posix"), (false, true));
         assert_eq!(passed("local_lock=all,lock"), (true, true));
+    }
+
+    #[test]
+    fn locks_of_nfsv4_are_the_servers_whatever_the_options_say() {
+        for list in ["nolock", "local_lock=flock", "local_lock=posix", "local_lock=all"] {
+            let settings = settings(list);
+            for version in [Version::V4_0, Version::V4_1, Version::V4_2] {
+                let mount = settings.mount_in(version);
+                assert!(mount.passes_locks && mount.passes_flocks, "{list}, NFSv{version}");
+            }
+            for version in [Version::V2, Version::V3] {
+                assert_eq!(settings.mount_in(version), settings.mount, "{list}, NFSv{version}");
+            }
+        }
     }
 
     #[test]
