@@ -34,6 +34,8 @@ pub struct ExportOptions {
     pub anonymous_gid: u32,
     /// Which files may be delegated to NFSv4 clients.
     pub delegations: DelegationPolicy,
+    /// Whether clients may read and set access lists. The server applies them in any case.
+    pub offers_acls: bool,
     /// Whether calls from ports of 1024 and above are refused.
     pub privileged_ports_only: bool,
 }
@@ -51,6 +53,7 @@ impl Default for ExportOptions {
             anonymous_uid: Self::NOBODY,
             anonymous_gid: Self::NOBODY,
             delegations: DelegationPolicy::Auto,
+            offers_acls: true,
             privileged_ports_only: false,
         }
     }

@@ -35,6 +35,8 @@ pub struct ExportFlags {
     pub anonymous_gid: Option<u32>,
     /// `--secure`: only privileged ports.
     pub secure: bool,
+    /// `--no-acl`: clients may not read or set access lists.
+    pub no_acl: bool,
     /// `--delegations`: which files may be delegated to NFSv4 clients.
     pub delegations: DelegationPolicy,
     /// `--async`: acknowledge changes of names and attributes before they are on stable storage.
@@ -90,6 +92,7 @@ impl ExportFlags {
             read_only: self.read_only,
             privileged_ports_only: self.secure,
             delegations: self.delegations,
+            offers_acls: !self.no_acl,
             ..words.options(defaults)
         }
     }
@@ -289,6 +292,7 @@ mod tests {
                 anonymous_uid: 5,
                 anonymous_gid: 6,
                 privileged_ports_only: true,
+                offers_acls: true,
             };
             assert!(export.rules.iter().all(|rule| rule.options == expected));
         }

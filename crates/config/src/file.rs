@@ -80,6 +80,7 @@ struct Export {
     anonuid: Option<u32>,
     anongid: Option<u32>,
     secure: Option<bool>,
+    acl: Option<bool>,
     #[serde(default)]
     delegations: DelegationsWord,
     fsid: Option<u64>,
@@ -241,6 +242,7 @@ fn export_options(export: &Export, defaults: &Defaults) -> ExportOptions {
         read_only: export.read_only.unwrap_or(false),
         privileged_ports_only: export.secure.unwrap_or(false),
         delegations: export.delegations.policy(),
+        offers_acls: export.acl.unwrap_or(true),
         ..words.options(defaults)
     }
 }
@@ -256,6 +258,7 @@ fn access_options(access: &Access, export: ExportOptions, defaults: &Defaults) -
         anonymous_gid: access.anongid.unwrap_or(export.anonymous_gid),
         privileged_ports_only: access.secure.unwrap_or(export.privileged_ports_only),
         delegations: export.delegations,
+        offers_acls: export.offers_acls,
     }
 }
 

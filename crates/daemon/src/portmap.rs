@@ -11,8 +11,9 @@ use crate::error::StartError;
 use crate::registration::{Offered, Registered, Registrar};
 
 /// The programs on every NFS port, with their versions.
-const SERVICES: [(u32, &[u32]); 4] = [
+const SERVICES: [(u32, &[u32]); 5] = [
     (proto::nfs3::PROGRAM, &[2, 3, 4]),
+    (proto::nfsacl::PROGRAM, &[proto::nfsacl::VERSION_2, proto::nfsacl::VERSION_3]),
     (proto::mount::PROGRAM, &[1, 2, 3]),
     (proto::nlm::PROGRAM, &[1, 3, 4]),
     (proto::nsm::PROGRAM, &[proto::nsm::VERSION]),

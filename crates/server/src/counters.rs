@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MAX_PROCEDURES: usize = 32;
 
 /// The counted programs and versions, in the order of [`WorkerCounters::calls`].
-const VERSIONS: [(&str, u32, u32); 12] = [
+const VERSIONS: [(&str, u32, u32); 14] = [
     ("nfs", 100_003, 2),
     ("nfs", 100_003, 3),
+    ("nfsacl", 100_227, 2),
+    ("nfsacl", 100_227, 3),
     ("mount", 100_005, 1),
     ("mount", 100_005, 2),
     ("mount", 100_005, 3),

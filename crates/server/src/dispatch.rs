@@ -33,6 +33,12 @@ impl Program {
     const fn repeatable(run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), NoResults>) -> Program {
         Program { run, is_non_idempotent: |_| false, write: None, outlives_process: false }
     }
+
+    /// A version of NFSACL. A late duplicate of SETACL would undo a later one.
+    const fn of_access_lists(run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), NoResults>) -> Program {
+        let is_non_idempotent = |call: &Call<'_>| call.procedure.number == proto::nfsacl::Setacl3::PROCEDURE;
+        Program { run, is_non_idempotent, write: None, outlives_process: true }
+    }
 }
 
 /// The program of a call. NFSv4 requires a transport with congestion control (RFC 7530 §3.1), which UDP lacks.
@@ -57,6 +63,9 @@ fn program(program: u32, version: u32, transport: Transport) -> Result<Program, 
             Ok(Program { run: v4::run, is_non_idempotent: v4::is_non_idempotent, write: None, outlives_process: true })
         }
         (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
+        (proto::nfsacl::PROGRAM, proto::nfsacl::VERSION_3) => Ok(Program::of_access_lists(v3::run_acl)),
+        (proto::nfsacl::PROGRAM, proto::nfsacl::VERSION_2) => Ok(Program::of_access_lists(v2::run_acl)),
+        (proto::nfsacl::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 3 }),
         (proto::mount::PROGRAM, 1..=3) => Ok(Program::repeatable(mount::run)),
         (proto::mount::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 3 }),
         // The locks that a reply reports end with the process.

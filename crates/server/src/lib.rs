@@ -43,6 +43,7 @@ mod replay;
 mod request;
 mod reservations;
 mod rpcbind;
+mod secattr;
 mod security;
 mod server;
 mod set_attributes;

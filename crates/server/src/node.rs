@@ -176,6 +176,12 @@ impl<'c> Node<'c> {
         self.exported.file_key(self.handle)
     }
 
+    /// The features of the file system, as far as this client may use them.
+    pub(crate) fn properties(&self) -> vfs::Properties {
+        let properties = self.fs().properties();
+        vfs::Properties { acls: properties.acls && self.options.offers_acls, ..properties }
+    }
+
     /// Another file of the same export.
     pub(crate) fn sibling(&self, handle: Handle) -> Node<'c> {
         Node { handle, ..*self }

@@ -12,6 +12,7 @@ mod mount;
 mod nfs2;
 mod nfs3;
 mod nfs4;
+mod nfsacl;
 mod nlm;
 mod nsm;
 mod record;
@@ -26,6 +27,7 @@ pub use fuse::fuse;
 pub use nfs2::{nfs2_arguments, nfs2_replies};
 pub use nfs3::{nfs3_arguments, nfs3_replies};
 pub use nfs4::{nfs4_arguments, nfs4_attributes, nfs4_callbacks, nfs4_replies};
+pub use nfsacl::nfsacl;
 pub use nlm::nlm;
 pub use nsm::nsm;
 pub use record::record;
@@ -39,7 +41,7 @@ pub use rpcbind::rpcbind;
 pub type Property = fn(&[u8]) -> bool;
 
 /// All fuzz targets by name.
-pub const TARGETS: [(&str, Property); 19] = [
+pub const TARGETS: [(&str, Property); 20] = [
     ("call", call),
     ("client_v2", client_v2),
     ("client_v3", client_v3),
@@ -54,6 +56,7 @@ pub const TARGETS: [(&str, Property); 19] = [
     ("nfs4_attributes", nfs4_attributes),
     ("nfs4_callbacks", nfs4_callbacks),
     ("nfs4_replies", nfs4_replies),
+    ("nfsacl", nfsacl),
     ("nlm", nlm),
     ("nsm", nsm),
     ("record", record),

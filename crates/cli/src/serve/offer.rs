@@ -96,6 +96,9 @@ fn words(options: &ExportOptions, sync_metadata: bool) -> Vec<String> {
             words.push(format!("{name}={number}"));
         }
     }
+    if !options.offers_acls {
+        words.push("no_acl".to_owned());
+    }
     match options.delegations {
         DelegationPolicy::Auto => {}
         DelegationPolicy::Always => words.push("delegations".to_owned()),

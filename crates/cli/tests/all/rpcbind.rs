@@ -159,11 +159,11 @@ fn registered(namespace: &Namespace, port: u16) -> usize {
     services.iter().filter(is_ours).count()
 }
 
-/// NFS, MOUNT, the lock manager and the status monitor.
-const PROGRAMS: [&str; 4] = ["100003 ", "100005 ", "100021 ", "100024 "];
-/// NFS 2 and 3, MOUNT 1 to 3, the lock manager 1, 3 and 4, and the status monitor 1 over TCP and UDP, and NFS 4 over
-/// TCP, as version 2 of rpcbind tells them.
-const SERVICES: usize = 19;
+/// NFS, MOUNT, the lock manager, the status monitor and NFSACL.
+const PROGRAMS: [&str; 5] = ["100003 ", "100005 ", "100021 ", "100024 ", "100227 "];
+/// NFS 2 and 3, NFSACL 2 and 3, MOUNT 1 to 3, the lock manager 1, 3 and 4, and the status monitor 1 over TCP and UDP,
+/// and NFS 4 over TCP, as version 2 of rpcbind tells them.
+const SERVICES: usize = 23;
 
 #[test]
 fn server_registers_with_the_machines_rpcbind_and_takes_itself_off() {

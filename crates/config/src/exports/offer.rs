@@ -13,6 +13,8 @@ pub(super) struct Offer {
     pub(super) is_insecure: bool,
     /// `async` or `sync`
     pub(super) is_async: bool,
+    /// `no_acl`
+    pub(super) hides_acls: bool,
     /// `delegations`, `delegations=` or `no_delegations`
     pub(super) delegations: DelegationPolicy,
     pub(super) identity: IdentityWords,
@@ -26,6 +28,7 @@ impl Offer {
             read_only: !self.is_writable,
             privileged_ports_only: !self.is_insecure,
             delegations: self.delegations,
+            offers_acls: !self.hides_acls,
             ..self.identity.options(defaults)
         }
     }
@@ -39,6 +42,8 @@ impl Offer {
             ("insecure", None) => self.is_insecure = true,
             ("sync", None) => self.is_async = false,
             ("async", None) => self.is_async = true,
+            ("acl", None) => self.hides_acls = false,
+            ("no_acl", None) => self.hides_acls = true,
             ("delegations", None) => self.delegations = DelegationPolicy::Always,
             ("delegations", Some(word)) => self.delegations = delegations(word, position)?,
             ("no_delegations", None) => self.delegations = DelegationPolicy::Off,

@@ -12,13 +12,15 @@ pub(super) enum Fate {
 }
 
 /// The options that [`Offer::apply`](super::offer::Offer::apply) knows.
-const EFFECTIVE: [&str; 15] = [
+const EFFECTIVE: [&str; 17] = [
     "ro",
     "rw",
     "secure",
     "insecure",
     "sync",
     "async",
+    "acl",
+    "no_acl",
     "delegations",
     "no_delegations",
     "root_squash",
@@ -39,7 +41,7 @@ const NO_KERBEROS: &str = "only `sys` is supported";
 const NO_REFERRALS: &str = "referrals are not supported";
 
 /// The other options, with their values where a value matters.
-const OTHERS: [(&str, Fate); 31] = [
+const OTHERS: [(&str, Fate); 29] = [
     ("subtree_check", Fate::NoEffect(NEVER_LEFT)),
     ("no_subtree_check", Fate::AlreadySo),
     ("hide", Fate::NoEffect(ENTERED)),
@@ -52,8 +54,6 @@ const OTHERS: [(&str, Fate); 31] = [
     ("auth_nlm", Fate::AlreadySo),
     ("insecure_locks", Fate::NoEffect(CHECKED_LOCKS)),
     ("no_auth_nlm", Fate::NoEffect(CHECKED_LOCKS)),
-    ("acl", Fate::NoEffect("the NFSACL protocol is not offered, but ACLs of files are enforced")),
-    ("no_acl", Fate::AlreadySo),
     ("pnfs", Fate::Refused("pNFS is not supported")),
     ("no_pnfs", Fate::AlreadySo),
     ("nordirplus", Fate::NoEffect("READDIRPLUS is always offered")),

@@ -149,6 +149,7 @@ squash = "all"
 anonuid = 7
 anongid = 8
 secure = true
+acl = false
 delegations = true
 fsid = 9
 sync_metadata = false
@@ -172,6 +173,7 @@ name = "/scratch"
         anonymous_gid: 8,
         privileged_ports_only: true,
         delegations: DelegationPolicy::Always,
+        offers_acls: false,
     };
     assert_eq!(data.rules[1].options, expected);
     assert_eq!(scratch.source, Source::Memory { capacity_bytes: 64 << 20 });

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proto::{mount, nfs2, nfs3, rpcbind};
+use proto::{mount, nfs2, nfs3, nfsacl, rpcbind};
 
 const TOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Where tests are, below the top.
@@ -33,6 +33,7 @@ fn every_procedure_has_its_row() {
     for (heading, procedures) in [
         ("NFS version 2", &nfs2::PROCEDURES[..]),
         ("NFS version 3", &nfs3::PROCEDURES[..]),
+        ("NFSACL", &nfsacl::PROCEDURES[..]),
         ("MOUNT", &mount::PROCEDURES[..]),
         ("Port mapper", &rpcbind::portmap::PROCEDURES[..]),
         ("rpcbind versions 3 and 4", &rpcbind::PROCEDURES[..]),

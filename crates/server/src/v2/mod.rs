@@ -3,6 +3,7 @@
 //! Sizes, offsets, file numbers and cookies have 32 bits. `convert.rs` maps larger numbers, and `crate::cookies` larger
 //! cookies.
 
+mod acl;
 mod convert;
 mod create;
 mod getattr;
@@ -59,6 +60,19 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
 /// Whether the procedure is not idempotent. WRITE is idempotent over a stream, which has no late duplicates.
 pub(crate) fn is_non_idempotent(procedure: u32) -> bool {
     matches!(procedure, 2 | 9..=15)
+}
+
+/// Runs one procedure of NFSACL version 2, and appends its results.
+pub(crate) fn run_acl(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
+    let from = call.arguments.clone();
+    match call.procedure.number {
+        0 => Ok(()),
+        1 => answer(cx, from, output, acl::getacl),
+        2 => answer(cx, from, output, acl::setacl),
+        3 => answer(cx, from, output, getattr::getattr),
+        4 => answer(cx, from, output, acl::access),
+        _ => Err(NoResults::NoProcedure),
+    }
 }
 
 /// Decodes the arguments, runs the procedure and appends its result.

@@ -1,6 +1,7 @@
 //! NFS version 3 (RFC 1813), one module per procedure.
 
 mod access;
+mod acl;
 mod commit;
 mod convert;
 mod create;
@@ -71,6 +72,17 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
 /// late duplicates.
 pub(crate) fn is_non_idempotent(procedure: u32) -> bool {
     matches!(procedure, 2 | 8..=15)
+}
+
+/// Runs one procedure of NFSACL version 3, and appends its results.
+pub(crate) fn run_acl(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), NoResults> {
+    let from = call.arguments.clone();
+    match call.procedure.number {
+        0 => Ok(()),
+        1 => answer(cx, from, output, acl::getacl),
+        2 => answer(cx, from, output, acl::setacl),
+        _ => Err(NoResults::NoProcedure),
+    }
 }
 
 /// Decodes the arguments, runs the procedure and appends its result.

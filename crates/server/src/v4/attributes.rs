@@ -74,8 +74,18 @@ pub(super) fn settable_on_exclusive_create(minor: MinorVersion) -> Bitmap {
     all
 }
 
-/// The attributes that a minor version supports for files of a file system.
-pub(super) fn supported(minor: MinorVersion, properties: &Properties) -> Bitmap {
+/// The attributes that a minor version supports for a file of a file system. Clients cannot set the time of its
+/// creation, which `attributes` may have.
+pub(super) fn supported(minor: MinorVersion, properties: &Properties, attributes: &Attributes) -> Bitmap {
+    let mut all = supported_for_all(minor, properties);
+    if attributes.created.is_some() {
+        all.insert(Attribute::TimeCreate.number());
+    }
+    all
+}
+
+/// Those of the supported attributes that every file of the file system has.
+pub(super) fn supported_for_all(minor: MinorVersion, properties: &Properties) -> Bitmap {
     let mut all = IN_ALL_VERSIONS;
     if properties.acls {
         all.insert(Attribute::Acl.number());
@@ -129,7 +139,7 @@ pub(super) fn write(
     let node = subject.node;
     let supported = match wanted.difference(IN_ALL_VERSIONS).is_empty() {
         true => IN_ALL_VERSIONS,
-        false => supported(compound.progress.minor, &node.fs().properties()),
+        false => supported(compound.progress.minor, &node.properties(), subject.attributes),
     };
     let mask = wanted.intersection(supported).difference(NEVER_READ);
     let space = match mask.intersection(OF_SPACE).is_empty() {
@@ -159,6 +169,7 @@ const USUAL: Bitmap = {
         A::RawDev,
         A::SpaceUsed,
         A::TimeAccess,
+        A::TimeCreate,
         A::TimeMetadata,
         A::TimeModify,
         A::MountedOnFileId,
@@ -166,7 +177,7 @@ const USUAL: Bitmap = {
 };
 
 /// The most bytes of the [`USUAL`] attributes before the owner, and of those behind its group.
-const MAX_USUAL_BYTES: usize = 64;
+const MAX_USUAL_BYTES: usize = 72;
 
 /// Fails if the request contains write-only attributes (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
 pub(super) fn require_readable(request: Bitmap) -> OpResult<()> {
@@ -214,6 +225,7 @@ impl AttributeSource<'_> {
             self.put_if(mask, A::RawDev, to);
             self.put_if(mask, A::SpaceUsed, to);
             self.put_if(mask, A::TimeAccess, to);
+            self.put_if(mask, A::TimeCreate, to);
             self.put_if(mask, A::TimeMetadata, to);
             self.put_if(mask, A::TimeModify, to);
             self.put_if(mask, A::MountedOnFileId, to);
@@ -262,6 +274,7 @@ impl AttributeSource<'_> {
             }
             Attribute::SpaceUsed => to.u64(attributes.used_bytes),
             Attribute::TimeAccess => put_time(attributes.accessed, to),
+            Attribute::TimeCreate => put_time(attributes.created.unwrap_or_default(), to),
             Attribute::TimeMetadata => put_time(attributes.changed, to),
             Attribute::TimeModify => put_time(attributes.modified, to),
             Attribute::MountedOnFileId => to.u64(*mounted_on_fileid),
@@ -272,11 +285,11 @@ impl AttributeSource<'_> {
     /// Appends the value of an attribute that clients seldom request: most are of the server or the file system.
     #[inline(never)]
     fn put_rare(&self, attribute: Attribute, to: &mut Encoder<'_>) -> OpResult<()> {
-        let (properties, space) = (&self.subject.node.fs().properties(), &self.space);
+        let (properties, space) = (&self.subject.node.properties(), &self.space);
         let settings = &self.compound.cx.server.settings;
         let minor = self.compound.progress.minor;
         match attribute {
-            Attribute::SupportedAttrs => supported(minor, properties).encode(to),
+            Attribute::SupportedAttrs => supported(minor, properties, self.subject.attributes).encode(to),
             Attribute::Acl => self.acl()?.acl().encode(to),
             Attribute::Dacl => self.acl()?.dacl().encode(to),
             Attribute::AclSupport => to.u32(ACL_SUPPORT_ALLOW | ACL_SUPPORT_DENY),

@@ -34,7 +34,7 @@ impl NewAttributes {
     ///
     /// An unsupported attribute gets ATTRNOTSUPP, a read-only one INVAL (RFC 8881 §18.30.3).
     pub(super) fn parse(compound: &Compound<'_>, fattr: &Fattr<'_>, of: For<'_>) -> OpResult<NewAttributes> {
-        let supported = attributes::supported(compound.progress.minor, &of.node.fs().properties());
+        let supported = attributes::supported_for_all(compound.progress.minor, &of.node.properties());
         if !fattr.mask.difference(supported).is_empty() {
             return Err(Status::AttrNotSupp.into());
         }

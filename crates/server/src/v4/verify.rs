@@ -19,7 +19,8 @@ pub(super) fn nverify(compound: &mut Compound<'_>, args: &NverifyArgs<'_>) -> Op
 /// Whether the file has these attributes, compared by their bytes.
 fn is_same(compound: &mut Compound<'_>, wanted: &Fattr<'_>) -> OpResult<bool> {
     let node = compound.current()?;
-    let supported = attributes::supported(compound.progress.minor, &node.fs().properties());
+    let attributes = *compound.current_attributes()?;
+    let supported = attributes::supported(compound.progress.minor, &node.properties(), &attributes);
     if !wanted.mask.difference(supported).is_empty() {
         return Err(Status::AttrNotSupp.into());
     }
@@ -33,7 +34,6 @@ fn is_same(compound: &mut Compound<'_>, wanted: &Fattr<'_>) -> OpResult<bool> {
     if wanted.values().any(|value| value.is_err()) {
         return Err(Status::BadXdr.into());
     }
-    let attributes = *compound.current_attributes()?;
     let subject = Subject::new(compound, &node, &attributes);
     let mut buffer = Buffer::new();
     attributes::write(compound, &subject, wanted.mask, &mut Encoder::new(&mut buffer))?;

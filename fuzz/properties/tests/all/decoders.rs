@@ -45,7 +45,7 @@ fn types(folder: &str, prefix: &str, what: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn every_type_of_the_smaller_programs_is_tried() {
-    for program in ["mount", "nlm", "nsm", "rpcbind"] {
+    for program in ["mount", "nfsacl", "nlm", "nsm", "rpcbind"] {
         for (what, property) in [("Arguments", "arguments"), ("Reply", "reply")] {
             let mut all = types(program, "", what);
             if program == "rpcbind" {

@@ -4,6 +4,7 @@ mod mount;
 mod nfs2;
 mod nfs3;
 mod nfs4;
+mod nfsacl;
 mod nlm;
 mod nsm;
 mod rpcbind;

@@ -9,6 +9,7 @@ mod host;
 mod malformed;
 mod mount;
 mod nested;
+mod nfsacl;
 mod open_files;
 mod permissions;
 mod read_only_storage;

@@ -1,16 +1,17 @@
 //! GETATTR, VERIFY and the attributes that there are (RFC 7530 §5, RFC 8881 §5).
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use buffer::Buffer;
 use fs_fault::{FaultFs, FaultPlan, Operation};
 use proto::nfs4::{
     Attribute, AttributeAccess, AttributeValue, Bitmap, Component, CreateHow, Fattr, FileType, Getattr, GetattrArgs,
     Lookup, Nverify, NverifyArgs, OpNumber, Open, OpenArgs, OpenClaim, OpenHow, SHARE_ACCESS_BOTH, SHARE_DENY_NONE,
-    Setattr, SetattrArgs, StableHow, StateOwner, Stateid, Status, Verify, VerifyArgs, Write, WriteArgs,
+    Setattr, SetattrArgs, StableHow, StateOwner, Stateid, Status, Time, Verify, VerifyArgs, Write, WriteArgs,
 };
 
-use testing::caller::{Caller, EXPORT, export, memory, memory_server, server};
+use testing::caller::{Caller, Directory, EXPORT, export, memory, memory_server, server};
 use testing::compound::{Compound, Results, failure, success};
 use testing::session::Session;
 
@@ -54,11 +55,30 @@ fn every_supported_attribute_that_can_be_read_is_told() {
 }
 
 #[test]
+fn time_of_creation_is_told_where_the_file_system_has_it() {
+    let created = Attribute::set(&[Attribute::TimeCreate]);
+    let directory = Directory::new();
+    let born = std::fs::metadata(directory.export()).unwrap().created();
+    let server = server(vec![export(EXPORT, directory.open())]);
+    let caller = Caller::root(&server).myself();
+    let told = attributes_of_root(caller, 2, created).values().next().transpose().unwrap();
+    let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let expected = born.ok().map(seconds).map(|born| {
+        AttributeValue::TimeCreate(Time { seconds: born.as_secs().cast_signed(), nanoseconds: born.subsec_nanos() })
+    });
+    assert_eq!(told, expected);
+    assert_eq!(supported(caller, 2).contains(Attribute::TimeCreate.number()), expected.is_some());
+    let mut results = caller.compound(&Compound::new(0).path("/").op::<Getattr>(&GetattrArgs { request: created }));
+    let of_the_tree = success(results.skip_path("/").take::<Getattr>());
+    assert!(of_the_tree.mask.is_empty(), "the tree above the exports was never created");
+}
+
+#[test]
 fn attribute_has_the_same_value_alone_and_among_others() {
     let server = memory_server();
     let caller = Caller::root(&server);
     // The attributes that stat(2) has, and then one that it lacks.
-    let usual = [1, 3, 4, 8, 20, 33, 35, 36, 37, 41, 45, 47, 52, 53, 55];
+    let usual = [1, 3, 4, 8, 20, 33, 35, 36, 37, 41, 45, 47, 50, 52, 53, 55];
     let requested = |numbers: &[u32]| attributes_of_root(caller, 0, Bitmap::of(numbers));
     let all = requested(&usual);
     assert_eq!(all.mask, Bitmap::of(&usual));

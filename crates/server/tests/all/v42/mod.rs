@@ -8,7 +8,7 @@ mod from_server;
 mod holes;
 mod names;
 mod offload;
-mod place;
+pub mod place;
 mod setattr;
 mod umask;
 mod xattrs;
