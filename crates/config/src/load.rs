@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::{
-    ConfigError, Defaults, ExportFlags, ExportSpec, Origin, Position, Reason, Remark, ServerSettings, parse_exports,
-    parse_toml,
+    ConfigError, Defaults, ExportFlags, ExportSpec, Origin, Position, Reason, Remark, RemarkKind, ServerSettings,
+    parse_exports, parse_toml,
 };
 
 /// The largest configuration file, in bytes: room for ten thousand exports.
@@ -69,6 +69,7 @@ pub fn load_what_can_be(sources: &Sources) -> (Loaded, Vec<ConfigError>) {
         loaded.remarks.extend(remarks);
     }
     mistakes.extend(mistaken_identities(&loaded.exports));
+    loaded.remarks.extend(beside_root(&loaded.exports));
     let file = sources.exports.as_ref().or(sources.config.as_ref());
     if let (true, true, Some(path)) = (loaded.exports.is_empty(), mistakes.is_empty(), file) {
         mistakes.push(ConfigError::NoExports { path: path.clone() });
@@ -110,6 +111,17 @@ fn mistaken_identities(exports: &[ExportSpec]) -> Vec<ConfigError> {
         }
     }
     mistakes
+}
+
+/// The exports that clients of NFSv4 do not reach, since another one is their root.
+fn beside_root(exports: &[ExportSpec]) -> Vec<Remark> {
+    let Some(root) = exports.iter().find(|export| export.fsid == Some(0)) else { return Vec::new() };
+    let is_beside = |export: &&ExportSpec| !Path::new(&export.name).starts_with(&root.name);
+    let remark = |export: &ExportSpec| Remark {
+        origin: export.origin.clone(),
+        kind: RemarkKind::BesideRoot { export: export.name.clone(), root: root.name.clone() },
+    };
+    exports.iter().filter(is_beside).map(remark).collect()
 }
 
 #[cfg(test)]
@@ -170,6 +182,21 @@ mod tests {
         let error = load(&Sources { flags, exports: Some(exports.clone()), ..sources() }).unwrap_err().remove(0);
         let expected = format!("{}:2:3: /a is already exported by /a", exports.display());
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn export_beside_the_one_with_fsid_0_is_remarked_on_and_a_second_root_refused() {
+        let scratch = Scratch::new("root");
+        let exports = scratch.write("exports", "/srv *(fsid=0)\n/srv/data *(rw)\n/srvx *(rw)\n");
+        let loaded = load(&Sources { exports: Some(exports), ..sources() }).unwrap();
+        let [remark] = &loaded.remarks[..] else { panic!("{:?}", loaded.remarks) };
+        assert!(
+            remark.to_string().contains(":3:1: clients of NFSv4 do not reach /srvx: /srv is their root"),
+            "{remark}"
+        );
+        let exports = scratch.write("exports", "/srv *(fsid=0)\n/b *(fsid=root)\n");
+        let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err().remove(0).to_string();
+        assert!(error.contains(":2:1: /srv already has the fsid 0"), "{error}");
     }
 
     #[test]

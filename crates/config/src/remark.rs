@@ -36,6 +36,13 @@ pub enum RemarkKind {
         /// The export.
         export: String,
     },
+    /// Another export is the root of NFSv4, by `fsid=0`, and this one is not below it.
+    BesideRoot {
+        /// The export.
+        export: String,
+        /// The one that is the root.
+        root: String,
+    },
 }
 
 impl fmt::Display for RemarkKind {
@@ -54,6 +61,11 @@ impl fmt::Display for RemarkKind {
                 f,
                 "{export} is `async`: a crash of this machine may lose acknowledged changes of names and attributes; \
                  data is as safe as clients request"
+            ),
+            RemarkKind::BesideRoot { export, root } => write!(
+                f,
+                "clients of NFSv4 do not reach {export}: {root} is their root (fsid=0), and {export} is not below it; \
+                 give {root} another fsid, or export the directory above both with fsid=0"
             ),
         }
     }

@@ -1,6 +1,8 @@
 //! The tree of directories that lead to the exports: what an NFSv4 client sees at the root (RFC 7530 §7.3, RFC 8881
 //! §7.3).
 //!
+//! An export with `fsid=0` is the root of the tree, and exports below it have the rest of their paths (exports(5)).
+//!
 //! The tree is a read-only [`FileSystem`], of which each client sees only what leads to its exports. Where an export
 //! begins inside of another one, the outer file system ends ([`FileSystem::set_borders`]): a lookup there returns
 //! [`Error::Elsewhere`], and `node.rs` goes on in the inner export if that is for the client. This holds in every
@@ -32,19 +34,35 @@ pub(crate) struct PseudoTree {
     directories: HashMap<u64, PseudoDirectory>,
     /// Changes with the set of exports; it is the change attribute of the directories.
     generation: u64,
+    /// The name of the export that is the root, if one is by its `fsid`.
+    top: Option<String>,
 }
 
 impl PseudoTree {
-    /// Builds the tree that leads to `names`, which are absolute paths in the order of the export table.
-    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>) -> PseudoTree {
+    /// Builds the tree that leads to `names`, which are absolute paths in the order of the export table. `top` is the
+    /// one of them that is the root.
+    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, top: Option<&str>) -> PseudoTree {
         let root = PseudoDirectory { parent: number(b""), children: BTreeMap::new(), export: None };
-        let mut tree = PseudoTree { directories: HashMap::from([(number(b""), root)]), generation: 0 };
+        let directories = HashMap::from([(number(b""), root)]);
+        let mut tree = PseudoTree { directories, generation: 0, top: top.map(str::to_owned) };
         for (index, name) in names.enumerate() {
             tree.generation = SipHasher24::new_with_keys(tree.generation, 1).hash(name.as_bytes());
-            let place = tree.make_path(name.as_bytes());
-            tree.directories.entry(place).and_modify(|directory| directory.export = Some(index));
+            let below = tree.below_top(name);
+            let place = tree.make_path(below.unwrap_or(name).as_bytes());
+            tree.directories.entry(place).and_modify(|directory| match below {
+                Some(_) => directory.export = Some(index),
+                // An export beside the root is hidden from its clients: it has this place if no other has.
+                None => directory.export = directory.export.or(Some(index)),
+            });
         }
         tree
+    }
+
+    /// The path in the tree of an export at the root or below it: that of every export, if none is the root.
+    fn below_top<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let Some(top) = &self.top else { return Some(name) };
+        let rest = name.strip_prefix(top.trim_end_matches('/'))?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     }
 
     fn make_path(&mut self, path: &[u8]) -> u64 {
@@ -90,7 +108,9 @@ impl PseudoTree {
     /// The directory at which an export lies.
     pub(crate) fn place_of(&self, name: &str) -> Handle {
         let mut path = Vec::new();
-        for part in name.as_bytes().split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
+        for part in
+            self.below_top(name).unwrap_or(name).as_bytes().split(|byte| *byte == b'/').filter(|part| !part.is_empty())
+        {
             path.push(b'/');
             path.extend_from_slice(part);
         }
@@ -169,7 +189,7 @@ mod tests {
 
     #[test]
     fn path_of_an_export_leads_to_it_and_back() {
-        let tree = PseudoTree::new(["/srv/a", "/srv/b/c", "/srv"].into_iter());
+        let tree = PseudoTree::new(["/srv/a", "/srv/b/c", "/srv"].into_iter(), None);
         assert_eq!(tree.export_at(&lookup(&tree, &["srv", "b", "c"]).unwrap()), Some(1));
         assert_eq!(tree.export_at(&lookup(&tree, &["srv"]).unwrap()), Some(2));
         assert_eq!(tree.export_at(&lookup(&tree, &["srv", "b"]).unwrap()), None);
@@ -178,9 +198,21 @@ mod tests {
         assert_eq!(place, lookup(&tree, &["srv", "b", "c"]).unwrap());
         assert_eq!(tree.parent(&Context::ROOT, &place).unwrap().handle, lookup(&tree, &["srv", "b"]).unwrap());
     }
+
+    #[test]
+    fn export_that_is_the_root_has_those_below_it_at_the_rest_of_their_paths() {
+        let tree = PseudoTree::new(["/a", "/srv", "/srv/a/b", "/srvx", "/srv/a"].into_iter(), Some("/srv"));
+        let at = |path: &[&str]| tree.export_at(&lookup(&tree, path).unwrap());
+        assert_eq!([at(&[]), at(&["a"]), at(&["a", "b"]), at(&["srvx"])], [Some(1), Some(4), Some(2), Some(3)]);
+        assert_eq!(tree.place_of("/srv/a/b"), lookup(&tree, &["a", "b"]).unwrap());
+        assert!(matches!(lookup(&tree, &["srv"]), Err(Error::NoEntry)));
+        let of_everything = PseudoTree::new(["/", "/a"].into_iter(), Some("/"));
+        assert_eq!(of_everything.export_at(&lookup(&of_everything, &["a"]).unwrap()), Some(1));
+    }
+
     #[test]
     fn exports_at_and_below_a_directory_are_visited_until_one_is_found() {
-        let tree = PseudoTree::new(["/srv/a", "/srv/b/c", "/srv", "/x"].into_iter());
+        let tree = PseudoTree::new(["/srv/a", "/srv/b/c", "/srv", "/x"].into_iter(), None);
         let visited = |path: &[&str], wanted: Option<usize>| {
             let mut visited = Vec::new();
             let is_found = tree.any_below(&lookup(&tree, path).unwrap(), |index| {

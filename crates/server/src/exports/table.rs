@@ -11,6 +11,9 @@ use super::pseudo::PseudoTree;
 use super::{Export, ExportRules};
 use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 
+/// The export with this `fsid` is the root of NFSv4's tree (exports(5)).
+const ROOT_FSID: u64 = 0;
+
 /// All exports at one time. A reload builds a new table; requests in progress keep the one they began with.
 #[derive(Debug)]
 pub struct ExportTable {
@@ -78,7 +81,8 @@ impl ExportTable {
         if let Some(conflict) = ExportRules::conflicts(exports.iter().filter_map(Export::claim)).into_iter().next() {
             return Err(conflict);
         }
-        let tree = Arc::new(PseudoTree::new(exports.iter().map(|export| export.name.as_str())));
+        let top = exports.iter().find(|export| export.fsid == Some(ROOT_FSID)).map(|export| export.name.as_str());
+        let tree = Arc::new(PseudoTree::new(exports.iter().map(|export| export.name.as_str()), top));
         let root = Arc::new(Exported::root(tree.clone(), &key));
         let mut table = ExportTable {
             exports: Vec::new(),

@@ -124,6 +124,32 @@ fn listing_of_the_outer_export_shows_the_inner_ones_root_or_why_not() {
     assert_ne!(fsid_of(friend, "/srv/a/secret"), fsid_of(friend, "/srv/a"));
 }
 
+/// exports(5): clients mount `server:/` and `server:/a/secret`, and in NFSv3 the whole paths.
+#[test]
+fn export_with_fsid_0_is_the_root_of_nfsv4_and_those_below_it_have_the_rest_of_their_paths() {
+    let base = Scratch::new();
+    base.dir("top/a/secret/sub");
+    std::fs::write(base.path("top/a/open"), "open").unwrap();
+    let open = |path: &str| {
+        let state_dir = Some(base.path("state"));
+        let options =
+            HostOptions { handle_form: HandleForm::Store, state_dir, workers: WORKERS, ..HostOptions::default() };
+        Arc::new(HostFs::open(&base.path(path), options).unwrap())
+    };
+    let root = Export { fsid: Some(0), ..export("/srv", open("top")) };
+    let server =
+        server(vec![export("/other", memory_with_files(1)), root, export("/srv/a/secret", open("top/a/secret"))]);
+    let caller = Caller::root(&server);
+    let fsid = Attribute::set(&[Attribute::Fsid]);
+    assert_eq!(listed(caller, "/", fsid), [entry("a", true)]);
+    assert_eq!(listed(caller, "/a", fsid), [entry("open", true), entry("secret", true)]);
+    assert_eq!(listed(caller, "/a/secret", fsid), [entry("sub", true)]);
+    for (path, path_of_v3) in [("/", "/srv"), ("/a/secret", "/srv/a/secret")] {
+        let mut results = caller.compound(&Compound::new(0).path(path).op::<Getfh>(&()));
+        assert_eq!(results.skip_path(path).handle().as_bytes(), caller.mount_path(path_of_v3).as_bytes(), "{path}");
+    }
+}
+
 #[test]
 fn tree_above_the_exports_hides_those_that_are_not_for_the_client() {
     let server = server(vec![
