@@ -1,7 +1,7 @@
 //! Access lists on the wire of NFSACL (versions 2 and 3), beside NFSv2 and NFSv3.
 //!
-//! The lists are those of POSIX. Solaris, where the protocol is from, has a mask in every list, so one is added to a list
-//! without a mask, and taken away from a list of four entries whose mask says what the owning group's entry says.
+//! The lists are those of POSIX. Solaris, where the protocol is from, has a mask in every list. So a list without a
+//! mask gets one, and a list of four entries whose mask is equal to the owning group's entry loses it.
 
 use proto::nfsacl::{
     ACL, ACL_COUNT, AclEntry, AclList, DEFAULT_ACL, DEFAULT_ACL_COUNT, MAX_ENTRIES, Secattr, TAG_DEFAULT, TAG_GROUP,

@@ -19,8 +19,8 @@ pub struct Export {
     pub file_system: Arc<dyn FileSystem>,
     /// The access rules; the first that matches a client decides.
     pub rules: Vec<AccessRule>,
-    /// Replaces the name in file handles and in `fsid`, so that the export can be renamed (exports(5), `fsid=`). An export
-    /// with 0 is the root of NFSv4's tree.
+    /// Replaces the name in file handles and in `fsid`, so that the export can be renamed (exports(5), `fsid=`). The
+    /// export with 0 is the root of NFSv4's tree.
     pub fsid: Option<u64>,
 }
 

@@ -1,6 +1,7 @@
 //! An export inside another one, with other clients: nobody gets into it by way of the outer one.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use fs_host::{HandleForm, HostFs, HostOptions};
@@ -102,6 +103,36 @@ fn lookup_of_an_inner_export_gives_its_root_to_its_clients_and_to_no_others() {
         // There is no way out of it upwards.
         assert_eq!(friend.handle_of(&found.object, ".."), found.object);
     });
+}
+
+/// A subvolume has another device than the file system around it, and is reached by the same mount.
+#[test]
+fn subvolume_of_btrfs_is_closed_until_it_is_exported_and_then_entered_from_the_outer_export() {
+    let nest = Nest::new();
+    let (image, top) = (nest.path("image"), nest.path("top"));
+    std::fs::File::create(&image).unwrap().set_len(256 << 20).unwrap();
+    let run = |program: &str, arguments: &[&Path]| {
+        Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+    };
+    let is_mounted =
+        run("mkfs.btrfs", &["-q".as_ref(), &image]) && run("mount", &["-o".as_ref(), "loop".as_ref(), &image, &top]);
+    if !is_mounted {
+        println!("skipped: it takes root, mkfs.btrfs and loop devices");
+        return;
+    }
+    assert!(run("btrfs", &["subvolume".as_ref(), "create".as_ref(), &top.join("secret")]));
+    std::fs::write(top.join("secret/inside"), "inside").unwrap();
+    for form in [HandleForm::Store, HandleForm::Kernel] {
+        let alone = server(vec![nest.outer(form).unwrap()]);
+        let caller = Caller::root(&alone);
+        assert_eq!(failure(caller.lookup(&caller.mount_path(OUTER), "secret")), Status::Acces);
+        drop(alone);
+        let both = nest.serve(form).unwrap();
+        let friend = Caller::root(&both).from(FRIEND);
+        let subvolume = friend.handle_of(&friend.mount_path(OUTER), "secret");
+        assert_eq!(success(friend.read(&friend.handle_of(&subvolume, "inside"), 0, 10)).data, b"inside");
+    }
+    assert!(run("umount", &[&top]));
 }
 
 #[test]
