@@ -50,6 +50,23 @@ fn restart_that_is_told_twice_frees_locks_once() {
     }
 }
 
+/// A late datagram of an earlier restart; a host that has lost its number begins again with a low one.
+#[test]
+fn earlier_restart_that_is_told_late_frees_no_locks() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let held = Process::new(caller, "box", 1, caller.make_file(&caller.mount(), "file"));
+    let other = Process { svid: 2, ..held };
+    held.lock(0, 10);
+    let told = [(0, 7, Status::Granted), (1, 5, Status::Denied), (2, 9, Status::Granted), (3, 7, Status::Denied)];
+    for (seconds, state, answer) in told.into_iter().chain([(7200, 1, Status::Granted)]) {
+        caller.later(seconds).call::<Notify>(&NotifyArgs { name: b"box", state });
+        assert_eq!(other.lock(0, 10), answer, "state {state}");
+        other.unlock(0, 10);
+        held.lock(0, 10);
+    }
+}
+
 #[test]
 fn nobody_is_told_that_another_host_restarted() {
     let server = memory_server();
