@@ -68,6 +68,8 @@ pub struct Options {
     pub open_files_beside_connections: usize,
     /// The most files that stay open for their next lock, for about a second. Default: 16.
     pub max_unlocked_files: usize,
+    /// The most files with locks that local processes see, each with a file descriptor.
+    pub max_locked_files: usize,
     /// The most delegations of files that local processes may change, each with a file descriptor.
     pub max_leases: usize,
     /// How long an unused file stays open, at most twice as long. Default: 10 s.
@@ -139,6 +141,7 @@ impl Default for Options {
             max_open_files: usize::MAX,
             open_files_beside_connections: 0,
             max_unlocked_files: 16,
+            max_locked_files: 4096,
             max_leases: 4096,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),

@@ -51,6 +51,10 @@ impl HostLocks for ExportedLocks {
         !self.held.is_empty() || self.exports.load().has_local_locks()
     }
 
+    fn opens(&self, file: &FileKey) -> bool {
+        self.exports.load().showing(file).is_some_and(|exported| exported.export.file_system.has_local_locks())
+    }
+
     fn take(
         &mut self,
         file: &FileKey,

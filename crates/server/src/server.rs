@@ -67,6 +67,8 @@ pub struct Settings {
     pub open_files_beside_connections: usize,
     /// The most files that stay open for their next lock, for about a second.
     pub max_unlocked_files: usize,
+    /// The most files with locks that local processes see, each of which takes a file descriptor.
+    pub max_locked_files: usize,
     /// The most delegations of files that local processes may change: each takes a lease of the host, with a file
     /// descriptor.
     pub max_leases: usize,
@@ -135,6 +137,7 @@ impl Settings {
             max_open_files: usize::MAX,
             open_files_beside_connections: 0,
             max_unlocked_files: 16,
+            max_locked_files: 4096,
             max_leases: 4096,
             open_file_idle: Duration::from_secs(10),
             instance,
@@ -348,6 +351,7 @@ fn new_state(
         // A client learns within its lease that its callback path is down, and then has time to return its delegations.
         recall: settings.lease * 3 / 2,
         leases: settings.max_leases,
+        locked_files: settings.max_locked_files,
         waiter_memory: default.waiter_memory.min(settings.lease),
         ..default
     };

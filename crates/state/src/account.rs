@@ -38,9 +38,11 @@ pub(crate) enum Kind {
     Wait,
     NlmHost,
     NlmShare,
+    /// A file of the host that is open for its locks.
+    LockedFile,
 }
 
-const KINDS: usize = Kind::NlmShare as usize + 1;
+const KINDS: usize = Kind::LockedFile as usize + 1;
 
 type Usage = [AtomicUsize; KINDS];
 
@@ -77,7 +79,7 @@ pub fn may_take(more: usize, own: usize, all: usize, limit: usize) -> bool {
 
 impl Pool {
     pub(crate) fn new(limits: &Limits, is_reclaiming: bool) -> Arc<Pool> {
-        use Kind::{Delegation, Lease, Lock, LockState, NlmHost, NlmShare, Open, Owner, Wait};
+        use Kind::{Delegation, Lease, Lock, LockState, LockedFile, NlmHost, NlmShare, Open, Owner, Wait};
         let limit_of = |kind| match kind {
             Open => limits.opens,
             Owner => limits.owners,
@@ -88,9 +90,11 @@ impl Pool {
             Wait => limits.waiters,
             NlmHost => limits.nlm_hosts,
             NlmShare => limits.nlm_shares,
+            LockedFile => limits.locked_files,
         };
         Arc::new(Pool {
-            limits: [Open, Owner, LockState, Lock, Delegation, Lease, Wait, NlmHost, NlmShare].map(limit_of),
+            limits: [Open, Owner, LockState, Lock, Delegation, Lease, Wait, NlmHost, NlmShare, LockedFile]
+                .map(limit_of),
             held: Usage::default(),
             is_reclaiming: AtomicBool::new(is_reclaiming),
             accounts: Mutex::default(),

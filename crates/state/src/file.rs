@@ -71,6 +71,8 @@ pub(crate) struct File {
 #[derive(Debug, Default)]
 pub(crate) struct FileLocks {
     pub held: LockSet,
+    /// The open file of the host that has the locks, charged to the origin that locked it first.
+    pub host_file: Option<Charge>,
     /// The lock stateid of each owner that has one.
     pub states: BTreeMap<OwnerId, StateKey>,
     pub waiting: Vec<Waiter>,

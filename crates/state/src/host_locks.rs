@@ -26,6 +26,11 @@ pub trait HostLocks: Send {
         true
     }
 
+    /// Whether the host opens this file for its locks.
+    fn opens(&self, _file: &FileKey) -> bool {
+        true
+    }
+
     /// Makes `wanted` the lock in its range, replacing what was held there. `held` returns the clients' locks so far,
     /// for a host that does not know the file yet.
     ///
@@ -103,8 +108,13 @@ impl Core {
             return Err(StateError::Resource);
         }
         if self.host.is_needed() {
+            if locks.host_file.is_none() && self.host.opens(file) {
+                locks.host_file = Some(account.take(Kind::LockedFile)?);
+            }
             let wanted = HostRange { range: lock.range, exclusive: lock.exclusive };
-            self.host.take(file, wanted, &|| locks.held.coverage())?;
+            self.host.take(file, wanted, &|| locks.held.coverage()).inspect_err(|_| {
+                locks.host_file = locks.host_file.take().filter(|_| !locks.held.is_empty());
+            })?;
         }
         locks.held.set(lock);
         account.change(Kind::Lock, before, locks.held.len());
@@ -147,7 +157,10 @@ impl Core {
         }
         if !unlocked.is_empty() && self.host.is_needed() {
             match locks.held.is_empty() {
-                true => self.host.release_all(file),
+                true => {
+                    self.host.release_all(file);
+                    locks.host_file = None;
+                }
                 false => self.host.release(file, &locks.held.freed(&unlocked)),
             }
         }

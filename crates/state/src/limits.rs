@@ -21,8 +21,8 @@ pub const BACK_SLOTS: u32 = 16;
 /// Limits and times. A request over a limit fails with [`crate::StateError::Resource`] or, where the protocol allows
 /// it, is granted a smaller value.
 ///
-/// Of opens, owners, lock stateids, locks, delegations, leases, waits, hosts and shares, one origin may have as many as
-/// remain free ([`crate::may_take`]).
+/// Of opens, owners, lock stateids, locks, locked files, delegations, leases, waits, hosts and shares, one origin may
+/// have as many as remain free ([`crate::may_take`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The lease: how long a client may be silent. Default 90 s.
@@ -82,6 +82,8 @@ pub struct Limits {
     pub locks_per_file: usize,
     /// Ranges locked in all files. Default 1 048 576.
     pub locks: usize,
+    /// Files with locks that local processes see, each of which takes a file descriptor. Default 4 096.
+    pub locked_files: usize,
     /// Requests that wait for a lock in one file. Default 1 024.
     pub waiters_per_file: usize,
     /// Requests that wait for a lock in all files. Default 65 536.
@@ -215,6 +217,7 @@ impl Default for Limits {
             lock_states: 1 << 20,
             locks_per_file: 16_384,
             locks: 1 << 20,
+            locked_files: 4_096,
             waiters_per_file: 1_024,
             waiters: 65_536,
             waiter_memory: Duration::from_secs(45),

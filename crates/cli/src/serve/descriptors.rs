@@ -19,20 +19,22 @@ const MAX_UNLOCKED_FILES: usize = 256;
 /// Below this limit the server warns.
 const ENOUGH: u64 = 1024;
 
-/// The budget for a limit of file descriptors. The remainder is for files opened during a request, for files with locks
-/// and for the server's own.
+/// The budget for a limit of file descriptors. The remainder is for files opened during a request and for the server's
+/// own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     limit: u64,
     /// The most connections.
     connections: usize,
-    /// Cached open files for READ and WRITE: a quarter, or fewer if memory is small.
+    /// Cached open files for READ and WRITE: an eighth, or fewer if memory is small.
     open_files: usize,
     /// Cached open files beyond `open_files`, while few connections are open: at most three quarters of the descriptors
     /// of connections.
     beside_connections: usize,
     /// Files kept at hand: an eighth, because a directory takes two descriptors, or fewer if memory is small.
     files_at_hand: usize,
+    /// Files with locks: an eighth. Each keeps its descriptor until it is unlocked.
+    locked_files: usize,
     /// Leases under which files are delegated: a sixteenth.
     leases: usize,
     /// Files that stay open for their next lock: a 64th, or fewer.
@@ -74,13 +76,14 @@ impl Budget {
         let part = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).max(1);
         let in_memory = memory_bytes.map_or(usize::MAX, |bytes| (bytes / MEMORY_SHARE / OPEN_FILE_BYTES).max(1));
         let connections = part(limit - (limit / 4 * 3).min(MAX_FOR_FILES));
-        let open_files = part(limit / 4).min(in_memory);
+        let open_files = part(limit / 8).min(in_memory);
         Budget {
             limit,
             connections,
             open_files,
             beside_connections: (connections / 4 * 3).min(in_memory - open_files),
             files_at_hand: part(limit / 8).min(in_memory),
+            locked_files: part(limit / 8),
             leases: part(limit / 16),
             unlocked_files: part(limit / 64).min(MAX_UNLOCKED_FILES),
             blocking_threads: part(limit / 4 / PER_REQUEST),
@@ -104,6 +107,7 @@ impl Budget {
         options.max_open_files = options.max_open_files.min(self.open_files);
         options.open_files_beside_connections = self.beside_connections;
         options.max_unlocked_files = self.unlocked_files;
+        options.max_locked_files = self.locked_files;
         options.max_leases = options.max_leases.min(self.leases);
         if self.blocking_threads < options.limits.blocking_threads {
             options.limits.blocking_threads = self.blocking_threads;
@@ -154,8 +158,8 @@ mod tests {
     #[test]
     fn small_limit_is_shared_out_and_a_quarter_is_left() {
         let budget = Budget::of(256, None);
-        assert_eq!((budget.connections, budget.open_files, budget.files_at_hand(1)), (64, 64, 32));
-        assert_eq!(budget.beside_connections, 48);
+        assert_eq!((budget.connections, budget.open_files, budget.files_at_hand(1)), (64, 32, 32));
+        assert_eq!((budget.beside_connections, budget.locked_files), (48, 32));
         assert_eq!(budget.files_at_hand(4), 8);
         assert_eq!(budget.files_at_hand(1000), 1);
     }
@@ -175,7 +179,7 @@ mod tests {
         let mut options = Options::default();
         let connections = options.limits.max_connections;
         Budget::of(65_536, None).apply(&mut options);
-        assert_eq!((options.limits.max_connections, options.max_open_files), (connections, 16_384));
+        assert_eq!((options.limits.max_connections, options.max_open_files), (connections, 8_192));
         Budget::of(u64::MAX, None).apply(&mut options);
         Budget::of(1, None).apply(&mut options);
         assert_eq!((options.limits.max_connections, options.max_open_files), (1, 1));

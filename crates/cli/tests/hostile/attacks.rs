@@ -3,13 +3,14 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use crate::frame::{Attack, Target, run};
 use testing::program::wire::{
-    LAST_FRAGMENT, LOOKUP, OPEN, PUTFH, PUTROOTFH, READ, READ4, SETCLIENTID, SETCLIENTID_CONFIRM, call, compound,
-    opaque, read_arguments, record, reply, setclientid_arguments, words,
+    LAST_FRAGMENT, LOCK, LOOKUP, OPEN, OPEN_CONFIRM, PUTFH, PUTROOTFH, READ, READ4, SETCLIENTID, SETCLIENTID_CONFIRM,
+    call, compound, opaque, read_arguments, record, reply, setclientid_arguments, words,
 };
 use testing::wait_until;
 
@@ -86,6 +87,7 @@ attacks! {
         address_space_mib: Some(900),
         ..Attack::new(opens_of_many_owners)
     };
+    locks_of_very_many_files: Attack { descriptors: Some(1000), ..Attack::new(locks_of_many_files) };
     callback_paths_of_a_client: Attack::new(callback_paths);
     noise_over_many_connections: Attack::new(noise);
 }
@@ -221,6 +223,59 @@ fn opens_of_many_owners(target: &Target<'_>) -> Vec<TcpStream> {
         }
     }
     panic!("there is no end to what an address may open");
+}
+
+/// The operations that lead to a file of the directory's export, without its name, and how many they are.
+fn to_directory(target: &Target<'_>) -> (Vec<u8>, u32) {
+    let names: Vec<&str> = target.directory.split('/').filter(|name| !name.is_empty()).collect();
+    let lookups = names.iter().flat_map(|name| [words(&[LOOKUP]), opaque(name.as_bytes())]);
+    ([words(&[PUTROOTFH])].into_iter().chain(lookups).flatten().collect(), 1 + names.len() as u32)
+}
+
+/// Makes a file and locks it, as a client of NFSv4.0 with an owner of its own; gives the status of the LOCK.
+fn lock_new_file(target: &Target<'_>, stream: &mut TcpStream, client: &[u8], name: &str) -> Vec<u8> {
+    let (to_directory, count) = to_directory(target);
+    let owner = [client.to_vec(), opaque(name.as_bytes())].concat();
+    let mut ask = |operations: u32, bytes: &[Vec<u8>]| {
+        let all = [to_directory.clone(), bytes.concat()].concat();
+        stream.write_all(&record(&compound(1, count + operations, &all))).unwrap();
+        reply(stream).expect("the server lives").1
+    };
+    // For reading and writing, denying nothing; created unchecked without attributes; CLAIM_NULL.
+    let open = [words(&[OPEN, 0, 3, 0]), owner.clone(), words(&[1, 0, 0, 0, 0]), opaque(name.as_bytes())];
+    let opened = ask(1, &open);
+    // Behind the head of 32 bytes, those of the operations and OPEN's own, of 8 bytes each.
+    let stateid_at = 32 + 8 * count as usize + 8;
+    let stateid = opened.get(stateid_at..stateid_at + 16).expect("the file is open").to_vec();
+    let to_file = [words(&[LOOKUP]), opaque(name.as_bytes())].concat();
+    let confirmed = ask(2, &[to_file.clone(), words(&[OPEN_CONFIRM]), stateid, words(&[1])]);
+    let stateid = confirmed[confirmed.len() - 16..].to_vec();
+    // For writing, the first byte, by a new owner.
+    let lock = [words(&[LOCK, 2, 0, 0, 0, 0, 1, 1, 2]), stateid, words(&[0]), owner];
+    ask(2, &[to_file, lock.concat()])[20..24].to_vec()
+}
+
+/// One client locks a file after the other, each of which the server has to keep open, for as long as it lets it.
+fn locks_of_many_files(target: &Target<'_>) -> Vec<TcpStream> {
+    static ROUND: AtomicU32 = AtomicU32::new(0);
+    const MOST: u32 = 1500;
+    let round = ROUND.fetch_add(1, Ordering::Relaxed);
+    let connect = |last: u8, name: &str| {
+        let mut stream = target.connect(last).unwrap();
+        stream.set_nonblocking(false).unwrap();
+        let client = new_client(&mut stream, &format!("{name} {round}"), "127.0.0.2.0.1");
+        (stream, client)
+    };
+    let (mut stream, client) = connect(ATTACKER, "locks");
+    let mut lock = |number| lock_new_file(target, &mut stream, &client, &format!("{round}-{number}"));
+    let refused =
+        (0..MOST).find_map(|number| Some((number, lock(number))).filter(|(_, status)| *status != words(&[0])));
+    let (count, status) = refused.expect("there is an end to the files that an address may lock");
+    assert_eq!(status, words(&[RESOURCE]), "after {count} files");
+    println!("the server lets an address lock {count} files");
+    let (mut other, client) = connect(SECOND, "another");
+    assert_eq!(lock_new_file(target, &mut other, &client, &format!("{round}-another")), words(&[0]));
+    vec![stream, other]
 }
 
 /// A client of NFSv4.0 names a callback path after the other, each of which takes connections and never answers.

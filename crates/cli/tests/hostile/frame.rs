@@ -1,7 +1,10 @@
 //! Runs an attack on a real server beside a witness, who must notice nothing.
 
+use std::fs::Permissions;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -34,6 +37,8 @@ pub struct Attack {
     /// How much memory for data the server may have, in MiB (`ulimit -d`), whether it is resident or not. A server that
     /// needs more ends.
     pub data_mib: u64,
+    /// The limit of the server's file descriptors, if there is one (`ulimit -n`).
+    pub descriptors: Option<u64>,
     /// The limit of the server's address space, if there is one, in MiB (`ulimit -v`).
     pub address_space_mib: Option<u64>,
     /// Attacks; the connections that it returns stay open while the server is measured.
@@ -43,7 +48,7 @@ pub struct Attack {
 impl Attack {
     /// With the bounds that most attacks must keep within, for a server that may take 64 MiB for its clients.
     pub const fn new(run: fn(&Target<'_>) -> Vec<TcpStream>) -> Attack {
-        Attack { options: &["--memory", "64M"], data_mib: 160, address_space_mib: None, run }
+        Attack { options: &["--memory", "64M"], data_mib: 160, descriptors: None, address_space_mib: None, run }
     }
 }
 
@@ -52,6 +57,8 @@ pub struct Target<'s> {
     pub server: &'s Server,
     /// The handle of the file.
     pub file: &'s [u8],
+    /// The path of another export, a directory on disk that everybody may change.
+    pub directory: &'s str,
 }
 
 impl Target<'_> {
@@ -112,14 +119,17 @@ impl Witness {
 }
 
 /// Starts a server with a file of 4 MiB in it; gives the file's handle too.
-fn start(attack: &Attack) -> (Server, Vec<u8>) {
+fn start(attack: &Attack, directory: &Path) -> (Server, Vec<u8>) {
     let mut limits = format!("-d {}", attack.data_mib << 10);
     if let Some(mib) = attack.address_space_mib {
         limits += &format!(" && ulimit -v {}", mib << 10);
     }
+    if let Some(descriptors) = attack.descriptors {
+        limits += &format!(" && ulimit -n {descriptors}");
+    }
     let mut command = serve_within(&limits);
     // Each event loop has a stack of its own.
-    command.args(["--listen", "127.0.0.1:0", "--loops", "2", "mem:64M"]).args(attack.options);
+    command.args(["--listen", "127.0.0.1:0", "--loops", "2", "mem:64M"]).arg(directory).args(attack.options);
     let server = Server::spawn(1, command);
     let scratch = Scratch::new();
     let file = scratch.path("file");
@@ -159,10 +169,14 @@ fn attack_beside(witness: &mut Witness, attack: &Attack, target: &Target<'_>) ->
 pub fn run(attack: &Attack) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     raise_descriptor_limit();
-    let (server, file) = start(attack);
+    let scratch = Scratch::new();
+    let directory = scratch.dir("directory");
+    std::fs::set_permissions(&directory, Permissions::from_mode(0o777)).unwrap();
+    let (server, file) = start(attack, &directory);
+    let directory = directory.to_str().unwrap();
     for _ in 0..TIMES {
         let mut witness = Witness::new(&server, &file);
-        let held = attack_beside(&mut witness, attack, &Target { server: &server, file: &file });
+        let held = attack_beside(&mut witness, attack, &Target { server: &server, file: &file, directory });
         // The server comes to rest while the attackers hold what they have.
         server.wait_for_rest();
         witness.call(0);

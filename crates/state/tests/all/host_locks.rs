@@ -229,3 +229,35 @@ fn reads_writes_and_getattrs_do_not_wait_for_the_host() {
         assert!(locked.join().unwrap().is_ok());
     });
 }
+
+fn lock_of_host(world: &World, host: u8, file: u64) -> Result<(), StateError> {
+    let name = [host];
+    let lock = NlmLock { host: &name, origin: origin(host), ..lock_of(file) };
+    world.state.nlm_lock(world.now, &lock, NlmMode::Now).map(drop)
+}
+
+fn lock_of(file: u64) -> NlmLock<'static> {
+    let (range, exclusive) = (ByteRange::WHOLE, true);
+    NlmLock { host: b"", origin: origin(0), owner: b"o", file: key(file), range, exclusive }
+}
+
+#[test]
+fn client_that_locks_very_many_files_leaves_descriptors_for_others() {
+    // Each locked file is open on the host.
+    let host = Host::default();
+    let world = World::on_host(Limits { locked_files: 80, ..Limits::default() }, Box::new(host.clone()));
+    let most = (0..).take_while(|file| lock_of_host(&world, 11, *file).is_ok()).count() as u64;
+    assert_eq!(most, 40, "half of all, while nobody else has any");
+    assert_eq!(lock_of_host(&world, 11, 1000), Err(StateError::Resource));
+    assert_eq!(lock_of_host(&world, 12, 2000), Ok(()), "others get theirs");
+    // More locks of an open file need no descriptor, and an unlocked file gives its own back.
+    let a = world.client("a");
+    let open = world.open_rw(a.id, "o", 2001);
+    let lock = world.lock_new(a.id, &open, "l", write_lock(2001, 0, 1)).unwrap();
+    world.lock_more(a.id, &lock, write_lock(2001, 10, 1)).unwrap();
+    let one = NlmLock { host: &[11], origin: origin(11), ..lock_of(0) };
+    world.state.nlm_unlock(world.now, &one).unwrap();
+    world.state.nlm_unlock(world.now, &NlmLock { file: key(1), ..one }).unwrap();
+    world.state.nlm_unlock(world.now, &NlmLock { file: key(2), ..one }).unwrap();
+    assert_eq!(lock_of_host(&world, 11, 1000), Ok(()));
+}

@@ -13,8 +13,10 @@ pub const CREATE: u32 = 8;
 pub const COMMIT: u32 = 21;
 
 /// Operations of NFS version 4 (RFC 7530 §16).
+pub const LOCK: u32 = 12;
 pub const LOOKUP: u32 = 15;
 pub const OPEN: u32 = 18;
+pub const OPEN_CONFIRM: u32 = 20;
 pub const PUTFH: u32 = 22;
 pub const PUTROOTFH: u32 = 24;
 pub const READ4: u32 = 25;
