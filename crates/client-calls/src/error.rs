@@ -255,7 +255,7 @@ pub enum Lie {
     #[error("the directory's cookies repeat: its listing has no end")]
     CookieLoop,
     /// A listing has more entries than the limit.
-    #[error("the directory has more than {0} entries")]
+    #[error("the directory has more than {0} entries, or no end; --max-names of commands sets this limit")]
     TooManyEntries(u64),
     /// A listing has an entry with an invalid name.
     #[error("a directory entry is no name: {0}")]

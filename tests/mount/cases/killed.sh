@@ -2,6 +2,7 @@
 restart() { touch "$WORK/start"; while [ -e "$WORK/start" ]; do sleep 0.1; done; }
 stop() { touch "$WORK/kill"; while [ -e "$WORK/kill" ]; do sleep 0.1; done; }
 mkdir apart
+rm -f "$WORK/tell"
 mkfifo "$WORK/tell"
 python3 - <<'X' &
 import os

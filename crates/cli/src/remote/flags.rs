@@ -3,6 +3,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use client::{Credentials, Options, Transport, Version};
 
+/// Commands keep the names of a directory in memory, to sort or to remove them.
+const MAX_NAMES: u64 = 2_000_000;
+
 /// How to talk to the server. Parameters in a URL override these flags.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Connection")]
@@ -41,6 +44,9 @@ pub struct ConnectFlags {
     /// Retry until the server answers, instead of failing.
     #[arg(long)]
     hard: bool,
+    /// Maximum number of names in a directory that is listed: a million take up to 400 MB. [default: 2000000]
+    #[arg(long, value_name = "COUNT")]
+    max_names: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -81,6 +87,7 @@ impl ConnectFlags {
             timeout: self.timeout,
             retransmissions: self.retrans,
             is_hard: self.hard,
+            max_dir_entries: self.max_names.unwrap_or(MAX_NAMES),
             // A command may be killed at any time, and its delegations would then block others until its lease expires.
             uses_delegations: false,
             ..defaults

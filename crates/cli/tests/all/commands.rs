@@ -38,6 +38,24 @@ fn output_of_data_is_also_there_as_json() {
 }
 
 #[test]
+fn directory_with_more_names_than_the_limit_is_refused_by_each_command_that_lists_it() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    fs::create_dir(export.join("many")).unwrap();
+    (0..4).for_each(|number| fs::write(export.join(format!("many/{number}")), "").unwrap());
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    let url = server.url(export.join("many"));
+    for version in ["2", "3", "4.0", "4.2"] {
+        let (flags, copy) = (["--version", version, "--max-names"], scratch.path(&format!("copy-{version}")));
+        assert_eq!(wharf_ok(&[&["ls"], &flags[..], &["4", &url]].concat()).lines().count(), 4, "NFSv{version}");
+        for command in [vec!["ls", &url], vec!["cp", "-r", &url, copy.to_str().unwrap()], vec!["rm", "-r", &url]] {
+            let said = wharf_fails(1, &[&command[..1], &flags[..], &["0"], &command[1..]].concat());
+            assert!(said.contains("more than 0 entries") && said.contains("--max-names"), "{command:?}: {said}");
+        }
+    }
+}
+
+#[test]
 fn bench_tells_figures_as_text_and_as_json() {
     let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
     let arguments = ["bench", "--rw", "randread", "--bs", "4K", "--iodepth", "8", "--runtime", "200ms", "--size", "8M"];

@@ -115,7 +115,7 @@ pub struct Options {
     pub tunnel: Option<Tunnel>,
     /// How long the first attempt to connect may take.
     pub connect_timeout: Duration,
-    /// The most entries of one directory; a listing with more fails.
+    /// The most entries of one directory; a listing with more fails, because a server may list without end.
     pub max_dir_entries: u64,
     /// What is cached, and for how long.
     pub caching: Caching,

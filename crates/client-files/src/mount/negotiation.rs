@@ -11,8 +11,8 @@ use crate::patience::Patience;
 use crate::{Error, Options, Reason, Result, Status, Version};
 
 impl Dialer<'_> {
-    /// Mounts as [`Dialer::negotiate`] does, and retries while the server asks to try later: each step of a mount may get
-    /// that answer.
+    /// Mounts as [`Dialer::negotiate`] does, and retries while the server asks to try later: each step of a mount may
+    /// get that answer.
     pub(super) async fn negotiate_patiently(&self, path: &[u8]) -> Result<Mount> {
         let mut patience = Patience::new(self.options.patience(), None);
         loop {
