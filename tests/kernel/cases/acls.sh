@@ -2,7 +2,7 @@
 case $VERSION in
   4*) ;;
   *)
-    echo "access lists are in NFSv4; NFSv3's side protocol is not served"
+    echo "acls-posix.sh tries the lists of NFSv3"
     exit 77
     ;;
 esac
