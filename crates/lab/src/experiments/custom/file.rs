@@ -25,12 +25,16 @@ pub enum FileError {
         source: io::Error,
     },
     /// It is no TOML, has an unknown key, or lacks one.
-    #[error("{}: {source}", path.display())]
+    #[error("{}:{line}:{column}: {problem}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What the parser says, with the line.
-        source: Box<toml::de::Error>,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What the parser says.
+        problem: String,
     },
     /// A key has a value that it cannot have.
     #[error("{}: {key}: {problem}", path.display())]
@@ -42,6 +46,15 @@ pub enum FileError {
         /// What is wrong, and what would be right.
         problem: String,
     },
+}
+
+impl FileError {
+    fn syntax(path: &Path, text: &str, error: &toml::de::Error) -> FileError {
+        let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or_default();
+        let (line, in_line) = (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or_default());
+        let problem = error.message().trim_end().replace('\n', "; ");
+        FileError::Syntax { path: path.to_owned(), line, column: in_line.chars().count() + 1, problem }
+    }
 }
 
 /// The variables that a command finds beside those of its factors.
@@ -146,7 +159,7 @@ impl Custom {
     pub(super) fn read(path: &Path) -> Result<Custom, FileError> {
         let text = fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         let parsed: Result<Custom, _> = toml::from_str(&text);
-        let custom = parsed.map_err(|source| FileError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
+        let custom = parsed.map_err(|error| FileError::syntax(path, &text, &error))?;
         custom.check().map_err(|(key, problem)| FileError::Value { path: path.to_owned(), key, problem })?;
         Ok(custom)
     }
@@ -290,6 +303,6 @@ mod tests {
         fs::write(&path, format!("{HEAD}bench = ''\nbanch = ''\n")).unwrap();
         let error = Custom::read(&path).unwrap_err().to_string();
         fs::remove_file(&path).unwrap();
-        assert!(error.contains("line 3") && error.contains("banch") && error.contains("wharf-lab-file"), "{error}");
+        assert!(error.contains(".toml:3:1: unknown field `banch`") && !error.contains('\n'), "{error}");
     }
 }
