@@ -1,11 +1,13 @@
 //! The result of a READ_PLUS: adjacent data and holes.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 
 use crate::{Data, Piece, place};
 
-/// The bytes of holes. They are never written, so they take no memory.
-static ZEROS: [u8; proto::nfs3::MAX_DATA_BYTES] = [0; proto::nfs3::MAX_DATA_BYTES];
+/// The bytes of holes. The system allocates them as zeros, and they are never written, so they take no memory.
+static ZEROS: LazyLock<Bytes> = LazyLock::new(|| vec![0; proto::nfs3::MAX_DATA_BYTES].into());
 
 /// A part of a file in a READ_PLUS reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,9 +63,7 @@ impl Segments {
         let bytes = match self.segments.pop() {
             None => Bytes::new(),
             Some(Segment::Data { bytes, .. }) if self.segments.is_empty() => bytes,
-            Some(Segment::Hole { .. }) if self.segments.is_empty() && length <= ZEROS.len() => {
-                Bytes::from_static(&ZEROS[..length])
-            }
+            Some(Segment::Hole { .. }) if self.segments.is_empty() && length <= ZEROS.len() => ZEROS.slice(..length),
             Some(last) => {
                 let start = self.segments.first().map_or(0, Segment::offset);
                 self.segments.push(last);

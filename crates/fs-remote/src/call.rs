@@ -1,6 +1,7 @@
 //! Waits for the server on a thread that may block.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::mpsc;
 
 use tokio::runtime;
@@ -38,10 +39,12 @@ impl Shared {
     /// is not done.
     pub(super) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let (done, end) = mpsc::sync_channel::<()>(1);
-        self.runtime.spawn(async move {
+        // Tasks of one type are compiled once, and not for each kind of call.
+        let work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
             work.await;
             drop(done);
         });
+        self.runtime.spawn(work);
         if !is_runtime_thread() {
             // The channel carries nothing; the wait ends when the sender is dropped.
             let _ = end.recv();

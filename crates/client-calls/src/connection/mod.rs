@@ -39,6 +39,9 @@ pub use response::Response;
 use shared::Shared;
 pub use tunnel::Tunnel;
 
+/// What a task does. Tasks of one type are compiled once, and not for each kind of work.
+type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
 /// The bytes of a reply besides its data.
 const REPLY_HEADER_BYTES: usize = 64 * 1024;
 /// The most fragments of one reply.
@@ -190,6 +193,7 @@ impl Connection {
     /// Finishes the work of something dropped in the background, from any thread.
     #[doc(hidden)]
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let work: Work<()> = Box::pin(work);
         self.0.runtime.spawn(work);
     }
 
@@ -202,7 +206,8 @@ impl Connection {
     ) -> Result<T> {
         let closed = |_| self.error(name, Reason::NoReply(Failure::Closed));
         // Boxed, since a task's future is moved several times before it is polled.
-        self.0.runtime.spawn(Box::pin(work)).await.map_err(closed)?
+        let work: Work<Result<T>> = Box::pin(work);
+        self.0.runtime.spawn(work).await.map_err(closed)?
     }
 
     /// The address of the server.

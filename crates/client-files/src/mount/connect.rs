@@ -1,6 +1,7 @@
 //! Mounts a URL: finds the host's address, the ports and the export's handle, and chooses the transfer sizes.
 
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
@@ -162,8 +163,12 @@ impl Mount {
 }
 
 impl Dialer<'_> {
-    /// Mounts in this version of NFS.
-    pub(super) async fn mount(&self, path: &[u8]) -> Result<Mount> {
+    /// Mounts in this version of NFS. Boxed, since a future is compiled again wherever another one has it in it.
+    pub(super) fn mount<'a>(&'a self, path: &'a [u8]) -> Pin<Box<dyn Future<Output = Result<Mount>> + Send + 'a>> {
+        Box::pin(self.mount_unboxed(path))
+    }
+
+    async fn mount_unboxed(&self, path: &[u8]) -> Result<Mount> {
         if let Version::V4(minor) = self.options.version {
             return self.mount_v4(minor, path).await;
         }

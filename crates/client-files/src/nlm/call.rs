@@ -1,5 +1,6 @@
 //! Calls to the lock manager, in each version of its protocol.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proto::Operation;
@@ -48,11 +49,15 @@ pub(super) enum Answer {
 /// Gives each call a cookie of its own.
 static NEXT_COOKIE: AtomicU32 = AtomicU32::new(1);
 
-pub(super) async fn ask(link: &Link, question: &Question<'_>) -> Result<Answer> {
+/// Asks in the link's version. Boxed, since a future is compiled again wherever another one has it in it.
+pub(super) fn ask<'a>(
+    link: &'a Link,
+    question: &'a Question<'_>,
+) -> Pin<Box<dyn Future<Output = Result<Answer>> + Send + 'a>> {
     match link.version {
-        1 => ask_version::<V1>(link, question).await,
-        3 => ask_version::<V3>(link, question).await,
-        _ => ask_version::<V4>(link, question).await,
+        1 => Box::pin(ask_version::<V1>(link, question)),
+        3 => Box::pin(ask_version::<V3>(link, question)),
+        _ => Box::pin(ask_version::<V4>(link, question)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reopens files whose open state the server lost or knows only as a delegation.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use client_calls::v4::{Request, attributes, free_stateid, putfh, test_stateid};
@@ -170,7 +171,16 @@ impl OpenFile {
 
     /// Reopens the file. A reclaim also reclaims its locks. After any other open nobody knows what others did in
     /// between, so that the locks are lost.
-    async fn open_again(&self, session: &Arc<Session>, again: Again) -> Result<()> {
+    /// Boxed, since a future is compiled again wherever another one has it in it.
+    fn open_again<'a>(
+        &'a self,
+        session: &'a Arc<Session>,
+        again: Again,
+    ) -> Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>> {
+        Box::pin(self.open_again_unboxed(session, again))
+    }
+
+    async fn open_again_unboxed(&self, session: &Arc<Session>, again: Again) -> Result<()> {
         let Some(mut owner) = self.held().owner.clone() else { return Ok(()) };
         let result = self.open_by_handle(session, again, &mut owner).await;
         let is_kept = {

@@ -1,43 +1,38 @@
 //! A TAP device with offload headers.
 
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use super::Error;
+use crate::sys::{self, TapOptions};
 
 /// The name of the device, which is alone in its network.
 pub(super) const NAME: &str = "tap0";
 
 /// The device, with the kernel behind it.
 pub(super) struct Tap {
-    device: SyncDevice,
+    device: File,
 }
 
 impl Tap {
     /// Creates a device in this thread's network, with the kernel on the other side, and `address` if there is one.
     pub fn new(address: Option<(Ipv4Addr, u8)>, mtu: u16) -> Result<Tap, Error> {
-        let builder = DeviceBuilder::new().name(NAME).layer(Layer::L2).offload(true).mtu(mtu).enable(true);
-        let builder = match address {
-            Some((address, prefix)) => builder.ipv4(address, prefix, None),
-            None => builder,
-        };
-        let device = builder.build_sync().map_err(failed)?;
-        device.set_nonblocking(true).map_err(failed)?;
+        let device = sys::tap(&TapOptions { name: NAME, mtu, address }).map_err(failed)?;
         Ok(Tap { device })
     }
 
     /// The kernel's Ethernet address.
     pub fn mac(&self) -> Result<[u8; 6], Error> {
-        self.device.mac_address().map_err(Error::Device)
+        sys::mac(NAME).map_err(Error::Device)
     }
 
     /// Hands a frame to the kernel. If the kernel has no room, the frame is lost, as on any network.
     pub fn send(&self, frame: &[u8]) -> Result<(), Error> {
-        match self.device.send(frame) {
+        match (&self.device).write(frame) {
             Ok(_) => Ok(()),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
             Err(error) => Err(Error::Device(error)),
@@ -46,7 +41,7 @@ impl Tap {
 
     /// The kernel's next frame, if there is one.
     pub fn receive<'a>(&self, buffer: &'a mut [u8]) -> Result<Option<&'a [u8]>, Error> {
-        match self.device.recv(buffer) {
+        match (&self.device).read(buffer) {
             Ok(length) => Ok(Some(&buffer[..length])),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
             Err(error) => Err(Error::Device(error)),
