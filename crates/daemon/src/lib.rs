@@ -24,6 +24,7 @@ mod grace_log;
 mod key_file;
 mod make_server;
 mod options;
+mod place;
 mod portmap;
 mod records;
 mod registration;

@@ -9,6 +9,7 @@ use server::{Export, MadeBefore, Server, Settings};
 
 use crate::error::StartError;
 use crate::options::Options;
+use crate::place;
 use crate::records::{StoredRecords, is_full};
 use crate::reply_log::{self, FileReplyLog};
 use crate::state_dir::{self, StateDirError};
@@ -21,7 +22,8 @@ pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export
     let dir = options.state_dir.as_deref().map(state_dir::make_dir).transpose()?.flatten();
     let key = state_dir::handle_key(dir)?;
     let records = client_records(dir, options.lease)?;
-    let settings = with_options(Settings::new(workers, instance(records.as_ref()), key), options, records.as_ref());
+    let mut settings = with_options(Settings::new(workers, instance(records.as_ref()), key), options, records.as_ref());
+    settings.place = dir.map(place::settle).unwrap_or_default();
     let replay_age = settings.replay_age;
     let mut server = Server::new(settings, exports)?;
     if let Some(domain) = &options.domain {

@@ -88,6 +88,9 @@ pub struct Settings {
     pub state_bytes: usize,
     /// The secret key of file handles.
     pub handle_key: HandleKey,
+    /// Where this server keeps its state: it differs from that of a server with a copy of the state, and stays the same
+    /// over restarts. Empty without state.
+    pub place: Box<[u8]>,
     /// Pauses a thread that may block, between two checks for an event such as a returned delegation.
     pub pause: fn(Duration),
     /// The time of day.
@@ -97,8 +100,9 @@ pub struct Settings {
 impl Settings {
     /// Identifies this server to clients that reach it at several addresses (RFC 8881 §2.10.4).
     pub(crate) fn server_owner(&self) -> [u8; 16] {
+        let identity = [b"server owner", &*self.place].concat();
         let mut owner = *b"wharf-server-\0\0\0";
-        owner[8..].copy_from_slice(&self.handle_key.checksum(b"server owner").to_be_bytes());
+        owner[8..].copy_from_slice(&self.handle_key.checksum(&identity).to_be_bytes());
         owner
     }
 
@@ -145,6 +149,7 @@ impl Settings {
             grace: Duration::from_secs(90),
             state_bytes: usize::MAX,
             handle_key,
+            place: Box::default(),
             pause: std::thread::sleep,
             wall_clock: SystemTime::now,
         }

@@ -6,10 +6,10 @@ use proto::nfs4::{
 };
 
 use rpc::{AuthSys, Credential};
-use server::{AccessRule, ClientPattern, Export, ExportOptions};
+use server::{AccessRule, ClientPattern, Export, ExportOptions, Server};
 
 use crate::v4::client40::setclientid;
-use testing::caller::{Caller, export, memory, memory_server, server};
+use testing::caller::{Caller, export, memory, memory_server, server, settings};
 use testing::compound::{COMPOUND, Compound, Results, failure, success};
 use testing::session::Session;
 
@@ -167,4 +167,29 @@ fn retransmission_with_another_stamp_and_machine_name_is_the_same_request_and_on
     assert_eq!(sent(b"another", 2, 0, &[5]), Status::Ok);
     assert_eq!(sent(b"box", 1, 0, &[6]), Status::SeqFalseRetry);
     assert_eq!(sent(b"box", 1, 1000, &[5]), Status::SeqFalseRetry);
+}
+
+/// Clients would use two servers with one owner and scope as one (RFC 8881 §2.10.5).
+#[test]
+fn server_with_a_copy_of_the_state_is_another_one_and_a_restarted_one_is_not() {
+    let owner_at = |place: &[u8]| {
+        let mut settings = settings();
+        settings.place = place.into();
+        let server = Server::new(settings, vec![export("/export", memory())]).unwrap();
+        let exchange = ExchangeIdArgs {
+            verifier: [1; 8],
+            owner_id: b"client",
+            flags: 0,
+            state_protect: StateProtect::None,
+            implementation: None,
+        };
+        let caller = Caller::root(&server);
+        let exchanged = caller.compound(&Compound::new(1).op::<ExchangeId>(&exchange)).take::<ExchangeId>();
+        let exchanged = success(exchanged);
+        (exchanged.server_owner.major_id.to_vec(), exchanged.server_scope.to_vec())
+    };
+    let (owner, scope) = owner_at(b"here");
+    assert_eq!((owner.clone(), scope.clone()), owner_at(b"here"));
+    let (other_owner, other_scope) = owner_at(b"there");
+    assert!(owner != other_owner && scope != other_scope);
 }
