@@ -36,6 +36,8 @@ pub struct ExportOptions {
     pub delegations: DelegationPolicy,
     /// Whether clients may read and set access lists. The server applies them in any case.
     pub offers_acls: bool,
+    /// Whether NFSv4.2 clients may use extended attributes.
+    pub offers_xattrs: bool,
     /// Whether calls from ports of 1024 and above are refused.
     pub privileged_ports_only: bool,
 }
@@ -54,6 +56,7 @@ impl Default for ExportOptions {
             anonymous_gid: Self::NOBODY,
             delegations: DelegationPolicy::Auto,
             offers_acls: true,
+            offers_xattrs: true,
             privileged_ports_only: false,
         }
     }

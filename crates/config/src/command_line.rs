@@ -37,6 +37,8 @@ pub struct ExportFlags {
     pub secure: bool,
     /// `--no-acl`: clients may not read or set access lists.
     pub no_acl: bool,
+    /// `--no-xattr`: clients may not use extended attributes.
+    pub no_xattr: bool,
     /// `--delegations`: which files may be delegated to NFSv4 clients.
     pub delegations: DelegationPolicy,
     /// `--async`: acknowledge changes of names and attributes before they are on stable storage.
@@ -93,6 +95,7 @@ impl ExportFlags {
             privileged_ports_only: self.secure,
             delegations: self.delegations,
             offers_acls: !self.no_acl,
+            offers_xattrs: !self.no_xattr,
             ..words.options(defaults)
         }
     }
@@ -293,6 +296,7 @@ mod tests {
                 anonymous_gid: 6,
                 privileged_ports_only: true,
                 offers_acls: true,
+                offers_xattrs: true,
             };
             assert!(export.rules.iter().all(|rule| rule.options == expected));
         }

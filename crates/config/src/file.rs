@@ -81,6 +81,7 @@ struct Export {
     anongid: Option<u32>,
     secure: Option<bool>,
     acl: Option<bool>,
+    xattr: Option<bool>,
     #[serde(default)]
     delegations: DelegationsWord,
     fsid: Option<u64>,
@@ -243,6 +244,7 @@ fn export_options(export: &Export, defaults: &Defaults) -> ExportOptions {
         privileged_ports_only: export.secure.unwrap_or(false),
         delegations: export.delegations.policy(),
         offers_acls: export.acl.unwrap_or(true),
+        offers_xattrs: export.xattr.unwrap_or(true),
         ..words.options(defaults)
     }
 }
@@ -259,6 +261,7 @@ fn access_options(access: &Access, export: ExportOptions, defaults: &Defaults) -
         privileged_ports_only: access.secure.unwrap_or(export.privileged_ports_only),
         delegations: export.delegations,
         offers_acls: export.offers_acls,
+        offers_xattrs: export.offers_xattrs,
     }
 }
 

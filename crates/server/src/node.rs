@@ -179,7 +179,9 @@ impl<'c> Node<'c> {
     /// The features of the file system, as far as this client may use them.
     pub(crate) fn properties(&self) -> vfs::Properties {
         let properties = self.fs().properties();
-        vfs::Properties { acls: properties.acls && self.options.offers_acls, ..properties }
+        let acls = properties.acls && self.options.offers_acls;
+        let xattrs = properties.xattrs && self.options.offers_xattrs;
+        vfs::Properties { acls, xattrs, ..properties }
     }
 
     /// Another file of the same export.

@@ -65,10 +65,13 @@ struct OfferFlags {
     /// Export read-only.
     #[arg(long, requires = "export")]
     read_only: bool,
-    /// Do not let clients read or set access lists, which the server applies in any case. Linux's `ls -l` then makes no
-    /// call for each file over NFSv4.
+    /// Do not let clients read or set access lists, which the server applies in any case. Linux's `ls -l` asks for the
+    /// list of each file over NFSv4.
     #[arg(long, requires = "export")]
     no_acl: bool,
+    /// Do not let clients use extended attributes. Linux's `ls -l` asks for those of each file over NFSv4.2.
+    #[arg(long, requires = "export")]
+    no_xattr: bool,
     /// Do not squash root: root on a client acts as root. [default: root acts as the anonymous user; if the server is
     /// not run by root, everyone does]
     #[arg(long, requires = "export", conflicts_with = "all_squash")]
@@ -266,6 +269,7 @@ impl Flags {
             all_squash: offer.all_squash,
             read_only: offer.read_only,
             no_acl: offer.no_acl,
+            no_xattr: offer.no_xattr,
             delegations: offer.delegations.map(DelegationsFlag::policy).unwrap_or_default(),
             anonymous_uid: offer.anonuid,
             anonymous_gid: offer.anongid,

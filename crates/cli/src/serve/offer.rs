@@ -96,8 +96,10 @@ fn words(options: &ExportOptions, sync_metadata: bool) -> Vec<String> {
             words.push(format!("{name}={number}"));
         }
     }
-    if !options.offers_acls {
-        words.push("no_acl".to_owned());
+    for (name, is_offered) in [("no_acl", options.offers_acls), ("no_xattr", options.offers_xattrs)] {
+        if !is_offered {
+            words.push(name.to_owned());
+        }
     }
     match options.delegations {
         DelegationPolicy::Auto => {}

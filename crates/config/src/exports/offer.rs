@@ -15,6 +15,8 @@ pub(super) struct Offer {
     pub(super) is_async: bool,
     /// `no_acl`
     pub(super) hides_acls: bool,
+    /// `no_xattr`
+    pub(super) hides_xattrs: bool,
     /// `delegations`, `delegations=` or `no_delegations`
     pub(super) delegations: DelegationPolicy,
     pub(super) identity: IdentityWords,
@@ -29,6 +31,7 @@ impl Offer {
             privileged_ports_only: !self.is_insecure,
             delegations: self.delegations,
             offers_acls: !self.hides_acls,
+            offers_xattrs: !self.hides_xattrs,
             ..self.identity.options(defaults)
         }
     }
@@ -44,6 +47,8 @@ impl Offer {
             ("async", None) => self.is_async = true,
             ("acl", None) => self.hides_acls = false,
             ("no_acl", None) => self.hides_acls = true,
+            ("xattr", None) => self.hides_xattrs = false,
+            ("no_xattr", None) => self.hides_xattrs = true,
             ("delegations", None) => self.delegations = DelegationPolicy::Always,
             ("delegations", Some(word)) => self.delegations = delegations(word, position)?,
             ("no_delegations", None) => self.delegations = DelegationPolicy::Off,

@@ -48,6 +48,7 @@ fn silence_means_what_exports_5_says() {
         privileged_ports_only: true,
         delegations: DelegationPolicy::Auto,
         offers_acls: true,
+        offers_xattrs: true,
     };
     assert_eq!(options("/srv 192.0.2.1"), expected);
     assert_eq!(options("/srv 192.0.2.1()"), expected);
@@ -66,6 +67,8 @@ fn each_option_has_its_effect() {
     assert_eq!(options("/srv *(delegations=always)").delegations, DelegationPolicy::Always);
     assert!(!options("/srv *(no_acl)").offers_acls);
     assert!(options("/srv *(no_acl,acl)").offers_acls);
+    assert!(!options("/srv *(no_xattr)").offers_xattrs);
+    assert!(options("/srv *(no_xattr,xattr)").offers_xattrs);
     assert_eq!(options("/srv *(no_root_squash)").squash, Squash::None);
     assert_eq!(options("/srv *(no_root_squash,root_squash)").squash, Squash::Root);
     assert_eq!(options("/srv *(all_squash)").squash, Squash::All);

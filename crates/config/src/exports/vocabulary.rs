@@ -12,7 +12,7 @@ pub(super) enum Fate {
 }
 
 /// The options that [`Offer::apply`](super::offer::Offer::apply) knows.
-const EFFECTIVE: [&str; 17] = [
+const EFFECTIVE: [&str; 19] = [
     "ro",
     "rw",
     "secure",
@@ -21,6 +21,8 @@ const EFFECTIVE: [&str; 17] = [
     "async",
     "acl",
     "no_acl",
+    "xattr",
+    "no_xattr",
     "delegations",
     "no_delegations",
     "root_squash",

@@ -150,6 +150,7 @@ anonuid = 7
 anongid = 8
 secure = true
 acl = false
+xattr = false
 delegations = true
 fsid = 9
 sync_metadata = false
@@ -174,6 +175,7 @@ name = "/scratch"
         privileged_ports_only: true,
         delegations: DelegationPolicy::Always,
         offers_acls: false,
+        offers_xattrs: false,
     };
     assert_eq!(data.rules[1].options, expected);
     assert_eq!(scratch.source, Source::Memory { capacity_bytes: 64 << 20 });

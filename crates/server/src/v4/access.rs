@@ -24,7 +24,7 @@ pub(super) fn access(compound: &mut Compound<'_>, args: &AccessArgs) -> OpResult
 fn has_xattrs(compound: &Compound<'_>, node: &Node<'_>, kind: FileKind) -> bool {
     compound.progress.minor >= MinorVersion::V2
         && matches!(kind, FileKind::Regular | FileKind::Directory)
-        && node.fs().properties().xattrs
+        && node.properties().xattrs
 }
 
 /// Read permission includes reading and listing extended attributes; write permission includes changing them.

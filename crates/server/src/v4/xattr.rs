@@ -18,7 +18,7 @@ pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> OpResult<N
 /// The current file, if the caller has the `wanted` access, and whether its kind can have extended attributes.
 pub(super) fn any_node<'n>(compound: &'n Compound<'_>, wanted: Access) -> OpResult<(Node<'n>, bool)> {
     let node = compound.current()?;
-    if !node.fs().properties().xattrs {
+    if !node.properties().xattrs {
         return Err(Status::NotSupp.into());
     }
     if wanted == Access::WRITE {

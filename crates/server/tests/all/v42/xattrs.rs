@@ -1,14 +1,16 @@
 //! Extended attributes (RFC 8276).
 
 use proto::nfs4::{
-    ACCESS_READ, ACCESS_XALIST, ACCESS_XAREAD, ACCESS_XAWRITE, AccessArgs, AccessOk, ArgOp, Component, GetxattrArgs,
-    ListxattrsArgs, ListxattrsOk, RemovexattrArgs, Res, ResOp, SetxattrArgs, SetxattrOption, Status,
+    ACCESS_READ, ACCESS_XALIST, ACCESS_XAREAD, ACCESS_XAWRITE, AccessArgs, AccessOk, ArgOp, Attribute, AttributeValue,
+    Component, GetattrArgs, GetxattrArgs, ListxattrsArgs, ListxattrsOk, RemovexattrArgs, Res, ResOp, SetxattrArgs,
+    SetxattrOption, Status,
 };
+use server::{ExportOptions, Squash};
 use vfs::{Context, Name, NewNode, Place, SetAttributes};
 
 use crate::v42::client::Client;
 use crate::v42::place::Volume;
-use testing::caller::{Caller, EXPORT, export, server};
+use testing::caller::{Caller, EXPORT, export, export_with, server};
 
 const FILE: &str = "/srv/export/file";
 
@@ -147,4 +149,19 @@ fn value_above_64_kib_is_too_big() {
             assert_eq!(set(client, (b"large", &vec![7; length]), SetxattrOption::Either), Status::Xattr2Big);
         }
     });
+}
+
+#[test]
+fn export_that_hides_extended_attributes_has_none() {
+    let volume = Volume::memory();
+    volume.file("file", 0, &[]);
+    let hidden = ExportOptions { offers_xattrs: false, squash: Squash::None, ..ExportOptions::default() };
+    let server = server(vec![export_with(EXPORT, volume.fs.clone(), hidden)]);
+    let client = Client::new(Caller::root(&server), 2);
+    assert_eq!(set(&client, (b"name", b"value"), SetxattrOption::Either), Status::NotSupp);
+    assert_eq!(list(&client, 0, 4096).unwrap_err(), Status::NotSupp);
+    let request = Attribute::set(&[Attribute::XattrSupport]);
+    let told = client.on(FILE, ArgOp::Getattr(GetattrArgs { request })).1;
+    let ResOp::Getattr(Res::Ok(fattr)) = told else { panic!("{told:?}") };
+    assert_eq!(fattr.values().next(), Some(Ok(AttributeValue::XattrSupport(false))));
 }
