@@ -1,6 +1,6 @@
 use proto::nfs4::{ArgOp, Attribute, Bitmap, Putfh, Readdir, ReaddirArgs};
 
-use super::attributes;
+use super::attributes::{self, Listed};
 use super::caller::Caller;
 use super::putfh::putfh;
 use super::request::Request;
@@ -37,8 +37,32 @@ async fn list(caller: &impl Caller, dir: &Handle, from: DirPosition, count: u32,
     let failed = |reason: Reason| reply.error(reason);
     for entry in &ok.entries {
         let listed = attributes::listed(&entry.attributes).map_err(failed)?;
-        let (name, fileid, cookie) = (entry.name.0, listed.attributes.fileid, entry.cookie);
+        let (name, fileid, cookie) = (entry.name.0, shown_number(&listed), entry.cookie);
         page.push(RawEntry { name, fileid, cookie, entry: listed.entry() }).map_err(failed)?;
     }
     page.finish(ok.eof).map_err(failed)
+}
+
+/// The file number of an entry. One whose attributes may not be read has none: it is shown as 1, as by Linux's client,
+/// since readdir(3) skips names with the number 0.
+fn shown_number(listed: &Listed) -> u64 {
+    listed.attributes.fileid.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use buffer::Buffer;
+    use proto::nfs4::{AttributeValue, Fattr, Status};
+
+    use super::*;
+
+    #[test]
+    fn name_that_may_not_be_looked_up_has_a_number_that_programs_do_not_skip() {
+        let number = |value| {
+            let mut buffer = Buffer::new();
+            shown_number(&attributes::listed(&Fattr::collect(&[value], &mut buffer)).unwrap())
+        };
+        assert_eq!(number(AttributeValue::RdattrError(Status::Access)), 1);
+        assert_eq!(number(AttributeValue::FileId(7)), 7);
+    }
 }
