@@ -61,7 +61,7 @@ fn server_that_may_have_256_files_open_fails_no_create_and_no_open() {
     let mut command = serve_within("-n 256");
     command.args(["--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--no-root-squash"]).arg(&export);
     let server = Server::spawn(2, command);
-    server.wait_for_log("256 file descriptors: 64 connections, 64 to 112 cached open files");
+    server.wait_for_log("256 file descriptors: 64 connections, 32 to 80 cached open files");
 
     let url = server.url(&export).parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
