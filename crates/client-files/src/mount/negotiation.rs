@@ -14,10 +14,15 @@ impl Dialer<'_> {
     /// Mounts as [`Dialer::negotiate`] does, and retries while the server asks to try later: each step of a mount may
     /// get that answer.
     pub(super) async fn negotiate_patiently(&self, path: &[u8]) -> Result<Mount> {
-        let mut patience = Patience::new(self.options.patience(), None);
+        let (mut patience, mut has_warned) = (Patience::new(self.options.patience(), None), false);
         loop {
             match self.negotiate(path).await {
-                Err(error) if patience.allows(&error) => patience.wait().await,
+                Err(error) if patience.allows(&error) => {
+                    if !std::mem::replace(&mut has_warned, true) {
+                        tracing::warn!(server = %self.server, %error, "the server is busy; trying again");
+                    }
+                    patience.wait().await;
+                }
                 other => return other,
             }
         }
