@@ -70,7 +70,6 @@ impl State {
                 stateid: core.stateid(*key),
                 handle: delegation.handle.clone(),
                 change: delegation.change,
-                modified: delegation.modified,
             })
         })
     }
@@ -80,14 +79,6 @@ impl State {
         let core = self.core();
         let held = core.states.get(&stateid.key()).filter(|held| held.status.holds());
         held.and_then(StateidEntry::delegation).is_some_and(|delegation| delegation.recalled.is_some())
-    }
-
-    /// Records that CB_GETATTR showed a change under a write delegation.
-    pub fn delegation_modified(&self, stateid: &Stateid) {
-        let mut core = self.core();
-        if let Some(delegation) = core.states.get_mut(&stateid.key()).and_then(StateidEntry::delegation_mut) {
-            delegation.modified = true;
-        }
     }
 }
 
@@ -195,7 +186,6 @@ impl Core {
             handle: (args.handle)(),
             recalled: None,
             change: args.change,
-            modified: false,
             _lease: lease,
         });
         let (owner, status) = (OwnerId::NOBODY, StateidStatus::Valid);

@@ -73,8 +73,6 @@ pub(crate) struct Delegation {
     pub recalled: Option<Duration>,
     /// The file's change attribute when the delegation was granted.
     pub change: u64,
-    /// Whether the client is known to have changed the file (RFC 8881 §10.4.3).
-    pub modified: bool,
     /// The lease that it counts as, if it needs one.
     pub _lease: Option<Charge>,
 }
@@ -90,6 +88,4 @@ pub struct WriteDelegation {
     pub handle: Box<[u8]>,
     /// The file's change attribute when the delegation was granted.
     pub change: u64,
-    /// Whether the client is known to have changed the file.
-    pub modified: bool,
 }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use proto::nfs4::{Attribute, AttributeValue, CallbackArgOp, CallbackResOp, CbGetattrArgs, FileHandle, Res};
-use state::{AccessKind, FileKey, Requester, WriteDelegation};
-use vfs::{Attributes, FileKind, Timestamp};
+use state::{AccessKind, Stateid, WriteDelegation};
+use vfs::{Attributes, Context, FileKind, SetAttributes, SetTime};
 
 use super::CallbackFailure;
 use super::pending::HolderAnswer;
@@ -13,15 +13,15 @@ use crate::fault::Fault;
 use crate::node::Node;
 use crate::server::Server;
 
-/// The source of a file's attributes for others while a client holds a write delegation.
+/// What is known of a file's attributes while a client may hold a write delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CurrentAttributes {
-    /// The file system.
+    /// Those of the file system.
     AsStored,
-    /// The holder of the delegation.
-    FromHolder(Attributes),
-    /// The answer is pending: retry later.
-    Later,
+    /// The holder of the delegation has changed the file, which has this size.
+    Changed { size_bytes: u64 },
+    /// The holder has not answered, or it is to return the delegation: retry later.
+    Later { asked: Option<Stateid> },
 }
 
 impl Node<'_> {
@@ -32,64 +32,58 @@ impl Node<'_> {
         if stored.kind != FileKind::Regular || !self.server.state.may_be_delegated_for_writing(&self.file_key()) {
             return Ok(None);
         }
-        self.ask_for_attributes(stored)
+        self.ask_for_attributes()
     }
 
-    fn ask_for_attributes(&self, stored: &Attributes) -> Result<Option<Attributes>, Fault> {
-        let mut has_waited = false;
-        self.until_returned(|| {
-            match self.server.true_attributes(&self.file_key(), stored, self.requester, self.now) {
-                // A holder that returned its delegation meanwhile has written its data back first.
-                CurrentAttributes::AsStored if has_waited => Ok(Some(self.attributes()?)),
-                CurrentAttributes::AsStored => Ok(None),
-                CurrentAttributes::FromHolder(attributes) => Ok(Some(attributes)),
-                CurrentAttributes::Later => {
-                    has_waited = true;
-                    Err(Fault::Recalling)
-                }
+    fn ask_for_attributes(&self) -> Result<Option<Attributes>, Fault> {
+        let (mut has_waited, mut unanswered) = (false, None);
+        let found = self.until_returned(|| match self.server.current_attributes(self) {
+            // A holder that returned its delegation meanwhile has written its data back first.
+            CurrentAttributes::AsStored if has_waited => Ok(Some(self.attributes()?)),
+            CurrentAttributes::AsStored => Ok(None),
+            CurrentAttributes::Changed { size_bytes } => self.changed_by_holder(size_bytes),
+            CurrentAttributes::Later { asked } => {
+                (has_waited, unanswered) = (true, asked);
+                Err(Fault::Recalling)
             }
-        })
+        });
+        if let (Err(Fault::Recalling), Some(stateid)) = (&found, unanswered) {
+            self.server.callbacks.attributes.abandon(stateid);
+        }
+        found
+    }
+
+    /// The attributes of a file that its holder changed and has not written back. The file system's times and change
+    /// attribute move with each such answer: what is reported is never taken back, whatever the holder does next.
+    fn changed_by_holder(&self, size_bytes: u64) -> Result<Option<Attributes>, Fault> {
+        let set = SetAttributes { modified: Some(SetTime::Now), ..SetAttributes::default() };
+        let context = Context { caller: Context::ROOT.caller, ..self.context };
+        let _change = self.announce_change();
+        self.server.files.forget_attributes(self.context.worker);
+        let stored = self.fs().set_attributes(&context, &self.handle, &set)?;
+        Ok(Some(Attributes { size_bytes, ..stored }))
     }
 }
 
 impl Server {
-    /// Corrects `attributes` of a file for `who`, given that another client may hold a write delegation.
-    fn true_attributes(
-        &self,
-        file: &FileKey,
-        attributes: &Attributes,
-        who: Requester,
-        now: Duration,
-    ) -> CurrentAttributes {
+    /// What is known of a file's attributes, given that another client may hold a write delegation.
+    fn current_attributes(&self, node: &Node<'_>) -> CurrentAttributes {
+        let (file, who, now) = (&node.file_key(), node.requester, node.now);
         let Some(delegation) = self.state.write_delegation(file, who) else { return CurrentAttributes::AsStored };
         let answer = match self.callbacks.attributes.find_or_ask(delegation.stateid, now) {
             Some(answer) => answer,
             None => self.ask_holder(&delegation, now),
         };
         match answer {
-            HolderAnswer::Unchanged if !delegation.modified => CurrentAttributes::AsStored,
-            HolderAnswer::Unchanged => {
-                CurrentAttributes::FromHolder(self.changed(attributes, attributes.size_bytes, now))
-            }
-            HolderAnswer::Changed { size_bytes } => {
-                CurrentAttributes::FromHolder(self.changed(attributes, size_bytes, now))
-            }
-            HolderAnswer::Missing => CurrentAttributes::Later,
+            HolderAnswer::Unchanged => CurrentAttributes::AsStored,
+            HolderAnswer::Changed { size_bytes } => CurrentAttributes::Changed { size_bytes },
+            HolderAnswer::Missing => CurrentAttributes::Later { asked: Some(delegation.stateid) },
             // The next attempt finds out whether the delegation is gone or being recalled.
             HolderAnswer::None => match self.state.conflict_check(now, file, AccessKind::Look, who) {
                 Ok(state::AccessCheck::Proceed) => CurrentAttributes::AsStored,
-                _ => CurrentAttributes::Later,
+                _ => CurrentAttributes::Later { asked: None },
             },
         }
-    }
-
-    /// The attributes of a file that its holder changed and has not written back. The change attribute differs from the
-    /// earlier one. Those after the write-back are larger, since they come from the clock.
-    fn changed(&self, stored: &Attributes, size_bytes: u64, now: Duration) -> Attributes {
-        let since = (self.settings.wall_clock)().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let modified = Timestamp { seconds: since.as_secs() as i64, nanoseconds: since.subsec_nanos() };
-        let change = stored.change.wrapping_add(1 + now.as_secs());
-        Attributes { size_bytes, change, modified, changed: modified, ..*stored }
     }
 
     fn ask_holder(&self, delegation: &WriteDelegation, now: Duration) -> HolderAnswer {
@@ -100,9 +94,6 @@ impl Server {
         let on_reply = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, now: Duration| {
             let answer = answer(&result, change);
             tracing::debug!(?client, ?answer, "a client was asked for the attributes of a file that it holds");
-            if matches!(answer, HolderAnswer::Changed { .. }) {
-                server.state.delegation_modified(&stateid);
-            }
             server.callbacks.attributes.note(stateid, answer, now);
         };
         match self.call_back(client, operation, now, Box::new(on_reply)) {

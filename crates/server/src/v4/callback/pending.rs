@@ -15,20 +15,24 @@ pub(crate) struct Callbacks {
     pub(super) attributes: DelegatedAttributes,
 }
 
-/// The lifetime of an answer: a client that was told to retry does so within it.
+/// How long an answer is kept for a client that was told to retry: it does so within this time.
 const GOOD_FOR: Duration = Duration::from_secs(2);
 
 /// The most answers to keep. Beyond them, a delegation is recalled instead.
 const MAX_KEPT: usize = 4096;
 
-/// The recent answers of holders of write delegations.
+/// The recent answers of holders of write delegations. A request uses an answer to a query that began after the request
+/// arrived: earlier answers may be older than what its client knows already.
 #[derive(Debug, Default)]
 pub(crate) struct DelegatedAttributes(Mutex<HashMap<Stateid, AttributeQuery>>);
 
 #[derive(Debug, Clone, Copy)]
 struct AttributeQuery {
-    at: Duration,
+    asked: Duration,
+    answered: Duration,
     answer: HolderAnswer,
+    /// Whether a client was told to retry before the answer came: its next request uses the answer.
+    is_abandoned: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,34 +52,49 @@ impl DelegatedAttributes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The recent answer; if there is none, records that the query begins now.
+    /// The answer for a request that arrived at `now`; if there is none, records that a query begins.
     pub(super) fn find_or_ask(&self, stateid: Stateid, now: Duration) -> Option<HolderAnswer> {
         let mut asked = self.lock();
-        if let Some(found) = asked.get(&stateid).filter(|found| found.is_good(now)) {
-            return Some(found.answer);
-        }
-        if asked.len() >= MAX_KEPT {
+        if let Some(found) = asked.get_mut(&stateid).filter(|found| found.is_kept(now)) {
+            let is_usable = match found.answer {
+                HolderAnswer::Missing | HolderAnswer::None => true,
+                _ => std::mem::take(&mut found.is_abandoned) || found.asked >= now,
+            };
+            if is_usable {
+                return Some(found.answer);
+            }
+        } else if asked.len() >= MAX_KEPT {
             return Some(HolderAnswer::None);
         }
-        asked.insert(stateid, AttributeQuery { at: now, answer: HolderAnswer::Missing });
+        let query = AttributeQuery { asked: now, answered: now, answer: HolderAnswer::Missing, is_abandoned: false };
+        asked.insert(stateid, query);
         None
     }
 
     /// Records an answer.
     pub(super) fn note(&self, stateid: Stateid, answer: HolderAnswer, now: Duration) {
-        self.lock().insert(stateid, AttributeQuery { at: now, answer });
+        if let Some(query) = self.lock().get_mut(&stateid) {
+            (query.answer, query.answered) = (answer, now.max(query.asked));
+        }
+    }
+
+    /// Keeps the answer to come for the next request, since this one's client is told to retry.
+    pub(super) fn abandon(&self, stateid: Stateid) {
+        if let Some(query) = self.lock().get_mut(&stateid) {
+            query.is_abandoned = true;
+        }
     }
 
     /// Drops expired answers.
     pub(super) fn forget_old(&self, now: Duration) {
-        self.lock().retain(|_, asked| asked.is_good(now));
+        self.lock().retain(|_, asked| asked.is_kept(now));
     }
 }
 
 impl AttributeQuery {
     /// A pending answer does not expire, since its call ends by itself.
-    fn is_good(&self, now: Duration) -> bool {
-        self.answer == HolderAnswer::Missing || now < self.at + GOOD_FOR
+    fn is_kept(&self, now: Duration) -> bool {
+        self.answer == HolderAnswer::Missing || now < self.answered + GOOD_FOR
     }
 }
 

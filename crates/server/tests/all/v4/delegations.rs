@@ -235,6 +235,35 @@ fn size_of_a_file_that_another_client_writes_is_asked_of_it() {
     assert!(change != before.0 && size_bytes == 4321, "{change} {size_bytes}");
 }
 
+#[test]
+fn each_look_at_a_file_that_another_client_writes_asks_it_and_the_change_attribute_never_goes_back() {
+    // RFC 8881 §10.4.3: the holder of the delegation reports one and the same change attribute for all its changes.
+    let server = memory_server();
+    let (first, mut second) = (client(&server, 1), client(&server, 2));
+    let stateid = write_delegation(&opened(&first, SHARE_ACCESS_BOTH).1);
+    let wanted = GetattrArgs { request: Attribute::set(&[Attribute::Size, Attribute::Change]) };
+    let look = |session: &Session<'_>| {
+        let mut results = session.call(&session.begin().root().lookup("f").op::<Getattr>(&wanted));
+        success(results.skip_root().take::<Lookup>());
+        results.take::<Getattr>()
+    };
+    let granted = values(&success(look(&first))).0;
+    let mut last = granted;
+    for size_bytes in [1000, 2000, 3000] {
+        second.caller = second.caller.later(1);
+        assert_eq!(failure(look(&second)), Status::Delay, "the holder is asked");
+        let mut buffer = buffer::Buffer::new();
+        let told = [AttributeValue::Change(granted + 1), AttributeValue::Size(size_bytes)];
+        let told = Fattr::collect(&told, &mut buffer);
+        answer(&first, &callback(&first.caller), CallbackResOp::CbGetattr(Res::Ok(told)));
+        let (change, size) = values(&success(look(&second)));
+        assert!(change > last && size == size_bytes, "{change} after {last}, size {size}");
+        last = change;
+    }
+    give_back(&first, stateid);
+    assert!(values(&success(look(&second))).0 >= last, "nothing is taken back");
+}
+
 fn values(fattr: &Fattr<'_>) -> (u64, u64) {
     let (mut change, mut size_bytes) = (0, 0);
     for value in fattr.values() {
