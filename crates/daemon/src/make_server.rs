@@ -77,6 +77,7 @@ fn with_options(mut settings: Settings, options: &Options, records: Option<&Stor
     settings.max_unlocked_files = options.max_unlocked_files;
     settings.max_locked_files = options.max_locked_files;
     settings.max_leases = options.max_leases;
+    settings.max_held_files = options.max_held_files;
     settings.open_file_idle = options.open_file_idle;
     settings.replay_entries = options.replay_entries;
     settings

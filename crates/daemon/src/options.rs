@@ -72,6 +72,9 @@ pub struct Options {
     pub max_locked_files: usize,
     /// The most delegations of files that local processes may change, each with a file descriptor.
     pub max_leases: usize,
+    /// The most files with clients' state that stay reachable after their last name is removed, each with a file
+    /// descriptor. Default: 65 536.
+    pub max_held_files: usize,
     /// How long an unused file stays open, at most twice as long. Default: 10 s.
     pub open_file_idle: Duration,
     /// The NFSv4 lease time, in whole seconds: a client silent for longer may lose its opens and locks. Default: 90 s.
@@ -143,6 +146,7 @@ impl Default for Options {
             max_unlocked_files: 16,
             max_locked_files: 4096,
             max_leases: 4096,
+            max_held_files: 65_536,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),

@@ -53,8 +53,8 @@ impl<F: FileSystem + ?Sized> FaultFs<F> {
 #[deny(clippy::missing_trait_methods)]
 impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, changes_wait, properties, is_read_only, has_local_locks, open_for_locks,
-        lease_break_time, lease, maintain);
+        root, storage, origin, set_borders, changes_wait, properties, is_read_only, hold, has_local_locks,
+        open_for_locks, lease_break_time, lease, maintain);
 
     /// Never [`Blocking::Never`], because a rule with a delay may be added at any time.
     fn blocking(&self) -> Blocking {

@@ -10,8 +10,12 @@ use crate::failure::failed;
 
 const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME).union(StatxFlags::MNT_ID);
 
+/// How much space one call takes or frees on a thread that may not wait: more takes a while even in memory, where pages
+/// are cleared and freed one by one.
+pub(crate) const MAX_SPACE_ON_LOOP_BYTES: u64 = 4 << 20;
+
 /// The unit of `stx_blocks`, whatever the file system's block size is.
-const BLOCK_BYTES: u64 = 512;
+pub(crate) const BLOCK_BYTES: u64 = 512;
 
 /// Asks for everything about what a descriptor stands for.
 pub(crate) fn stat_fd(fd: BorrowedFd<'_>) -> Result<Statx> {

@@ -60,7 +60,8 @@ impl HostFs {
     fn take_made(&self, handle: &Handle) -> Option<OpenedFile> {
         let living = self.made.stat(handle)?;
         let fd = self.made.take(handle)?;
-        Some(OpenedFile { fd, file: FileId::of(&living.ok()?) })
+        let stat = living.and_then(|stat| self.check_living(handle, stat)).ok()?;
+        Some(OpenedFile { fd, file: FileId::of(&stat) })
     }
 
     fn open_anew(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<OpenedFile> {

@@ -14,6 +14,7 @@ use crate::kernel_handles::KernelHandles;
 use crate::node::HostNode;
 use crate::store::{Fingerprint, ROOT_ID, Store, StoredFile};
 use crate::sys;
+use crate::volume::HostVolume;
 
 /// The types of handles that begin with a number of 8 bytes: XFS's (`FILEID_INO32_GEN` with `XFS_FILEID_TYPE_64FLAG`)
 /// and Btrfs's.
@@ -100,6 +101,12 @@ impl Handles {
             Handles::Kernel(_) => true,
             Handles::Stored(_) => is_only_name(stat),
         }
+    }
+
+    /// What all views have in common whose handles are the same: the numbers of a store are its export's own, and the
+    /// kernel's handles are the same wherever a file is reached from.
+    pub(crate) fn storage(&self, volume: &HostVolume) -> Option<u64> {
+        matches!(self, Handles::Kernel(_)).then_some(volume.device)
     }
 
     /// The store, when numbers are given out.

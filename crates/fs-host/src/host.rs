@@ -3,15 +3,16 @@ use std::time::Duration;
 
 use rustix::fs::AtFlags;
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileKind, FileLease, FileSystem,
-    Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result,
-    SetAttributes, SetXattr, Space, XattrName,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileHold, FileKind, FileLease,
+    FileSystem, Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties,
+    ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::cache::NodeCache;
 use crate::flush::FlushGroup;
 use crate::form::root_handle;
 use crate::handles::Handles;
+use crate::held::HeldFiles;
 use crate::identity::Impersonation;
 use crate::lease_terms::LeaseTerms;
 use crate::lookup_pace::LookupPace;
@@ -30,6 +31,7 @@ pub struct HostFs {
     pub(crate) lookup_pace: LookupPace,
     pub(crate) nodes: NodeCache,
     pub(crate) made: MadeFiles,
+    pub(crate) held: Arc<HeldFiles>,
     /// Handles and names from earlier calls, where the file system's times prove them.
     pub(crate) known: Option<KnownFiles>,
     pub(crate) listings: Option<Listings>,
@@ -118,9 +120,11 @@ impl FileSystem for HostFs {
     }
 
     fn storage(&self) -> Option<u64> {
-        // The numbers of a store are its export's own; the kernel's handles are the same wherever a file is reached
-        // from.
-        matches!(self.handles, Handles::Kernel(_)).then_some(self.volume.device)
+        self.handles.storage(&self.volume)
+    }
+
+    fn hold(&self, cx: &Context<'_>, node: &Handle) -> Result<FileHold> {
+        self.hold_file(cx, node)
     }
 
     fn origin(&self) -> Option<Origin> {

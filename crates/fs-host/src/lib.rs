@@ -37,6 +37,7 @@ mod find_stored;
 mod flush;
 mod form;
 mod handles;
+mod held;
 mod host;
 mod identity;
 mod kernel_handles;

@@ -19,7 +19,9 @@ impl HostFs {
         if node.kind() == FileKind::Directory {
             return Err(Error::IsDirectory);
         }
-        self.stat_living(handle, &node)?;
+        if self.stat_living(handle, &node)?.stx_nlink == 0 {
+            return Err(Error::Stale);
+        }
         let name = CName::new(place.name);
         let link = NewName { file: &node, dir: &dir, name: name.as_c_str() };
         self.identity.assume(&cx.caller)?;

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::Statx;
-use vfs::{Error, Handle, Result};
+use vfs::{Handle, Result};
 
 use crate::attributes::stat_fd;
 
@@ -51,12 +51,11 @@ impl MadeFiles {
         drop(oldest);
     }
 
-    /// The state of a file that was kept; stale when its last name is gone.
+    /// The state of a file that was kept.
     pub(crate) fn stat(&self, handle: &Handle) -> Option<Result<Statx>> {
         let files = self.lock();
         let made = files.iter().rev().find(|made| made.handle == *handle)?;
-        let stat = stat_fd(made.fd.as_fd());
-        Some(stat.and_then(|stat| if stat.stx_nlink == 0 { Err(Error::Stale) } else { Ok(stat) }))
+        Some(stat_fd(made.fd.as_fd()))
     }
 
     /// Gives a file away that was kept.

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use rustix::fs::{CWD, Mode, OFlags};
@@ -17,6 +18,8 @@ use crate::proc_path::proc_path;
 pub(crate) struct HostNode {
     fd: OwnedFd,
     kind: FileKind,
+    /// Whether its last name is known to be gone.
+    is_nameless: AtomicBool,
     /// A directory opened for listing and syncing, once that was needed.
     listing: OnceLock<OwnedFd>,
     /// Held while the listing descriptor's position matters.
@@ -27,12 +30,23 @@ pub(crate) struct HostNode {
 impl HostNode {
     /// Makes a node of an `O_PATH` descriptor of a file of this kind.
     pub(crate) fn new(fd: OwnedFd, kind: FileKind) -> HostNode {
-        HostNode { fd, kind, listing: OnceLock::new(), position: Mutex::default(), acl: Mutex::default() }
+        let (is_nameless, listing) = (AtomicBool::new(false), OnceLock::new());
+        HostNode { fd, kind, is_nameless, listing, position: Mutex::default(), acl: Mutex::default() }
     }
 
     /// The kind of file, which never changes.
     pub(crate) fn kind(&self) -> FileKind {
         self.kind
+    }
+
+    /// Whether the file was found without a name.
+    pub(crate) fn is_nameless(&self) -> bool {
+        self.is_nameless.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the file has no name left.
+    pub(crate) fn lose_name(&self) {
+        self.is_nameless.store(true, Ordering::Relaxed);
     }
 
     /// The descriptor.

@@ -13,6 +13,7 @@ use vfs::Origin;
 use crate::cache::NodeCache;
 use crate::flush::{Disk, FlushGroup};
 use crate::handles::{Handles, StoredHandles};
+use crate::held::HeldFiles;
 use crate::host::HostFs;
 use crate::identity::Impersonation;
 use crate::kernel_handles::KernelHandles;
@@ -190,7 +191,7 @@ impl HostFs {
         let handles = choose_handles(dir, &volume, &options)?;
         let max_nodes = options.max_nodes.unwrap_or_else(share_of_descriptors);
         let nodes = NodeCache::new(options.workers, max_nodes);
-        let made = MadeFiles::new(max_nodes);
+        let (made, held) = (MadeFiles::new(max_nodes), HeldFiles::of(handles.storage(&volume)));
         let streams = StreamTable::new(options.read_ahead.clone());
         let flushes = Arc::new(flush_group(dir, &volume, &options)?);
         let lookup_pace = LookupPace::new(volume.cache_kind());
@@ -206,6 +207,7 @@ impl HostFs {
             lookup_pace,
             nodes,
             made,
+            held,
             known,
             listings,
             clock,

@@ -63,6 +63,7 @@ impl HostFs {
         self.identity.assume(&cx.caller)?;
         rustix::fs::unlinkat(node.fd(), name.as_c_str(), AtFlags::empty()).map_err(failed)?;
         self.nodes.forget(&seen.handle);
+        self.held.lose_name(&seen.handle);
         if let Some(known) = &self.known {
             known.drop_gone(cx, seen.attributes.fileid);
         }
@@ -110,6 +111,7 @@ impl HostFs {
     /// Lets go of a file that has no name left.
     fn let_go(&self, handle: &Handle) -> Result<()> {
         self.nodes.forget(handle);
+        self.held.lose_name(handle);
         drop(self.made.take(handle));
         if let Some(stored) = self.handles.stored() {
             stored.gone(handle)?;

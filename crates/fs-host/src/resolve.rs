@@ -4,9 +4,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, Statx};
-use vfs::{Attributes, Context, Error, FileKind, Handle, Result};
+use vfs::{Attributes, Context, Error, FileHold, FileKind, Handle, Result};
 
-use crate::attributes::{from_statx, kind, stat_fd};
+use crate::attributes::{check_regular, from_statx, kind, stat_fd};
 use crate::failure::failed;
 use crate::form::{Named, decode, root_handle};
 use crate::handles::{FileAt, Handles};
@@ -14,7 +14,7 @@ use crate::host::HostFs;
 use crate::node::HostNode;
 
 impl HostFs {
-    /// The attributes of a file that still has a name.
+    /// The attributes of a file that has a name or is held.
     pub(crate) fn attributes_of(&self, cx: &Context<'_>, handle: &Handle) -> Result<Attributes> {
         // Not by way of `living`, which hands a large structure on: a twentieth of the instructions of a GETATTR.
         let stat = match self.nodes.get(cx.worker, handle) {
@@ -27,12 +27,12 @@ impl HostFs {
     /// The state of a file that is not at hand.
     fn stat_opened(&self, cx: &Context<'_>, handle: &Handle) -> Result<Statx> {
         match self.made.stat(handle) {
-            Some(stat) => stat,
+            Some(stat) => self.check_living(handle, stat?),
             None => Ok(self.opened(cx, handle, 0).map_err(elsewhere_is_stale)?.1),
         }
     }
 
-    /// The file that a handle names, and its state now; stale when it has no name any more.
+    /// The file that a handle names, and its state now; stale when it has no name any more and is not held.
     pub(crate) fn living(&self, cx: &Context<'_>, handle: &Handle) -> Result<(Arc<HostNode>, Statx)> {
         if let Some(node) = self.nodes.get(cx.worker, handle) {
             let stat = self.stat_living(handle, &node)?;
@@ -56,6 +56,9 @@ impl HostFs {
 
     /// A file that is not in the cache, newly opened, and its state.
     fn opened(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(Arc<HostNode>, Statx)> {
+        if let Some(held) = self.living_held(cx, handle)? {
+            return Ok(held);
+        }
         self.identity.own()?;
         let changes = self.volume.borders.changes();
         let opened = self.with_room(cx, || self.open_node(cx, handle, depth));
@@ -78,13 +81,38 @@ impl HostFs {
         if node.kind() == FileKind::Directory { Ok(node) } else { Err(Error::NotDirectory) }
     }
 
-    /// The state of a file at hand, which is stale once its last name is gone: what is still open lives on, but not by
-    /// its handle.
-    pub(crate) fn stat_living(&self, handle: &Handle, node: &HostNode) -> Result<Statx> {
+    /// Holds a regular file until the result is dropped.
+    pub(crate) fn hold_file(&self, cx: &Context<'_>, handle: &Handle) -> Result<FileHold> {
+        let hold = self.held.hold(*handle, || {
+            let node = self.node(cx, handle)?;
+            check_regular(node.kind())?;
+            Ok(node)
+        })?;
+        Ok(Box::new(hold))
+    }
+
+    /// A held file and its state. With a name it is at hand again; without one only the holds keep its space.
+    fn living_held(&self, cx: &Context<'_>, handle: &Handle) -> Result<Option<(Arc<HostNode>, Statx)>> {
+        let Some(node) = self.held.get(handle) else { return Ok(None) };
         let stat = stat_fd(node.fd())?;
+        match stat.stx_nlink {
+            0 => node.lose_name(),
+            _ => self.nodes.put(cx.worker, *handle, Arc::clone(&node)),
+        }
+        Ok(Some((node, stat)))
+    }
+
+    /// The state of a file at hand.
+    pub(crate) fn stat_living(&self, handle: &Handle, node: &HostNode) -> Result<Statx> {
+        self.check_living(handle, stat_fd(node.fd())?)
+    }
+
+    /// The state of a file, which is stale once its last name is gone, unless somebody holds it. What else is open
+    /// lives on, but not by its handle.
+    pub(crate) fn check_living(&self, handle: &Handle, stat: Statx) -> Result<Statx> {
         if stat.stx_nlink == 0 {
             self.nodes.forget(handle);
-            return Err(Error::Stale);
+            self.held.get(handle).ok_or(Error::Stale)?.lose_name();
         }
         Ok(stat)
     }
@@ -139,7 +167,7 @@ impl HostFs {
     /// Writes down what a file is recognised by, after a change that can make another file of it on an overlay.
     pub(crate) fn reaffirm(&self, handle: &Handle, node: &HostNode) -> Result<()> {
         match self.handles.stored() {
-            Some(stored) if *handle != root_handle() => {
+            Some(stored) if *handle != root_handle() && !node.is_nameless() => {
                 stored.reaffirm(handle, FileAt::of_fd(&node.fd(), &stat_fd(node.fd())?))?;
                 self.keep_handles()
             }

@@ -5,15 +5,12 @@ use std::sync::Arc;
 
 use vfs::{Context, Error, Handle, Result};
 
+use crate::attributes::MAX_SPACE_ON_LOOP_BYTES;
 use crate::failure::failed;
 use crate::flush::Flush;
 use crate::host::HostFs;
 use crate::new_names::NewNames;
 use crate::node::HostNode;
-
-/// How much space one call takes or frees on a thread that may not wait: more takes a while even in memory, where pages
-/// are cleared and freed one by one.
-const MAX_SPACE_ON_LOOP_BYTES: u64 = 4 << 20;
 
 /// Refuses to take or to free so many bytes on a thread that may not wait, before anything is done.
 pub(crate) fn check_space(cx: &Context<'_>, bytes: u64) -> Result<()> {

@@ -212,3 +212,31 @@ fn with_descriptors_left(left: usize) -> Vec<std::fs::File> {
     hogs.truncate(hogs.len() - left);
     hogs
 }
+
+#[test]
+fn held_file_that_is_removed_is_reached_and_its_space_is_freed_with_the_last_hold() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for form in forms() {
+        let export = Export::in_memory();
+        let fs = export.open(form);
+        let file = touch(&fs, "f").handle;
+        let (first, second) = (fs.hold(&CX, &file).unwrap(), fs.hold(&Context { worker: 1, ..CX }, &file).unwrap());
+        fs.remove(&CX, at(&fs.root(), "f")).unwrap();
+        fs.maintain();
+        for worker in [0, 1] {
+            assert_eq!(fs.attributes(&Context { worker, ..CX }, &file).unwrap().links, 0, "{form:?}");
+        }
+        fs.open(&CX, &file, OpenMode::Write).unwrap().write_at(&CX, 0, &[1; 9 << 20], Stability::Unstable).unwrap();
+        drop(first);
+        let opened = fs.open(&CX, &file, OpenMode::Read).unwrap();
+        assert_eq!(opened.attributes(&CX).unwrap().size_bytes, 9 << 20, "{form:?}");
+        drop((opened, second));
+        // A large file is freed by a thread of its own.
+        let began = std::time::Instant::now();
+        while held_inodes(&export) > 0 && began.elapsed() < std::time::Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
+        assert_eq!(held_inodes(&export), 0, "{form:?}");
+        assert!(matches!(fs.attributes(&CX, &file), Err(Error::Stale)), "{form:?}");
+    }
+}

@@ -2,9 +2,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, Detail, DirEntry, EachEntry, Entry, Error, FileSystem,
-    Handle, Listing, NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space,
-    XattrName, permission,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, Detail, DirEntry, EachEntry, Entry, Error, FileHold,
+    FileSystem, Handle, Listing, NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes,
+    SetXattr, Space, XattrName, permission,
 };
 
 use crate::create::{MAX_LINKS, Wish};
@@ -113,6 +113,10 @@ impl FileSystem for MemFs {
             Content::Symlink(target) => Ok(target.to_vec()),
             _ => Err(Error::WrongKind),
         }
+    }
+
+    fn hold(&self, _cx: &Context<'_>, node: &Handle) -> Result<FileHold> {
+        Ok(Box::new(self.node(node)?))
     }
 
     fn open(&self, _cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {

@@ -14,7 +14,7 @@ const SHARDS: usize = 64;
 #[repr(align(128))]
 struct NodeShard(RwLock<HashMap<u64, Weak<MemNode>>>);
 
-/// All existing nodes, by number. Only their names and open files keep them alive.
+/// All existing nodes, by number. Only their names, open files and holds keep them alive.
 pub(crate) struct NodeTable {
     shards: Vec<NodeShard>,
 }

@@ -6,6 +6,7 @@ mod call;
 mod copies;
 mod create;
 mod handles;
+mod hold;
 mod identity;
 mod late;
 mod lockers;
@@ -31,8 +32,8 @@ use std::sync::{Arc, OnceLock};
 use client_files::Mount;
 use tokio::runtime;
 use vfs::{
-    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Found, Handle, Listing, NewNode,
-    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileHold, FileSystem, Found, Handle, Listing,
+    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use handles::Handles;
@@ -143,6 +144,10 @@ impl FileSystem for RemoteFs {
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         Ok(open::open(&self.0, cx, node, mode)?)
+    }
+
+    fn hold(&self, _cx: &Context<'_>, node: &Handle) -> Result<FileHold> {
+        Ok(Box::new(hold::hold(&self.0, node)?))
     }
 
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {

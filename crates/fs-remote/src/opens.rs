@@ -58,6 +58,14 @@ impl Hidden {
     pub(super) async fn remove(&self) -> client_files::Result<()> {
         self.mount.remove(&self.name.dir, &self.name.name).await
     }
+
+    /// Removes it after the last close; an error only goes to the log.
+    pub(super) async fn remove_at_last(self) {
+        if let Err(error) = self.remove().await {
+            let server = self.mount.server();
+            tracing::debug!(server, %error, "cannot remove the name of a file that was removed while it was open");
+        }
+    }
 }
 
 impl Opens {

@@ -110,9 +110,7 @@ async fn close(mount: Mount, file: File, hidden: Option<Hidden>) {
     if let Err(error) = file.close().await {
         tracing::warn!(server, %error, "cannot close a file; what was written to it and never synced may be lost");
     }
-    if let Some(hidden) = hidden
-        && let Err(error) = hidden.remove().await
-    {
-        tracing::debug!(server, %error, "cannot remove the name of a file that was removed while it was open");
+    if let Some(hidden) = hidden {
+        hidden.remove_at_last().await;
     }
 }

@@ -3,13 +3,15 @@
 //! A lease breaks when a local process wants to write to its file, which then waits until the delegations are returned
 //! or revoked. It also breaks after a change that does not wait, such as one of the mode or of a name: until the
 //! client has the recall, it may rely on what was true before (docs/exports.md).
+//!
+//! Files with state are held too, so that their clients reach them after their last name is removed.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use state::{FileKey, HostLeases};
-use vfs::{Context, FileLease};
+use vfs::{Context, FileHold, FileLease};
 
 use crate::exports::ExportTable;
 
@@ -33,6 +35,13 @@ impl HostLeases for ExportedLeases {
         let on_break = Box::new(move || broken.add(key));
         let lease = exported.export.file_system.lease(&Context::ROOT, &file.node, on_break);
         lease.inspect_err(|error| tracing::debug!(file = ?file.node, %error, "a file is not leased")).ok()
+    }
+
+    fn hold(&mut self, file: &FileKey, worker: usize) -> Option<FileHold> {
+        let exports = self.exports.load();
+        let cx = Context { worker, ..Context::ROOT };
+        let held = exports.showing(file)?.export.file_system.hold(&cx, &file.node);
+        held.inspect_err(|error| tracing::debug!(file = ?file.node, %error, "a file with state is not held")).ok()
     }
 }
 

@@ -210,9 +210,21 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// The current attributes.
+    /// The current attributes. A file whose last name a local process removed has some as long as it is open here.
     pub(crate) fn attributes(&self) -> vfs::Result<Attributes> {
-        self.fs().attributes(&self.context, &self.handle)
+        match self.fs().attributes(&self.context, &self.handle) {
+            Err(vfs::Error::Stale) => {
+                let open = |mode| self.server.files.find(&self.open_key(mode));
+                let open = open(OpenMode::Read).or_else(|| open(OpenMode::Write)).ok_or(vfs::Error::Stale)?;
+                open.attributes(&self.context)
+            }
+            found => found,
+        }
+    }
+
+    /// Whether the file is reached by its handle, though it may have no name: a client has state in it.
+    pub(crate) fn is_held(&self) -> bool {
+        self.fs().attributes(&self.context, &self.handle).is_ok()
     }
 
     /// Fails unless the caller has all of the `wanted` permissions.
@@ -312,6 +324,7 @@ impl<'c> Node<'c> {
                 files.release(self.now);
                 files.get(worker, self.now, &self.open_key(mode), open)
             }
+            Err(vfs::Error::Stale) => files.find(&self.open_key(mode)).ok_or(vfs::Error::Stale),
             result => result,
         }
     }

@@ -66,6 +66,8 @@ struct WorkerFiles {
     /// Every key of `files`, in the order of eviction.
     order: VecDeque<OpenKey>,
     counts: OpenFileCounts,
+    /// How often files were purged: one that was opened before a purge is not cached after it.
+    purges: u64,
     shared: Option<SharedAttributes>,
 }
 
@@ -129,7 +131,7 @@ impl OpenFiles {
         key: &OpenKey,
         open: impl FnOnce() -> Result<Arc<dyn OpenFile>, E>,
     ) -> Result<Arc<dyn OpenFile>, E> {
-        {
+        let purges = {
             let mut files = self.worker(worker);
             if let Some(slot) = files.files.get_mut(key) {
                 slot.is_used = true;
@@ -138,16 +140,27 @@ impl OpenFiles {
                 return Ok(file);
             }
             files.counts.misses += 1;
-        }
+            files.purges
+        };
         let file = open()?;
         let slot = CachedFile { file: file.clone(), opened: now, is_used: false };
+        let mut files = self.worker(worker);
+        if files.purges != purges {
+            return Ok(file);
+        }
         // Closing a file may take long, so evicted files are dropped after the lock is released, here and below.
-        let closed = self.worker(worker).insert(*key, slot, self.limits.per_worker);
+        let closed = files.insert(*key, slot, self.limits.per_worker);
+        drop(files);
         self.note_closed(&closed);
         if self.limits.per_worker > 0 && self.count.fetch_add(1, Ordering::Relaxed) >= self.max_count() {
             self.make_room(worker, now);
         }
         Ok(file)
+    }
+
+    /// A file that any worker has open.
+    pub(crate) fn find(&self, key: &OpenKey) -> Option<Arc<dyn OpenFile>> {
+        self.workers.iter().find_map(|worker| lock(&worker.0).files.get(key).map(|slot| Arc::clone(&slot.file)))
     }
 
     fn max_count(&self) -> usize {
@@ -234,7 +247,10 @@ impl OpenFiles {
     /// Closes a file for all workers as far as it is open in this mode.
     pub(crate) fn purge_mode(&self, file: &FileKey, mode: OpenMode, now: Duration) {
         for worker in &self.workers {
-            let closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, FileCloseReason::Purged);
+            let mut files = lock(&worker.0);
+            files.purges += 1;
+            let closed = files.close(&OpenKey { file: *file, mode }, now, FileCloseReason::Purged);
+            drop(files);
             self.note_closed(closed.as_slice());
         }
     }

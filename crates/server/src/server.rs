@@ -72,6 +72,9 @@ pub struct Settings {
     /// The most delegations of files that local processes may change: each takes a lease of the host, with a file
     /// descriptor.
     pub max_leases: usize,
+    /// The most files with clients' state that stay reachable after their last name is removed: each takes a file
+    /// descriptor.
+    pub max_held_files: usize,
     /// The idle time after which a file is closed: once to twice this time.
     pub open_file_idle: Duration,
     /// A number that changes with each start: the first write verifier. Its upper half alone also changes; it is the
@@ -143,6 +146,7 @@ impl Settings {
             max_unlocked_files: 16,
             max_locked_files: 4096,
             max_leases: 4096,
+            max_held_files: 65_536,
             open_file_idle: Duration::from_secs(10),
             instance,
             lease: Duration::from_secs(90),
@@ -357,6 +361,7 @@ fn new_state(
         recall: settings.lease * 3 / 2,
         leases: settings.max_leases,
         locked_files: settings.max_locked_files,
+        holds: settings.max_held_files,
         waiter_memory: default.waiter_memory.min(settings.lease),
         ..default
     };

@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use buffer::Output;
 use peer::Transport;
-use vfs::{
-    Access, Attributes, Blocking, Context, Error, FileKind, HostFile, OpenFile, OpenMode, Stability, Written,
-    permission,
-};
+use vfs::{Access, Attributes, Context, Error, FileKind, HostFile, OpenFile, OpenMode, Stability, Written, permission};
 
 use xdr::Encoder;
 
@@ -57,17 +54,17 @@ pub(crate) struct Readable {
 /// Opens a file for reading. The caller's permission is checked again, even if the file is already open.
 pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
     let (file, attributes) = node.open_to_read()?;
-    // A cached open file outlives its last name, which a local process may have removed; the handle must be stale then.
-    if attributes.links == 0 {
-        // Closing the last descriptor frees the file's space, which may take long.
-        if !node.context.may_block && node.fs().blocking() != Blocking::Never {
-            return Err(Fault::Defer);
-        }
-        node.evict_open_files();
-        return Err(Error::Stale.into());
-    }
+    do_not_keep_nameless(node, &attributes);
     require_readable(node, &attributes)?;
     Ok(Readable { file, attributes })
+}
+
+/// Evicts a file without a name: it is used as long as a client has state in it, and the cache must not keep its space
+/// longer. One that only the cache keeps stays, since its users are those of NFSv2 and NFSv3.
+fn do_not_keep_nameless(node: &Node<'_>, attributes: &Attributes) {
+    if attributes.links == 0 && node.is_held() {
+        node.evict_open_files();
+    }
 }
 
 /// Execute permission is enough to read a file, since running a program reads it and the server cannot distinguish the
@@ -202,7 +199,9 @@ pub(crate) fn open_for_write(node: &Node<'_>, attributes: &Attributes) -> Result
         _ => return Err(Error::WrongKind.into()),
     }
     node.require_or_own(attributes, Access::WRITE)?;
-    Ok(node.open(OpenMode::Write)?)
+    let file = node.open(OpenMode::Write)?;
+    do_not_keep_nameless(node, attributes);
+    Ok(file)
 }
 
 /// Writes `data`, or a prefix of it, with at least this `stability`. A failure that may have lost earlier unstable

@@ -40,9 +40,11 @@ pub(crate) enum Kind {
     NlmShare,
     /// A file of the host that is open for its locks.
     LockedFile,
+    /// A file that is held after its last name is removed.
+    Hold,
 }
 
-const KINDS: usize = Kind::LockedFile as usize + 1;
+const KINDS: usize = Kind::Hold as usize + 1;
 
 type Usage = [AtomicUsize; KINDS];
 
@@ -79,7 +81,7 @@ pub fn may_take(more: usize, own: usize, all: usize, limit: usize) -> bool {
 
 impl Pool {
     pub(crate) fn new(limits: &Limits, is_reclaiming: bool) -> Arc<Pool> {
-        use Kind::{Delegation, Lease, Lock, LockState, LockedFile, NlmHost, NlmShare, Open, Owner, Wait};
+        use Kind::{Delegation, Hold, Lease, Lock, LockState, LockedFile, NlmHost, NlmShare, Open, Owner, Wait};
         let limit_of = |kind| match kind {
             Open => limits.opens,
             Owner => limits.owners,
@@ -91,9 +93,10 @@ impl Pool {
             NlmHost => limits.nlm_hosts,
             NlmShare => limits.nlm_shares,
             LockedFile => limits.locked_files,
+            Hold => limits.holds,
         };
         Arc::new(Pool {
-            limits: [Open, Owner, LockState, Lock, Delegation, Lease, Wait, NlmHost, NlmShare, LockedFile]
+            limits: [Open, Owner, LockState, Lock, Delegation, Lease, Wait, NlmHost, NlmShare, LockedFile, Hold]
                 .map(limit_of),
             held: Usage::default(),
             is_reclaiming: AtomicBool::new(is_reclaiming),

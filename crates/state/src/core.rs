@@ -12,6 +12,7 @@ use crate::client::{Client, OwnerNames};
 use crate::file::{File, StateidEntry};
 use crate::grace::GracePeriod;
 use crate::guard::GuardTable;
+use crate::host_leases::Hold;
 use crate::ids::{OwnerId, StateKey};
 use crate::nlm::NlmHosts;
 use crate::origin::Origins;
@@ -74,6 +75,8 @@ pub(crate) struct Core {
     pub is_store_behind: bool,
     pub host: Box<dyn HostLocks>,
     pub leases: Box<dyn HostLeases>,
+    /// Holds that are dropped after the mutex is released, because that may wait for storage.
+    pub ended_holds: Vec<Hold>,
     pub events: VecDeque<Event>,
 }
 

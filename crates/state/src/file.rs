@@ -10,6 +10,7 @@ use crate::account::Charge;
 use crate::core::Core;
 use crate::delegation::Delegation;
 use crate::guard::Guard;
+use crate::host_leases::Hold;
 use crate::ids::{OwnerId, StateKey, next_seqid};
 use crate::lock_set::LockSet;
 use crate::nlm_share::NlmShare;
@@ -65,6 +66,8 @@ pub(crate) struct File {
     pub delegations: Vec<StateKey>,
     /// The host's lease, while there are delegations that need it.
     pub lease: Option<Box<dyn FileLease>>,
+    /// The host's hold, if it could be taken.
+    pub hold: Option<Hold>,
     pub locks: Option<Box<FileLocks>>,
 }
 
@@ -156,7 +159,7 @@ impl Core {
         let key = Arc::new(*file);
         self.files.insert(
             Arc::clone(&key),
-            File { opens: OpenSet::default(), delegations: Vec::new(), lease: None, locks: None },
+            File { opens: OpenSet::default(), delegations: Vec::new(), lease: None, hold: None, locks: None },
         );
         key
     }
@@ -231,7 +234,8 @@ impl Core {
         let guard = Guard { deny, delegated: delegations.map(|delegation| delegation.kind).max() };
         self.shared.guards.set(file, guard);
         if empty {
-            self.files.remove(file);
+            let removed = self.files.remove(file);
+            self.ended_holds.extend(removed.and_then(|file| file.hold));
         }
     }
 

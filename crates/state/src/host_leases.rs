@@ -1,25 +1,44 @@
-//! Leases of the host, which keep delegations true while local processes use the same files.
+//! What the host keeps for files with state: leases and holds.
 //!
+//! Leases keep delegations true while local processes use the same files.
 //! A file has one lease while it has a delegation that needs one ([`OpenArgs::leased`](crate::OpenArgs::leased)). The
 //! lease is for reading: nobody has the file open for writing, and so such delegations are for reading too. A client
 //! that opens the file for writing gets its own delegation recalled like those of others, because the server's own
 //! writes would break the lease.
+//!
+//! A file with an open, a delegation, a lock or a share of any protocol is held, so that its clients reach it after its
+//! last name is removed (RFC 8881 §18.25.4). The client whose state came first is charged for the hold.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use vfs::FileLease;
+use vfs::{FileHold, FileLease};
 
+use crate::account::{Account, Charge, Kind};
 use crate::core::Core;
 use crate::{FileKey, State};
 
-/// Takes leases on the host's files. It is called with the state's mutex held and must not block.
+/// Takes leases and holds on the host's files. It is called with the state's mutex held and must not block.
 pub trait HostLeases: Send {
     /// Leases a file for reading, or returns `None` if it cannot be leased now. When the lease breaks,
     /// [`State::lease_broken`] must be called for the file.
     fn lease(&mut self, file: &FileKey) -> Option<Box<dyn FileLease>>;
+
+    /// Holds a file, or returns `None` if it cannot be held. `worker` is the thread's number.
+    fn hold(&mut self, file: &FileKey, worker: usize) -> Option<FileHold> {
+        let _ = (file, worker);
+        None
+    }
 }
 
-/// No host: no file can be leased.
+/// A hold on a file with state, and what it counts as.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    _file: FileHold,
+    _charge: Charge,
+}
+
+/// No host: no file can be leased or held.
 #[derive(Debug, Default)]
 pub struct NoHostLeases;
 
@@ -58,6 +77,13 @@ impl Core {
         let Some(entry) = self.files.get_mut(file) else { return false };
         entry.lease = lease;
         entry.lease.is_some()
+    }
+
+    /// Holds a file with state, unless it is held. Beyond the limit it goes without.
+    pub(crate) fn hold(&mut self, file: &FileKey, account: &Arc<Account>, worker: usize) {
+        let Some(entry) = self.files.get_mut(file).filter(|entry| entry.hold.is_none()) else { return };
+        let Ok(charge) = account.take(Kind::Hold) else { return };
+        entry.hold = self.leases.hold(file, worker).map(|held| Hold { _file: held, _charge: charge });
     }
 
     pub(crate) fn is_leased(&self, file: &FileKey) -> bool {

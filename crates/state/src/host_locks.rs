@@ -1,5 +1,6 @@
 //! Mirrors the clients' locks on the host's files, so that they conflict with those of local processes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::account::Kind;
@@ -94,10 +95,13 @@ impl State {
     }
 }
 
+/// The worker whose files at hand are used to hold a file for a host of the lock protocol, which few do.
+pub(crate) const NLM_WORKER: usize = 0;
+
 impl Core {
     /// Adds a lock here and on the host, or neither.
     pub(crate) fn hold_lock(&mut self, file: &FileKey, lock: HeldLock) -> Result<(), StateError> {
-        let account = self.owners.get(lock.owner).ok_or(StateError::BadStateid)?.charge.account();
+        let account = Arc::clone(self.account_of_owner(lock.owner)?);
         let Some(locks) = self.files.get_mut(file).map(|file| file.locks.get_or_insert_default()) else {
             self.file_entry(file);
             return self.hold_lock(file, lock);
@@ -120,6 +124,7 @@ impl Core {
         account.change(Kind::Lock, before, locks.held.len());
         if lock.state.is_none() {
             self.note_nlm_file(lock.owner, file);
+            self.hold(file, &account, NLM_WORKER);
         }
         Ok(())
     }

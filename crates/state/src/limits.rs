@@ -21,8 +21,8 @@ pub const BACK_SLOTS: u32 = 16;
 /// Limits and times. A request over a limit fails with [`crate::StateError::Resource`] or, where the protocol allows
 /// it, is granted a smaller value.
 ///
-/// Of opens, owners, lock stateids, locks, locked files, delegations, leases, waits, hosts and shares, one origin may
-/// have as many as remain free ([`crate::may_take`]).
+/// Of opens, owners, lock stateids, locks, locked files, delegations, leases, holds, waits, hosts and shares, one
+/// origin may have as many as remain free ([`crate::may_take`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The lease: how long a client may be silent. Default 90 s.
@@ -99,6 +99,9 @@ pub struct Limits {
     pub delegations: usize,
     /// Delegations that need a lease of the host, which takes a file descriptor. Default 4 096; 0 turns them off.
     pub leases: usize,
+    /// Files with state that are held, so that they stay reachable after their last name is removed: each takes a file
+    /// descriptor. Default 65 536; beyond, a file with state is lost with its last name.
+    pub holds: usize,
     /// The time after a recall in which its file is not delegated. Default 30 s.
     pub recall_memory: Duration,
     /// The time for a client to return a recalled delegation. Default 90 s; at least the lease (RFC 8881 §10.4.6).
@@ -225,6 +228,7 @@ impl Default for Limits {
             deadlock_steps: 1_024,
             delegations: 65_536,
             leases: 4_096,
+            holds: 65_536,
             recall_memory: Duration::from_secs(30),
             recall: Duration::from_secs(90),
             nlm_hosts: 16_384,

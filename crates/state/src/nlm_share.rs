@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::account::{Charge, Kind};
 use crate::core::Core;
+use crate::host_locks::NLM_WORKER;
 use crate::ids::OwnerId;
 use crate::owner::OwnerKind;
 use crate::share::Share;
@@ -114,6 +115,7 @@ impl Core {
             return Err(StateError::Resource);
         }
         locks.shares.push(NlmShare { owner, access, deny, _charge: account.take(Kind::NlmShare)? });
+        self.hold(&file, &account, NLM_WORKER);
         self.note_nlm_file(owner, &file);
         Ok(())
     }

@@ -50,6 +50,8 @@ pub struct OpenArgs<'a> {
     pub leased: bool,
     /// The file's change attribute, to store in a write delegation.
     pub change: u64,
+    /// The number of the thread, for [`HostLeases::hold`](crate::HostLeases::hold).
+    pub worker: usize,
     /// Makes the file's handle as the client knows it, to send in a recall.
     pub handle: &'a dyn Fn() -> Box<[u8]>,
 }
@@ -194,6 +196,8 @@ impl Core {
             owner.states.insert(key);
         }
         self.publish(key);
+        let account = Arc::clone(self.account_of(args.client.number())?);
+        self.hold(&args.file, &account, args.worker);
         Ok(key)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use crate::account::{Kind, Pool};
 use crate::core::{Core, Shared};
 use crate::grace::GracePeriod;
 use crate::guard::GuardTable;
+use crate::host_leases::Hold;
 use crate::nlm::NlmHosts;
 use crate::origin::Origins;
 use crate::owner::Owners;
@@ -125,6 +127,7 @@ impl State {
             is_store_behind: false,
             host,
             leases: Box::new(NoHostLeases),
+            ended_holds: Vec::new(),
             events: VecDeque::new(),
         };
         Ok(State { shared, core: Mutex::new(core) })
@@ -159,7 +162,33 @@ impl State {
         }
     }
 
-    pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
-        lock(&self.core)
+    pub(crate) fn core(&self) -> CoreGuard<'_> {
+        CoreGuard { core: lock(&self.core), ended_holds: Vec::new() }
+    }
+}
+
+/// The core, locked. What ended meanwhile is dropped after the lock: the fields drop in this order.
+pub(crate) struct CoreGuard<'a> {
+    core: MutexGuard<'a, Core>,
+    ended_holds: Vec<Hold>,
+}
+
+impl Deref for CoreGuard<'_> {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
+}
+
+impl DerefMut for CoreGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+}
+
+impl Drop for CoreGuard<'_> {
+    fn drop(&mut self) {
+        self.ended_holds = std::mem::take(&mut self.core.ended_holds);
     }
 }

@@ -298,6 +298,7 @@ pub fn open_args(client: ClientId, owner: &str, file: u64, how: (ShareAccess, Sh
         want: DelegationWant::None,
         leased: false,
         change: 0,
+        worker: 0,
         handle: &|| (*b"handle").into(),
     }
 }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileLease, Found, Handle,
-    Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileHold, FileLease, Found,
+    Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result,
     SetAttributes, SetXattr, Space, XattrName, permission,
 };
 
@@ -62,7 +62,8 @@ pub trait FileSystem: Send + Sync {
     /// The current attributes of `node`.
     ///
     /// # Errors
-    /// [`Error::Stale`] when the file was removed, [`Error::BadHandle`] when the handle is not valid.
+    /// [`Error::Stale`] when the file was removed and nothing holds it, [`Error::BadHandle`] when the handle is not
+    /// valid.
     fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes>;
 
     /// Returns which of the `wanted` rights the caller has on `node` with these `attributes`.
@@ -121,6 +122,17 @@ pub trait FileSystem: Send + Sync {
     /// # Errors
     /// [`Error::IsDirectory`] or [`Error::WrongKind`] for other files.
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>>;
+
+    /// Holds a regular file, so that its handle stays valid until the hold is dropped, whoever removes its names. It
+    /// costs a descriptor at most. A file system without an override loses files with their last name.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] without an override; [`Error::Stale`] when the file is already removed; those of the
+    /// storage.
+    fn hold(&self, cx: &Context<'_>, node: &Handle) -> Result<FileHold> {
+        let _ = (cx, node);
+        Err(Error::NotSupported)
+    }
 
     /// Whether local processes may lock files, so that clients' locks must respect theirs.
     fn has_local_locks(&self) -> bool {

@@ -23,9 +23,9 @@
 /// impl FileSystem for Counted {
 ///     vfs::forward!(FileSystem for self.inner:
 ///         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
-///         set_attributes, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
-///         create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
-///         remove_xattr, acls, set_acls, maintain, sync_all, memory, space);
+///         set_attributes, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time, lease,
+///         read_dir, create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr,
+///         list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, space);
 ///
 ///     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
 ///         self.names.fetch_add(1, Ordering::Relaxed);
@@ -126,6 +126,11 @@ macro_rules! forward_file_system {
         $crate::forward_method!($self.$inner open(
             cx: &$crate::Context<'_>, node: &$crate::Handle, mode: $crate::OpenMode
         ) -> $crate::Result<std::sync::Arc<dyn $crate::OpenFile>>);
+    };
+    ($self:ident.$inner:ident hold) => {
+        $crate::forward_method!($self.$inner hold(
+            cx: &$crate::Context<'_>, node: &$crate::Handle
+        ) -> $crate::Result<$crate::FileHold>);
     };
     ($self:ident.$inner:ident has_local_locks) => {
         $crate::forward_method!($self.$inner has_local_locks() -> bool);

@@ -37,6 +37,8 @@ pub struct Budget {
     locked_files: usize,
     /// Leases under which files are delegated: a sixteenth.
     leases: usize,
+    /// Files with clients' state, held for the time after their last name is removed: an eighth.
+    held_files: usize,
     /// Files that stay open for their next lock: a 64th, or fewer.
     unlocked_files: usize,
     /// The most threads that wait for storage: together they use a quarter.
@@ -85,6 +87,7 @@ impl Budget {
             files_at_hand: part(limit / 8).min(in_memory),
             locked_files: part(limit / 8),
             leases: part(limit / 16),
+            held_files: part(limit / 8),
             unlocked_files: part(limit / 64).min(MAX_UNLOCKED_FILES),
             blocking_threads: part(limit / 4 / PER_REQUEST),
         }
@@ -109,6 +112,7 @@ impl Budget {
         options.max_unlocked_files = self.unlocked_files;
         options.max_locked_files = self.locked_files;
         options.max_leases = options.max_leases.min(self.leases);
+        options.max_held_files = options.max_held_files.min(self.held_files);
         if self.blocking_threads < options.limits.blocking_threads {
             options.limits.blocking_threads = self.blocking_threads;
             let spare = self.blocking_threads / SPARE_SHARE;

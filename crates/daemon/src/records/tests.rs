@@ -289,6 +289,7 @@ fn open(state: &State, now: Duration, client: ClientId, claim: Claim) -> Result<
         want: DelegationWant::None,
         leased: false,
         change: 0,
+        worker: 0,
         handle: &Box::default,
     };
     state.open(now, &args)

@@ -110,6 +110,7 @@ fn open_target(
         want,
         leased,
         change: target.attributes.change,
+        worker: compound.cx.request.worker,
         handle: &wire_handle,
     };
     if target.is_truncated {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileLease, FileSystem, Found,
-    Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Place, Properties, ReadDir, Result,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileHold, FileLease, FileSystem,
+    Found, Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Place, Properties, ReadDir, Result,
     SetAttributes, SetXattr, Space, XattrName,
 };
 
@@ -68,6 +68,10 @@ impl FileSystem for StableFs {
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         let inner = self.inner.open(cx, &self.inner_of(node)?, mode)?;
         Ok(Arc::new(StableFile { inner, handle: *node, export: Arc::clone(&self.export) }))
+    }
+
+    fn hold(&self, cx: &Context<'_>, node: &Handle) -> Result<FileHold> {
+        self.inner.hold(cx, &self.inner_of(node)?)
     }
 
     fn open_for_locks(&self, cx: &Context<'_>, node: &Handle) -> Result<Box<dyn LockFile>> {

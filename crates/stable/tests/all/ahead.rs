@@ -23,9 +23,9 @@ struct Slow {
 impl FileSystem for Slow {
     vfs::forward!(FileSystem for self.inner:
         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
-        set_attributes, lookup, find, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease,
-        read_dir, create, make_node, link, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls,
-        set_acls, maintain, memory, space);
+        set_attributes, lookup, find, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time,
+        lease, read_dir, create, make_node, link, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr,
+        acls, set_acls, maintain, memory, space);
 
     fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
         self.barrier.wait();

@@ -8,6 +8,7 @@ mod client41;
 mod crowds;
 mod delegation;
 mod grace;
+mod held;
 mod host_locks;
 mod leased;
 mod lock;

@@ -57,10 +57,23 @@ fn lock_of_what_is_no_file_or_is_gone_is_refused_and_its_unlock_is_not() {
     let process = Process::new(caller, "box", 1, file);
     assert_eq!(Process { file: root, ..process }.lock(0, 1), Status::Failed);
     assert_eq!(Process { file: FileHandle::new(b"no handle").unwrap(), ..process }.lock(0, 1), Status::StaleFh);
-    process.lock(0, 10);
     success(caller.remove(&root, "file"));
     assert_eq!(process.lock(0, 1), Status::StaleFh);
     assert_eq!(process.unlock(0, 0), Status::Granted);
+}
+
+#[test]
+fn locked_file_that_is_removed_is_used_until_it_is_unlocked() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let root = caller.mount();
+    let file = caller.make_file(&root, "file");
+    let process = Process::new(caller, "box", 1, file);
+    assert_eq!(process.lock(0, 10), Status::Granted);
+    success(caller.remove(&root, "file"));
+    assert_eq!((process.lock(10, 1), caller.attributes(&file).links), (Status::Granted, 0));
+    assert_eq!(process.unlock(0, 0), Status::Granted);
+    assert_eq!(process.lock(0, 1), Status::StaleFh);
 }
 
 #[test]

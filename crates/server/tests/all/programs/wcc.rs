@@ -203,7 +203,7 @@ impl Meddled {
 impl FileSystem for Meddled {
     vfs::forward!(FileSystem for self.inner:
         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
-        lookup, find, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
+        lookup, find, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
         make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls,
         set_acls, maintain, sync_all, memory, space);
 

@@ -78,8 +78,8 @@ struct Listed {
 impl FileSystem for Listed {
     vfs::forward!(FileSystem for self.inner:
         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
-        set_attributes, lookup, find, parent, read_link, open, has_local_locks, open_for_locks, lease_break_time, lease,
-        create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
+        set_attributes, lookup, find, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time,
+        lease, create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
         remove_xattr, acls, set_acls, maintain, sync_all, memory, space);
 
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {

@@ -10,6 +10,7 @@ mod limits;
 mod listing;
 mod locks;
 mod lost_sessions;
+mod nameless;
 mod nested;
 mod opens;
 mod overlapping;
