@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::account::Account;
+use crate::ids::StateKey;
 use crate::lease::Lease;
 use crate::records::RecordKind;
 use crate::records::Recording;
@@ -38,6 +39,10 @@ pub(crate) struct Client {
     pub record: Recording,
     pub last_state: u32,
     pub revoked: Revoked,
+    /// The time of the last revocation.
+    pub revoked_at: Duration,
+    /// The stateids that the client tested since, if it has revoked delegations.
+    pub tested: foldhash::HashSet<StateKey>,
     pub protocol: Protocol,
 }
 

@@ -118,6 +118,8 @@ impl Core {
             record: Recording::default(),
             last_state: 0,
             revoked: Revoked::default(),
+            revoked_at: Duration::ZERO,
+            tested: Default::default(),
             protocol: Protocol::V40(Box::new(v40)),
         };
         self.clients.insert(id.number(), client);

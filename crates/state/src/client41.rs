@@ -145,6 +145,8 @@ impl Core {
             record: Recording::default(),
             last_state: 0,
             revoked: Revoked::default(),
+            revoked_at: Duration::ZERO,
+            tested: Default::default(),
             protocol: Protocol::V41(Box::new(V41 { next_create: 1, last_created: None, sessions: Vec::new() })),
         };
         let answer = exchanged(&client);

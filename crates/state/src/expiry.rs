@@ -139,7 +139,7 @@ impl Core {
         let limits = &self.shared.limits;
         let Some(client) = self.clients.get(&number) else { return };
         let length = if client.confirmed { limits.lease } else { limits.unconfirmed };
-        let Some(since) = client.lease.overdue_since(now, length) else { return };
+        let Some(since) = client.lease.overdue_since(now, length) else { return self.forget_unfreed(now, number) };
         let too_many = self.courtesy_last_round.max(self.courtesy_this_round) >= limits.courtesy_clients;
         let useless = !client.confirmed || !self.has_state(number);
         if useless || too_many || since + limits.courtesy < now {

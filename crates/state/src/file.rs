@@ -283,7 +283,7 @@ impl Core {
         let owner = held.owner;
         self.publish(key);
         self.release_owner(owner);
-        self.note_revoked(key.client(), why);
+        self.note_revoked(now, key.client(), why);
     }
 
     /// Ends a state's effects: removes it from its file and owner, and releases its locks.

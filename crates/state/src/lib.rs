@@ -46,6 +46,7 @@ mod error;
 mod event;
 mod expiry;
 mod file;
+mod forgotten;
 mod grace;
 mod guard;
 mod host_leases;

@@ -184,8 +184,9 @@ impl Core {
     }
 
     /// Counts a revoked state.
-    pub(crate) fn note_revoked(&mut self, number: u32, why: StateidStatus) {
+    pub(crate) fn note_revoked(&mut self, now: Duration, number: u32, why: StateidStatus) {
         let Some(client) = self.clients.get_mut(&number) else { return };
+        client.revoked_at = now;
         match why {
             StateidStatus::Expired => client.revoked.expired += 1,
             StateidStatus::AdminRevoked => client.revoked.admin += 1,
@@ -203,6 +204,9 @@ impl Core {
             StateidStatus::AdminRevoked => client.revoked.admin -= 1,
             StateidStatus::DelegRevoked => client.revoked.recallable -= 1,
             _ => return,
+        }
+        if client.revoked.recallable == 0 {
+            client.tested = Default::default();
         }
         if client.revoked == Default::default() && client.record.is_kept() {
             let (kind, name) = (client.record_kind(), client.name.clone());

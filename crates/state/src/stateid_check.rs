@@ -120,8 +120,13 @@ impl State {
         let key = self.shared.locate(scope, stateid)?;
         let shard = self.shared.stateids.read(key);
         let published = shard.get(&key).ok_or(StateError::BadStateid)?;
-        published.check(now, scope, stateid, &published.file)?;
-        Ok(published.kind)
+        let (checked, kind) = (published.check(now, scope, stateid, &published.file), published.kind);
+        let is_searched = published.is_searched();
+        drop(shard);
+        if is_searched {
+            self.note_tested(now, key);
+        }
+        checked.map(|()| kind)
     }
 
     /// FREE_STATEID (RFC 8881 §18.38): removes a revoked state, or a lock stateid without locks.

@@ -151,6 +151,64 @@ fn delegation_that_is_not_returned_is_revoked_and_says_so_until_it_is_freed() {
     assert!(!world.records.0.lock().unwrap().iter().any(|record| record.revoked));
 }
 
+/// A client with delegations of the files 1, 2 and 3, of which the first was revoked. The client sends requests.
+fn with_a_revoked_one(world: &mut World) -> (Client, [Stateid; 3]) {
+    let (a, b) = (world.client("a"), world.client("b"));
+    let held = [1, 2, 3].map(|file| granted(delegated(world, a.id, file, READ)).0);
+    for number in 1..=2 {
+        assert_eq!(world.open(b.id, "o", 1, WRITE), Err(StateError::Delay));
+        world.sleep(50);
+        world.flags(a, number);
+        world.flags(b, number);
+    }
+    world.tick();
+    assert_eq!(world.flags(a, 3), StatusFlags(StatusFlags::RECALLABLE_STATE_REVOKED));
+    (a, held)
+}
+
+#[test]
+fn client_that_leaves_a_revoked_delegation_out_while_it_tests_its_others_is_told_of_it_no_more() {
+    let mut world = World::new();
+    let (a, [gone, second, third]) = with_a_revoked_one(&mut world);
+    let test = |stateid| world.state.test_stateid(world.now, StateidScope::V41(a.id), stateid);
+    for stateid in [&second, &third, &second] {
+        test(stateid).unwrap();
+    }
+    assert_eq!(world.flags(a, 4), StatusFlags(0));
+    assert_eq!(test(&gone), Err(StateError::BadStateid));
+    assert!(!world.records.0.lock().unwrap().iter().any(|record| record.revoked));
+}
+
+#[test]
+fn client_that_knows_a_revoked_delegation_is_told_of_it_until_it_frees_it() {
+    let mut world = World::new();
+    let (a, [gone, second, third]) = with_a_revoked_one(&mut world);
+    let scope = StateidScope::V41(a.id);
+    for _ in 0..3 {
+        for stateid in [&third, &gone, &second] {
+            let status = if *stateid == gone { Err(StateError::DelegRevoked) } else { Ok(StateKind::ReadDelegation) };
+            assert_eq!(world.state.test_stateid(world.now, scope, stateid), status);
+        }
+    }
+    assert_eq!(world.flags(a, 4), StatusFlags(StatusFlags::RECALLABLE_STATE_REVOKED));
+    world.state.free_stateid(world.now, scope, &gone).unwrap();
+    assert_eq!(world.flags(a, 5), StatusFlags(0));
+}
+
+#[test]
+fn revoked_delegation_that_a_client_does_not_free_for_two_leases_is_forgotten_if_the_client_is_there() {
+    let mut world = World::new();
+    let (a, _) = with_a_revoked_one(&mut world);
+    for number in 4..=6 {
+        world.sleep(50);
+        world.tick();
+        assert_eq!(world.flags(a, number), StatusFlags(StatusFlags::RECALLABLE_STATE_REVOKED));
+    }
+    world.sleep(50);
+    world.tick();
+    assert_eq!(world.flags(a, 7), StatusFlags(0));
+}
+
 #[test]
 fn recall_is_sent_again_over_a_new_callback_path() {
     let world = World::new();
@@ -188,10 +246,9 @@ fn write_delegation_tells_whom_to_ask_for_attributes() {
     let ask = |who| world.state.write_delegation(&key(1), who);
     assert_eq!(ask(Requester::Client(a)), None);
     let handle: Box<[u8]> = (*b"handle").into();
-    let expected = WriteDelegation { client: a, stateid, handle, change: 41, modified: false };
+    let expected = WriteDelegation { client: a, stateid, handle, change: 41 };
     assert_eq!(ask(Requester::Client(b)), Some(expected.clone()));
-    world.state.delegation_modified(&stateid);
-    assert_eq!(ask(Requester::Other), Some(WriteDelegation { modified: true, ..expected }));
+    assert_eq!(ask(Requester::Other), Some(expected));
 }
 
 #[test]
