@@ -393,3 +393,33 @@ impl AddAssign for OpenFileCounts {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use fs_mem::{MemFs, MemOptions};
+    use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
+
+    use super::*;
+
+    #[test]
+    fn file_that_was_opened_before_a_purge_is_not_kept_after_it() {
+        let limits = OpenFileLimits { per_worker: 4, total: 4, beside_connections: 0 };
+        let files = OpenFiles::new(2, limits, Duration::from_secs(10));
+        let memory = MemFs::new(MemOptions::default());
+        let place = Place { dir: memory.root(), name: Name::new(b"f").unwrap() };
+        let made = memory.create(&Context::ROOT, place, CreateMode::Guarded, &SetAttributes::default()).unwrap();
+        let key = OpenKey { file: FileKey { export: 1, node: made.handle }, mode: OpenMode::Read };
+        let open = |meanwhile: &dyn Fn()| {
+            let opened = memory.open(&Context::ROOT, &made.handle, OpenMode::Read).unwrap();
+            meanwhile();
+            Ok::<_, Infallible>(opened)
+        };
+        let purge = || files.purge(&key.file, Duration::ZERO);
+        files.get(0, Duration::ZERO, &key, || open(&purge)).unwrap();
+        assert_eq!(files.counts().open, 0);
+        files.get(0, Duration::ZERO, &key, || open(&|| ())).unwrap();
+        assert_eq!(files.counts().open, 1);
+    }
+}
