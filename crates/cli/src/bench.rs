@@ -5,8 +5,9 @@ use std::time::{Duration, SystemTime};
 use std::{process, thread};
 
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use client::{Follow, Status, Url};
-use lab::bench::{BenchResult, End, Files, Job, Observer, Order, Rate, Stop, Workload};
+use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Order, Rate, Stop, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -20,8 +21,9 @@ use crate::remote::{self, ConnectFlags, Session, about};
 
 /// Benchmark a server: throughput and latency.
 ///
-/// Workloads run one after the other. The file is created and filled if it is missing or too short; in a directory, a
-/// temporary file is used. Ctrl-C ends the benchmark and prints the results so far.
+/// Workloads run one after the other. A missing file is created and filled; in a directory, a temporary file is used.
+/// An existing file is read as it is, and never written without --overwrite. Ctrl-C ends the benchmark and prints the
+/// results so far.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// File or directory to use, such as nfs://host/export/file or host:/export/file.
@@ -40,10 +42,11 @@ pub struct Flags {
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     bs: Option<u32>,
     /// Number of operations in flight on each connection.
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = up_to(Job::MAX_DEPTH))]
     iodepth: u32,
     /// Number of connections.
-    #[arg(long, value_name = "COUNT", visible_alias = "numjobs", default_value_t = 1)]
+    #[arg(long, value_name = "COUNT", visible_alias = "numjobs", default_value_t = 1,
+        value_parser = up_to(Job::MAX_CONNECTIONS))]
     connections: u32,
     /// Start N operations per second over all connections, at equal intervals or as a Poisson process. Latency then
     /// counts from the scheduled start, and --iodepth limits the operations in flight. [default: each starts when
@@ -51,9 +54,9 @@ pub struct Flags {
     #[arg(long, value_name = "N[,poisson]")]
     rate: Option<Rate>,
     /// Measuring time. [default: 5s; with --size, until that much is transferred]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_runtime)]
     runtime: Option<Duration>,
-    /// Bytes of the file to use. [default: 256M]
+    /// Bytes of the file to use. [default: 256M, or all of an existing file]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
     size: Option<u64>,
     /// Time to run before measuring.
@@ -62,11 +65,14 @@ pub struct Flags {
     /// Name of the file, relative to the URL.
     #[arg(long, value_name = "NAME")]
     file: Option<String>,
+    /// Replace the contents of existing files: fill those that are too short, and write to them.
+    #[arg(long)]
+    overwrite: bool,
     /// Use one file per connection, named with the suffixes .0, .1 and so on.
     #[arg(long, conflicts_with = "verify")]
     own_files: bool,
     /// Spread reads, metadata operations and locks over COUNT files, named with the suffixes .0, .1 and so on.
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["own_files", "verify"])]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["own_files", "verify"], value_parser = up_to(Job::MAX_FILES))]
     files: Option<u32>,
     /// Request stable storage for every write (FILE_SYNC).
     #[arg(long)]
@@ -151,8 +157,11 @@ fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<BenchResult>, Res
 
 /// Runs the jobs one after the other, until one fails or they are stopped.
 fn run_all(jobs: &[Job], found: &Mutex<Vec<BenchResult>>) -> Result<(), lab::bench::Error> {
+    let mut made_files = false;
     for job in jobs.iter().take_while(|job| !job.stop.is_stopped()) {
-        let outcome = lab::bench::run(job)?;
+        let existing = if made_files { Existing::Overwrite } else { job.existing };
+        let outcome = lab::bench::run(&Job { existing, ..job.clone() })?;
+        made_files |= outcome.made_files;
         found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
     }
     Ok(())
@@ -218,6 +227,11 @@ impl Flags {
                 None if self.own_files => Files::OnePerConnection,
                 None => Files::One,
             },
+            existing: match self.size {
+                _ if self.overwrite => Existing::Overwrite,
+                Some(_) => Existing::Keep,
+                None => Existing::KeepWhole,
+            },
             seed: self.seed,
             observer: self.own.is_wanted().then(|| {
                 let own = Arc::clone(own);
@@ -249,6 +263,16 @@ impl Flags {
 fn parse_block(text: &str) -> Result<u32, String> {
     let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
     u32::try_from(bytes).map_err(|_| "an operation must be smaller than 4 GiB".to_owned())
+}
+
+/// Reads a number from 1 to `max`.
+fn up_to(max: u32) -> RangedU64ValueParser<u32> {
+    RangedU64ValueParser::new().range(1..=max.into())
+}
+
+fn parse_runtime(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text)?;
+    if time.is_zero() { Err("a time above zero is required, such as 10s".to_owned()) } else { Ok(time) }
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {

@@ -6,7 +6,7 @@ use client::{Options, Url};
 use measure::Histogram;
 use measure::record::{Better, Direction, FigureKind, JobSummary};
 
-use crate::bench::{self, Job};
+use crate::bench::{self, Existing, Job};
 use crate::engine::{Figures, PassError};
 use crate::processors::{self, Processor};
 
@@ -37,9 +37,11 @@ pub(crate) fn figure_kinds() -> Vec<FigureKind> {
     .to_vec()
 }
 
-/// A job as experiments do it: without a privileged port, so that thousands of mounts do not use all of them up.
+/// A job as experiments do it: on files that they made, and without a privileged port, so that thousands of mounts do
+/// not use all of them up.
 pub(crate) fn job(url: Url) -> Job {
-    Job { options: Options { use_privileged_port: false, ..Options::default() }, ..Job::new(url) }
+    let options = Options { use_privileged_port: false, ..Options::default() };
+    Job { options, existing: Existing::Overwrite, ..Job::new(url) }
 }
 
 /// Does a job on the last processor.

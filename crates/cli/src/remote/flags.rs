@@ -136,10 +136,12 @@ impl TransportFlag {
 
 fn parse_transfer(text: &str) -> Result<u32, String> {
     let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
-    u32::try_from(bytes).map_err(|_| "a transfer must be smaller than 4 GiB".to_owned())
+    let bytes = u32::try_from(bytes).map_err(|_| "a transfer must be smaller than 4 GiB".to_owned())?;
+    if bytes == 0 { Err("a transfer has at least one byte".to_owned()) } else { Ok(bytes) }
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {
     let time = config::parse_timeout(text).map_err(|error| error.to_string())?;
-    time.ok_or_else(|| "a time that ends is required, such as 10s; --hard waits for ever".to_owned())
+    let time = time.ok_or_else(|| "a time that ends is required, such as 10s; --hard waits for ever".to_owned())?;
+    if time.is_zero() { Err("a time above zero is required, such as 10s".to_owned()) } else { Ok(time) }
 }

@@ -16,6 +16,44 @@ pub enum Error {
         /// The most that it can be.
         max: u64,
     },
+    /// No operation fits into the file, or no file system has files of this size.
+    #[error(
+        "a file of {file_bytes} bytes (--size) does not fit operations of {block_bytes} bytes (--bs): at least one must \
+         fit into it, and no file can be larger than 8 EiB"
+    )]
+    FileSize {
+        /// The bytes of the file to use.
+        file_bytes: u64,
+        /// The bytes of an operation.
+        block_bytes: u32,
+    },
+    /// The file exists, and the job would change it.
+    #[error(
+        "{0} exists, and this workload would change its contents: name a directory or a new file, or allow that with \
+         --overwrite"
+    )]
+    Exists(String),
+    /// The file exists, may not be changed, and has too few bytes.
+    #[error(
+        "{file} has {size_bytes} bytes, and {wanted_bytes} are to be read: choose a smaller --size and --bs, name a \
+         directory or a new file, or have this one filled with --overwrite"
+    )]
+    TooShort {
+        /// The file.
+        file: String,
+        /// The bytes that it has.
+        size_bytes: u64,
+        /// The bytes that the job needs.
+        wanted_bytes: u64,
+    },
+    /// The file could not be made.
+    #[error("{file}: {} ({})", source.reason(), source.operation())]
+    File {
+        /// Its URL.
+        file: String,
+        /// What the client says.
+        source: client::Error,
+    },
     /// The block size is not a multiple of 8.
     #[error("a block of {0} bytes is not possible: it must be a multiple of 8")]
     BlockSize(u32),

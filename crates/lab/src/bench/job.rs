@@ -9,8 +9,8 @@ use super::{Error, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Wo
 pub struct Job {
     /// What the user calls it.
     pub name: String,
-    /// The file, on its server. It is made when it is not there, and filled when it is too short. When this is a
-    /// directory, a file in it is used and removed afterwards.
+    /// The file, on its server. It is made and filled when it is not there. When this is a directory, a file in it is
+    /// used and removed afterwards.
     pub url: Url,
     /// How to mount; what the URL says goes before. [`Job::connections`] replaces the number of connections in it.
     pub options: Options,
@@ -39,6 +39,8 @@ pub struct Job {
     pub verify: bool,
     /// Which files there are.
     pub files: Files,
+    /// What may be done with files that exist before the job.
+    pub existing: Existing,
     /// Whether each connection has every file open from which its operations choose, and READs name the open. Only
     /// NFSv4 has opens.
     pub holds_opens: bool,
@@ -77,6 +79,17 @@ impl Files {
     }
 }
 
+/// What may be done with a file that exists before the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It is read as it is. A job that would change it is refused, and so is one that needs more bytes.
+    Keep,
+    /// As [`Existing::Keep`], and all of it is used, whatever [`Job::file_bytes`] says.
+    KeepWhole,
+    /// It is filled when it is too short, and written.
+    Overwrite,
+}
+
 /// When a job is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -111,6 +124,7 @@ impl Job {
             stable_writes: false,
             verify: false,
             files: Files::One,
+            existing: Existing::Keep,
             holds_opens: false,
             seed: 1,
             observer: None,
@@ -118,6 +132,11 @@ impl Job {
             stop: Stop::default(),
             server_pid: None,
         }
+    }
+
+    /// Whether it writes to its files, also before it measures.
+    pub(super) fn changes_files(&self) -> bool {
+        self.workload.writes() || self.verify || matches!(self.workload.operation, Operation::ReadPlus(_))
     }
 
     /// How many blocks the file has; what is left of it behind the last whole block is not used.
@@ -176,7 +195,10 @@ impl Job {
         within("depth", self.depth.into(), 1, Self::MAX_DEPTH.into())?;
         within("connections", self.connections.into(), 1, Self::MAX_CONNECTIONS.into())?;
         within("percentage of reads", self.workload.read_percent.into(), 0, 100)?;
-        within("file size", self.file_bytes, self.block_bytes.into(), i64::MAX.unsigned_abs())?;
+        let (file_bytes, block_bytes) = (self.file_bytes, self.block_bytes);
+        if file_bytes < block_bytes.into() || i64::try_from(file_bytes).is_err() {
+            return Err(Error::FileSize { file_bytes, block_bytes });
+        }
         if self.block_bytes == 0 || !self.block_bytes.is_multiple_of(8) {
             return Err(Error::BlockSize(self.block_bytes));
         }
@@ -211,6 +233,6 @@ mod tests {
         assert_eq!(error, "depth is 0; it can be 1 to 4096");
         assert!(matches!(Job { block_bytes: 4095, ..job() }.check(), Err(Error::BlockSize(4095))));
         assert!(matches!(Job { block_bytes: 0, ..job() }.check(), Err(Error::BlockSize(0))));
-        assert!(matches!(Job { file_bytes: 4096, ..job() }.check(), Err(Error::Range { what: "file size", .. })));
+        assert!(matches!(Job { file_bytes: 4096, ..job() }.check(), Err(Error::FileSize { file_bytes: 4096, .. })));
     }
 }

@@ -84,7 +84,7 @@ impl Metadata {
     async fn create_and_remove(&self) -> client::Result<()> {
         let name = self.new_name();
         let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
-        self.mount.create(&self.dir, name.as_bytes(), CreateMode::Unchecked, &set).await?;
+        self.mount.create(&self.dir, name.as_bytes(), CreateMode::Guarded, &set).await?;
         self.mount.remove(&self.dir, name.as_bytes()).await
     }
 

@@ -38,7 +38,7 @@ mod workload;
 
 pub use arrivals::{Rate, RateError, Spacing};
 pub use error::{Error, OperationError};
-pub use job::{End, Files, Job};
+pub use job::{End, Existing, Files, Job};
 pub use observer::{Observer, Progress};
 pub use run::{BenchResult, run};
 pub use stop::Stop;

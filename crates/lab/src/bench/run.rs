@@ -16,7 +16,7 @@ use tokio::task::{JoinSet, LocalSet};
 
 use super::lane::{Counts, Lane, LaneResult, Schedule};
 use super::leave::leave;
-use super::target::{self, Target};
+use super::target::{self, Prepared, Target};
 use super::watch::{Meter, Sampler};
 use super::{Error, Job, OperationError};
 use crate::process::{Memory, Process};
@@ -28,6 +28,8 @@ pub struct BenchResult {
     pub summary: JobSummary,
     /// The first failure of an operation; all of them are counted in the summary.
     pub first_error: Option<OperationError>,
+    /// Whether the job made all its files.
+    pub made_files: bool,
     /// How much memory the server's process had at the end, where that was asked for.
     pub server_memory: Option<Memory>,
 }
@@ -40,18 +42,19 @@ pub struct BenchResult {
 pub fn run(job: &Job) -> Result<BenchResult, Error> {
     job.check()?;
     let began = Instant::now();
-    let targets = on_own_thread(|| async {
+    let Prepared { targets, file_bytes, are_new } = on_own_thread(|| async {
         let mount = connect(job).await?;
-        let targets = Target::prepare_all(&mount, job).await;
+        let prepared = Prepared::new(&mount, job).await;
         leave(&mount).await;
-        targets.map(Arc::from)
+        prepared
     })?;
+    let (job, targets) = (&Job { file_bytes, ..job.clone() }, Arc::from(targets));
     let measured = measure(job, &targets);
     let finished = on_own_thread(|| finish(job, &targets, &measured));
     let measured = measured?;
     finished?;
     measured.found.wrong.check()?;
-    Ok(outcome(job, measured, began.elapsed()))
+    Ok(BenchResult { made_files: are_new, ..outcome(job, measured, began.elapsed()) })
 }
 
 /// Checks what was written, and removes what was made for this job only.
@@ -326,7 +329,7 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
     };
-    BenchResult { summary, first_error: found.first_error, server_memory }
+    BenchResult { summary, first_error: found.first_error, made_files: false, server_memory }
 }
 
 /// Only writes are followed by a COMMIT.

@@ -11,7 +11,7 @@ use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
 use super::pattern::Pattern;
 use super::unstable::Unstable;
-use super::{Contents, Error, Files, Job, OperationError, Stop};
+use super::{Contents, Error, Existing, Files, Job, OperationError, Stop};
 
 /// How many transfers are in flight at once while a file is filled or checked.
 const TRANSFERS: usize = 8;
@@ -31,35 +31,121 @@ pub(super) struct Target {
     is_temporary: bool,
 }
 
-impl Target {
-    /// The files of the job in their order, some of them made ready at once.
-    pub(super) async fn prepare_all(mount: &Mount, job: &Job) -> Result<Vec<Target>, Error> {
-        let count = match job.files {
-            Files::One => return Ok(vec![Target::prepare(mount, job, "").await?]),
-            Files::OnePerConnection => job.connections,
-            Files::Spread(count) => count,
+/// The files of a job.
+pub(super) struct Prepared {
+    pub(super) targets: Vec<Target>,
+    /// How much of each is used, in bytes.
+    pub(super) file_bytes: u64,
+    /// Whether none of them existed before.
+    pub(super) are_new: bool,
+}
+
+impl Prepared {
+    /// The files of the job in their order, some of them made ready at once. All are looked at before any is made or
+    /// changed.
+    pub(super) async fn new(mount: &Mount, job: &Job) -> Result<Prepared, Error> {
+        let suffixes: Vec<String> = match job.files {
+            Files::One => vec![String::new()],
+            Files::OnePerConnection => (0..job.connections).map(|number| format!(".{number}")).collect(),
+            Files::Spread(count) => (0..count).map(|number| format!(".{number}")).collect(),
         };
-        let prepare = |number| async move { Target::prepare(mount, job, &format!(".{number}")).await };
-        stream::iter(0..count).map(prepare).buffered(FILES_AT_ONCE).try_collect().await
+        let find = |suffix: String| async move { Place::find(mount, job, &suffix).await };
+        let places: Vec<Place> = stream::iter(suffixes).map(find).buffered(FILES_AT_ONCE).try_collect().await?;
+        let are_new = places.iter().all(|place| place.existing.is_none());
+        let file_bytes = usable_bytes(job, &places)?;
+        let job = &Job { file_bytes, ..job.clone() };
+        let prepare = |place: Place| async move { place.prepare(mount, job).await };
+        let targets = stream::iter(places).map(prepare).buffered(FILES_AT_ONCE).try_collect().await?;
+        Ok(Prepared { targets, file_bytes, are_new })
+    }
+}
+
+/// How much of each file the job uses, in bytes.
+///
+/// # Errors
+/// When a file exists that the job may not change, or is too short to be read.
+fn usable_bytes(job: &Job, places: &[Place]) -> Result<u64, Error> {
+    let existing = places.iter().filter_map(|place| place.existing.as_ref());
+    let Some(size_bytes) = existing.map(|file| file.attributes.size_bytes).min() else { return Ok(job.file_bytes) };
+    let file = || job.url.to_string();
+    let wanted_bytes = match job.existing {
+        Existing::Overwrite => return Ok(job.file_bytes),
+        _ if job.changes_files() => return Err(Error::Exists(file())),
+        _ if !job.workload.reads() => return Ok(job.file_bytes),
+        Existing::Keep => job.file_bytes,
+        Existing::KeepWhole => job.block_bytes.into(),
+    };
+    if size_bytes < wanted_bytes {
+        return Err(Error::TooShort { file: file(), size_bytes, wanted_bytes });
+    }
+    Ok(if job.existing == Existing::KeepWhole { size_bytes } else { job.file_bytes })
+}
+
+/// Removes the files that were made for this job only.
+pub(super) async fn remove_all(targets: &[Target], mount: &Mount) -> Result<(), Error> {
+    let temporary = targets.iter().filter(|target| target.is_temporary);
+    let remove = |target: &Target| {
+        let (dir, name) = (target.dir, target.name.clone());
+        async move { mount.remove(&dir, &name).await }
+    };
+    Ok(stream::iter(temporary).map(remove).buffer_unordered(FILES_AT_ONCE).try_collect().await?)
+}
+
+/// Where a file of the job is, or will be.
+struct Place {
+    dir: Handle,
+    name: Vec<u8>,
+    existing: Option<Entry>,
+    is_temporary: bool,
+}
+
+impl Place {
+    /// The place of the job's URL, with this behind its name.
+    async fn find(mount: &Mount, job: &Job, suffix: &str) -> Result<Place, Error> {
+        let path = mount.path_below();
+        if let Some(found) = there(mount, path).await?
+            && found.attributes.kind == FileKind::Directory
+        {
+            let name = format!("wharf-bench.{}{suffix}", std::process::id()).into_bytes();
+            return Ok(Place { dir: found.handle, name, existing: None, is_temporary: true });
+        }
+        let path = [path, suffix.as_bytes()].concat();
+        let existing = there(mount, &path).await?;
+        if existing.is_some_and(|found| found.attributes.kind != FileKind::Regular) {
+            return Err(Error::Kind(job.url.to_string()));
+        }
+        let (parent, name) = mount.walk_parent(&path).await?;
+        Ok(Place { dir: parent.handle, name: name.to_vec(), existing, is_temporary: false })
     }
 
-    /// Finds or makes the file, and fills it where it is too short or where its contents will be checked.
-    /// Operations that move no bytes are content with an empty one.
-    async fn prepare(mount: &Mount, job: &Job, suffix: &str) -> Result<Target, Error> {
-        let (target, size_bytes) = find(mount, job, suffix).await?;
-        if job.workload.operation.needs_no_bytes() {
+    /// Makes the file if it is missing, and fills it where it is too short or where its contents will be checked. An
+    /// existing file that the job may not change stays as it is. Operations that move no bytes are content with an
+    /// empty file.
+    async fn prepare(self, mount: &Mount, job: &Job) -> Result<Target, Error> {
+        let Place { dir, name, existing, is_temporary } = self;
+        let found = match existing {
+            Some(found) => found,
+            None => make(mount, job, &dir, &name).await?,
+        };
+        let target = Target { handle: found.handle, dir, name, is_temporary };
+        let is_kept = existing.is_some() && job.existing != Existing::Overwrite;
+        if is_kept || job.workload.operation.needs_no_bytes() {
             return Ok(target);
         }
-        match target.fill(mount, job, size_bytes).await {
+        match target.fill(mount, job, found.attributes.size_bytes).await {
             Ok(()) => Ok(target),
             Err(error) => {
-                // Nobody else knows of it.
-                let _ = target.remove(mount).await;
+                if existing.is_none() {
+                    // Nobody else knows of it.
+                    let _ = mount.remove(&target.dir, &target.name).await;
+                }
                 Err(error)
             }
         }
     }
+}
 
+impl Target {
     async fn fill(&self, mount: &Mount, job: &Job, size_bytes: u64) -> Result<(), Error> {
         let pattern = Pattern::new(job.seed);
         let filling = |from| Filling { pattern, from, to: job.file_bytes };
@@ -75,41 +161,6 @@ impl Target {
             (false, false) => Ok(()),
         }
     }
-
-    /// Removes the file if it was made for this job only.
-    pub(super) async fn remove(&self, mount: &Mount) -> Result<(), Error> {
-        if self.is_temporary {
-            mount.remove(&self.dir, &self.name).await?;
-        }
-        Ok(())
-    }
-}
-
-/// Removes the files that were made for this job only.
-pub(super) async fn remove_all(targets: &[Target], mount: &Mount) -> Result<(), Error> {
-    stream::iter(targets).map(|target| target.remove(mount)).buffer_unordered(FILES_AT_ONCE).try_collect().await
-}
-
-/// The file of the job's URL, with this behind its name, and its size.
-async fn find(mount: &Mount, job: &Job, suffix: &str) -> Result<(Target, u64), Error> {
-    let path = mount.path_below();
-    if let Some(found) = there(mount, path).await?
-        && found.attributes.kind == FileKind::Directory
-    {
-        let name = format!("wharf-bench.{}{suffix}", std::process::id()).into_bytes();
-        return make(mount, Target { handle: found.handle, dir: found.handle, name, is_temporary: true }).await;
-    }
-    let path = [path, suffix.as_bytes()].concat();
-    let found = there(mount, &path).await?;
-    let (parent, name) = mount.walk_parent(&path).await?;
-    let (dir, name) = (parent.handle, name.to_vec());
-    match found {
-        Some(found) if found.attributes.kind == FileKind::Regular => {
-            Ok((Target { handle: found.handle, dir, name, is_temporary: false }, found.attributes.size_bytes))
-        }
-        Some(_) => Err(Error::Kind(job.url.to_string())),
-        None => make(mount, Target { handle: dir, dir, name, is_temporary: false }).await,
-    }
 }
 
 /// What is at a path, if anything.
@@ -121,11 +172,15 @@ async fn there(mount: &Mount, path: &[u8]) -> Result<Option<Entry>, Error> {
     }
 }
 
-/// Makes the file of a target that has no handle yet. Returns it with the file's size.
-async fn make(mount: &Mount, target: Target) -> Result<(Target, u64), Error> {
+/// Makes a file. One that has appeared meanwhile is used only if it may be overwritten.
+async fn make(mount: &Mount, job: &Job, dir: &Handle, name: &[u8]) -> Result<Entry, Error> {
+    let mode = if job.existing == Existing::Overwrite { CreateMode::Unchecked } else { CreateMode::Guarded };
     let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
-    let made = mount.create(&target.dir, &target.name, CreateMode::Unchecked, &set).await?;
-    Ok((Target { handle: made.handle, ..target }, made.attributes.size_bytes))
+    mount.create(dir, name, mode, &set).await.map_err(|source| {
+        let is_in_url = job.url.path.ends_with(name);
+        let inner = if is_in_url { String::new() } else { format!("/{}", name.escape_ascii()) };
+        Error::File { file: format!("{}{inner}", job.url), source }
+    })
 }
 
 /// What to put into which part of a file, in bytes.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use client::{Options, Url};
 use daemon::{Daemon, export_to_this_machine};
 use fs_mem::{MemFs, MemOptions};
-use lab::bench::{BenchResult, End, Error, Files, Job, Observer, run};
+use lab::bench::{BenchResult, End, Error, Existing, Files, Job, Observer, run};
 use measure::record::{Direction, DirectionSummary};
 
 const MIB: u64 = 1 << 20;
@@ -38,6 +38,7 @@ impl Export {
             block_bytes: 4096,
             file_bytes: MIB,
             depth: 8,
+            existing: Existing::Overwrite,
             end: End::Bytes(2 * MIB),
             ..Job::new(self.url(rest))
         }
@@ -211,6 +212,55 @@ fn mix_reads_writes_and_asks_without_an_error() {
         assert_eq!(all, [Direction::Read, Direction::Write, Direction::Sync, Direction::Metadata], "{version}");
     }
     assert_eq!(names(&export), Vec::<String>::new());
+}
+
+#[test]
+fn existing_file_is_read_as_it_is_and_never_changed_without_leave() {
+    let export = Export::start();
+    let mine: Vec<u8> = (0..10_000_u32).flat_map(u32::to_be_bytes).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let stored = |name: &str, data: Option<&[u8]>| {
+        runtime.block_on(async {
+            let mount = client::Mount::connect(&export.url(""), &Options::default()).await.unwrap();
+            if let Some(data) = data {
+                mount.root_dir().write(name, data.to_vec()).await.unwrap();
+            }
+            mount.root_dir().read(name).await.unwrap().to_vec()
+        })
+    };
+    for name in ["thesis", "own.1"] {
+        stored(name, Some(&mine));
+    }
+    let keep = |existing| Job { existing, end: End::After(Duration::from_millis(20)), ..export.job("read", "/thesis") };
+    for workload in ["write", "rw", "randwrite", "mix", "readplus-data", "read"] {
+        for existing in [Existing::Keep, Existing::KeepWhole] {
+            let job = Job { workload: workload.parse().unwrap(), verify: workload == "read", ..keep(existing) };
+            let job = Job { url: export.url("/thesis?version=4.2"), ..job };
+            assert!(matches!(run(&job), Err(Error::Exists(_))), "{workload}");
+            let one_exists = Job { files: Files::OnePerConnection, connections: 2, ..job };
+            let one_exists = Job { url: export.url("/own?version=4.2"), verify: false, ..one_exists };
+            assert!(workload == "read" || matches!(run(&one_exists), Err(Error::Exists(_))), "{workload}");
+        }
+    }
+    // A refused job makes nothing.
+    assert_eq!(names(&export), ["own.1", "thesis"]);
+    for (job, wanted_bytes) in
+        [(keep(Existing::Keep), MIB), (Job { block_bytes: 65_536, ..keep(Existing::KeepWhole) }, 65_536)]
+    {
+        let refused = run(&job).unwrap_err();
+        assert!(matches!(refused, Error::TooShort { size_bytes: 40_000, wanted_bytes: of, .. } if of == wanted_bytes));
+    }
+    for (existing, file_bytes) in [(Existing::Keep, 8192), (Existing::KeepWhole, MIB)] {
+        let outcome = run(&Job { file_bytes, ..keep(existing) }).unwrap();
+        assert!(outcome.summary.errors() == 0 && outcome.summary.total().operations > 0 && !outcome.made_files);
+    }
+    for workload in ["getattr", "open", "lock"] {
+        let job = Job { workload: workload.parse().unwrap(), ..keep(Existing::Keep) };
+        assert_eq!(run(&Job { url: export.url("/thesis?version=4.2"), ..job }).unwrap().summary.errors(), 0);
+    }
+    assert!(stored("thesis", None) == mine && stored("own.1", None) == mine);
+    run(&Job { file_bytes: MIB, workload: "write".parse().unwrap(), ..keep(Existing::Overwrite) }).unwrap();
+    assert!(stored("thesis", None) != mine);
 }
 
 fn names(export: &Export) -> Vec<String> {

@@ -102,7 +102,10 @@ impl CustomExperiment {
             (Some(command), _) => command.clone(),
             (None, bench) => {
                 let pid = "${SERVER_PID:+--server-pid $SERVER_PID}";
-                format!("exec \"$WHARF\" bench \"$URL\" --json {pid} {}", bench.as_deref().unwrap_or_default())
+                format!(
+                    "exec \"$WHARF\" bench \"$URL\" --overwrite --json {pid} {}",
+                    bench.as_deref().unwrap_or_default()
+                )
             }
         }
     }
