@@ -10,7 +10,7 @@ use super::place::Place;
 use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{relay, xattrs};
+use super::{nesting, relay, xattrs};
 
 #[derive(Clone)]
 
@@ -26,6 +26,7 @@ pub(super) async fn run(job: &Arc<Job>, source: &Mount, from: &[u8], to: &[u8]) 
     let (origin, target) = (There(source.clone()), There(job.mount.clone()));
     xattrs::check_origin(job, &origin, &from, &to.path).await?;
     xattrs::check_target(job, &target, &to).await?;
+    nesting::refuse_there(&from.attributes, &job.mount, &to).await?;
     let is_one_server = source.connection().address().ip() == job.mount.connection().address().ip();
     let route = Between { source: origin, target, is_one_server };
     walk(job, &route, Step { from, path: to.path.clone(), to }).await

@@ -11,7 +11,7 @@ use super::job::Job;
 use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{receive, xattrs};
+use super::{nesting, receive, xattrs};
 
 #[derive(Clone)]
 
@@ -22,6 +22,7 @@ pub(super) async fn run(job: &Arc<Job>, from: &[u8], to: &Path) -> Result<(), Co
     let name = from.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or(b".");
     let there = There(job.mount.clone());
     xattrs::check_origin(job, &there, &top, name).await?;
+    nesting::refuse_here(&top.attributes, to).await?;
     let first = Step { from: top, path: name.to_vec(), to: to.to_owned() };
     walk(job, &Download(there), first).await
 }

@@ -9,11 +9,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use client_files::SpecialFile;
-use vfs::{Attributes, FileKind};
+use vfs::{Attributes, FileKind, Timestamp};
 
 use super::error::{CopyError, LocalError};
 use super::job::Job;
-use super::sides::{Entries, Origin, Target};
+use super::sides::{Entries, Listed, Origin, Target};
 use super::{local, mark};
 
 /// This machine.
@@ -55,6 +55,11 @@ impl Origin for Here {
         &file.path
     }
 
+    async fn attributes_now(&self, file: &LocalFile, _: &[u8]) -> Result<Attributes, CopyError> {
+        let path = file.path.clone();
+        local::blocking(move || local::attributes_now(&path).map_err(LocalError::wrap(&path, "look at"))).await
+    }
+
     async fn list(&self, dir: &LocalFile) -> Result<Names, CopyError> {
         let dir = dir.path.clone();
         local::blocking(move || local::names(&dir).map(|names| Names { names: names.into_iter(), dir })).await
@@ -68,12 +73,11 @@ impl Origin for Here {
 }
 
 impl Entries<LocalFile> for Names {
-    async fn next(&mut self, _: &[u8]) -> Result<Option<(Vec<u8>, LocalFile)>, CopyError> {
+    async fn next(&mut self, _: &[u8]) -> Result<Option<Listed<LocalFile>>, CopyError> {
         for name in self.names.by_ref() {
             match LocalFile::find(self.dir.join(OsStr::from_bytes(&name))).await {
-                Ok(file) => return Ok(Some((name, file))),
                 Err(CopyError::Local(error)) if error.source.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+                found => return Ok(Some((name, found))),
             }
         }
         Ok(None)
@@ -93,11 +97,17 @@ impl Target for Here {
     }
 
     async fn existing(&self, to: &PathBuf) -> Result<Option<(PathBuf, Attributes)>, CopyError> {
-        match LocalFile::find(to.clone()).await {
-            Ok(file) => Ok(Some((file.path, file.attributes))),
-            Err(CopyError::Local(error)) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let path = to.clone();
+        let look = move || match local::attributes_now(&path) {
+            Ok(attributes) => Ok(Some((path, attributes))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(LocalError::wrap(&path, "look at")(error)),
+        };
+        local::blocking(look).await
+    }
+
+    async fn set_modified(&self, made: &PathBuf, _: &[u8], time: Timestamp) -> Result<(), CopyError> {
+        make(made, move |path| local::set_modified(path, time)).await
     }
 
     async fn make_directory(

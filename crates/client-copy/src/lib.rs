@@ -24,6 +24,7 @@ mod job;
 mod links;
 mod local;
 mod mark;
+mod nesting;
 mod options;
 mod place;
 mod reading;

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use client_files::SpecialFile;
-use rustix::fs::{AtFlags, CWD, OFlags, SeekFrom, Timespec, Timestamps};
+use rustix::fs::{AtFlags, CWD, OFlags, SeekFrom, Statx, StatxFlags, Timespec, Timestamps};
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
 use super::error::{CopyError, LocalError};
@@ -65,9 +65,21 @@ fn kind(file_type: std::fs::FileType) -> FileKind {
     }
 }
 
-/// The next data of `file` within `range`, at most `most` bytes, and its offset; `None` when only a hole or nothing
-/// follows.
-pub(super) fn next_data(file: &File, range: Range<u64>, most: usize) -> io::Result<Option<(u64, Bytes)>> {
+/// A piece of a file.
+pub(super) struct Piece {
+    pub(super) offset: u64,
+    pub(super) bytes: Bytes,
+    /// Whether the file ends behind it.
+    pub(super) is_last: bool,
+}
+
+/// The next data of `file` within `range`, or behind it if that is empty, at most `most` bytes; `None` when only a hole
+/// or nothing follows.
+pub(super) fn next_data(file: &File, range: Range<u64>, most: usize) -> io::Result<Option<Piece>> {
+    if range.is_empty() {
+        let bytes = read_at(file, range.start, most)?;
+        return Ok((!bytes.is_empty()).then_some(Piece { offset: range.start, bytes, is_last: false }));
+    }
     let start = match rustix::fs::seek(file, SeekFrom::Data(range.start)) {
         Ok(start) if start < range.end => start,
         Ok(_) | Err(rustix::io::Errno::NXIO) => return Ok(None),
@@ -78,7 +90,50 @@ pub(super) fn next_data(file: &File, range: Range<u64>, most: usize) -> io::Resu
     let end = rustix::fs::seek(file, SeekFrom::Hole(start)).unwrap_or(u64::MAX).min(range.end);
     let most = usize::try_from(end.saturating_sub(start)).unwrap_or(most).min(most);
     let bytes = read_at(file, start, most)?;
-    Ok(if bytes.is_empty() { None } else { Some((start, bytes)) })
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let end = start + bytes.len() as u64;
+    // The file may have grown since its length was read, and some files of the system have none.
+    let is_last = end == range.end && read_at(file, end, 1)?.is_empty();
+    Ok(Some(Piece { offset: start, bytes, is_last }))
+}
+
+/// Opens a regular file to copy it, and returns what it is now.
+pub(super) fn open_source(path: &Path) -> Result<(File, Attributes), LocalError> {
+    let mut options = File::options();
+    options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let file = options.open(path).map_err(LocalError::wrap(path, "open"))?;
+    let wrap = LocalError::wrap(path, "look at");
+    let found = revalidated(|flags| rustix::fs::statx(&file, "", flags | AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS));
+    let metadata = found.and_then(|()| file.metadata()).map_err(wrap.clone())?;
+    match metadata.is_file() {
+        true => Ok((file, attributes(&metadata))),
+        false => Err(wrap(io::Error::other("it is no regular file any more"))),
+    }
+}
+
+/// The attributes of a file, which a network file system asks from its server again.
+pub(super) fn attributes_now(path: &Path) -> io::Result<Attributes> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    revalidated(|sync| rustix::fs::statx(CWD, path, flags | sync, StatxFlags::BASIC_STATS))?;
+    Ok(attributes(&std::fs::symlink_metadata(path)?))
+}
+
+/// Has the kernel fetch attributes. Where there is no statx(2), those that it has must do.
+fn revalidated(look: impl FnOnce(AtFlags) -> rustix::io::Result<Statx>) -> io::Result<()> {
+    match look(AtFlags::STATX_FORCE_SYNC) {
+        Ok(_) | Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sets a file's time of modification alone.
+pub(super) fn set_modified(path: &Path, time: Timestamp) -> Result<(), LocalError> {
+    let last_access = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
+    let times = Timestamps { last_access, last_modification: timespec(SetTime::To(time)) };
+    rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)
+        .map_err(|error| LocalError::wrap(path, "set the time of modification")(error.into()))
 }
 
 /// Up to `most` bytes from `offset` on; fewer only at the end of the file.

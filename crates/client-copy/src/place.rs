@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use client_files::{Entry, Handle, Status};
+use client_files::{Entry, Handle, Mount, Status};
 use vfs::{Attributes, CreateMode, FileKind, SetAttributes};
 
 use super::content::Content;
@@ -24,10 +24,26 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place for a tree's top, at a path below the root of the copy's mount.
+    /// The place for a tree's top, at a path below the root of the copy's mount. The root itself has no name.
     pub(super) async fn find(job: &Job, path: &[u8]) -> Result<Place, CopyError> {
+        if path.iter().all(|byte| *byte == b'/') {
+            return Ok(Place { path: b".".to_vec(), dir: job.mount.root().handle, name: Vec::new() });
+        }
         let (dir, name) = job.mount.walk_parent(path).await?;
         Ok(Place { path: name.to_vec(), dir: dir.handle, name: name.to_vec() })
+    }
+
+    /// Whether this is the root of the mount, which exists.
+    pub(super) fn is_root(&self) -> bool {
+        self.name.is_empty()
+    }
+
+    /// The file that has the name.
+    pub(super) async fn look(&self, mount: &Mount) -> client_files::Result<Entry> {
+        match self.is_root() {
+            true => Ok(Entry { handle: self.dir, attributes: mount.getattr(&self.dir).await? }),
+            false => mount.lookup(&self.dir, &self.name).await,
+        }
     }
 
     /// Makes an empty regular file, or takes an existing one if allowed and returns its attributes.
@@ -103,7 +119,7 @@ impl Place {
         if !job.options.overwrite {
             return Err(CopyError::Exists { path: self.path.clone() });
         }
-        let found = job.mount.lookup(&self.dir, &self.name).await.map_err(|error| error.about(&self.path))?;
+        let found = self.look(&job.mount).await.map_err(|error| error.about(&self.path))?;
         match found.attributes.kind == kind {
             true => Ok(found),
             false => Err(CopyError::OtherKind { path: self.path.clone() }),

@@ -28,14 +28,28 @@ pub(super) struct Receiving {
     pub(super) to: PathBuf,
 }
 
-pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyError> {
-    let size = file.from.attributes.size_bytes;
+/// Copies a file up to its end, wherever that is by then.
+pub(super) async fn receive(job: &Arc<Job>, mut file: Receiving) -> Result<(), CopyError> {
     let there = Content::There(job.mount.clone(), file.from.handle);
-    let (target, start) = open(job, &file, &there).await?;
-    let received_to = read_all(job, &file, &target, start).await?;
-    if received_to < size {
-        return Err(leave(&file, &target, received_to).await);
+    let (target, mut start) = open(job, &file, &there).await?;
+    loop {
+        let size = file.from.attributes.size_bytes;
+        let (received_to, is_end) = read_all(job, &file, &target, start).await?;
+        if received_to < size {
+            return Err(leave(&file, &target, received_to).await);
+        }
+        if is_end {
+            break;
+        }
+        // The file may have grown since it was listed.
+        let now = job.mount.getattr(&file.from.handle).await.map_err(|error| error.about(&file.path))?;
+        if now.size_bytes <= size {
+            break;
+        }
+        start = size;
+        file.from.attributes.size_bytes = now.size_bytes;
     }
+    let size = file.from.attributes.size_bytes;
     // The mode may forbid this, and the time of modification marks the copy as whole: both are set afterwards.
     let original = Holder { side: &There(job.mount.clone()), file: &file.from.handle };
     xattrs::keep(job, &file.path, original, Holder { side: &Here, file: &file.to }).await?;
@@ -86,16 +100,16 @@ async fn leave(file: &Receiving, target: &Arc<File>, good: u64) -> CopyError {
     left.await.err().unwrap_or(CopyError::Stopped)
 }
 
-/// Reads everything behind the first `start` bytes. Returns how far it came: less than the length if the job was
-/// halted.
-async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u64) -> Result<u64, CopyError> {
+/// Reads everything behind the first `start` bytes. Returns how far it came, which is less than the length if the job
+/// was halted, and whether the server said that the file ends there.
+async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u64) -> Result<(u64, bool), CopyError> {
     let attributes = &file.from.attributes;
     let (size, step) = (attributes.size_bytes, job.mount.sizes().read as usize);
     let source =
         Arc::new(reading::Source::open(&job.mount, &file.from).await.map_err(|error| error.about(&file.path))?);
     let mut parts = JoinSet::new();
     let mut offset = start;
-    let mut is_halted = false;
+    let (mut is_halted, mut is_end) = (false, false);
     while !is_halted
         && let Some(data) = source.next_data(offset, size).await.map_err(|error| error.about(&file.path))?
     {
@@ -121,7 +135,7 @@ async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u
                 part.copy(start, end).await
             });
             while let Some(done) = parts.try_join_next() {
-                done??;
+                is_end |= done??;
             }
         }
     }
@@ -129,13 +143,13 @@ async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u
         return Err(CopyError::Shrank { path: file.path.clone() });
     }
     while let Some(done) = parts.join_next().await {
-        done??;
+        is_end |= done??;
     }
     if is_halted {
-        return Ok(offset);
+        return Ok((offset, false));
     }
     job.copied(size - offset, 0);
-    Ok(size)
+    Ok((size, is_end))
 }
 
 /// A range of a file.
@@ -148,12 +162,14 @@ struct Part {
 }
 
 impl Part {
-    async fn copy(self, start: u64, end: u64) -> Result<(), CopyError> {
-        let mut offset = start;
+    /// Returns whether the file ends at `end`.
+    async fn copy(self, start: u64, end: u64) -> Result<bool, CopyError> {
+        let (mut offset, mut is_end) = (start, false);
         while offset < end {
             let count = u32::try_from(end - offset).unwrap_or(u32::MAX);
             let read = self.source.read(offset, count).await.map_err(|error| error.about(&self.path))?;
             let length = read.length();
+            is_end = read.is_eof;
             if length == 0 {
                 return Err(CopyError::Shrank { path: self.path });
             }
@@ -169,7 +185,7 @@ impl Part {
             }
             offset += length;
         }
-        Ok(())
+        Ok(is_end)
     }
 
     async fn put(&self, offset: u64, bytes: Bytes) -> Result<(), CopyError> {

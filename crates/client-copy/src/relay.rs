@@ -28,18 +28,28 @@ pub(super) struct Relaying {
     pub(super) to: Place,
 }
 
-pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, CopyError> {
-    let attributes = &file.from.attributes;
+pub(super) async fn relay(job: &Arc<Job>, mut file: Relaying) -> Result<Handle, CopyError> {
     let content = Content::There(file.source.clone(), file.from.handle);
     // The server copies faster than the file can be compared.
-    let original = (!may_copy_there(job, &file)).then_some(Readable { content: &content, attributes });
-    let (target, start) = file.to.open(job, original).await?;
-    let (made, copied_to) = write_until_safe(job, &file, &target, start).await?;
-    if copied_to < attributes.size_bytes {
-        // A server's own copy may still be going on for a moment.
-        let checkpoint = original.and_then(|_| resume::checkpoint(attributes, copied_to));
-        return Err(file.to.leave(job, &target, checkpoint).await);
-    }
+    let resumes = !may_copy_there(job, &file);
+    let original = resumes.then_some(Readable { content: &content, attributes: &file.from.attributes });
+    let (target, mut start) = file.to.open(job, original).await?;
+    let made = loop {
+        let (made, copied_to) = write_until_safe(job, &file, &target, start).await?;
+        if copied_to < file.from.attributes.size_bytes {
+            // A server's own copy may still be going on for a moment.
+            let checkpoint = resume::checkpoint(&file.from.attributes, copied_to).filter(|_| resumes);
+            return Err(file.to.leave(job, &target, checkpoint).await);
+        }
+        // The file may have grown since it was listed.
+        let now = file.source.getattr(&file.from.handle).await.map_err(|error| error.about(&file.to.path))?;
+        if now.size_bytes <= copied_to {
+            break made;
+        }
+        start = copied_to;
+        file.from.attributes.size_bytes = now.size_bytes;
+    };
+    let attributes = &file.from.attributes;
     let about = |error: Error| error.about(&file.to.path);
     // The end may be a hole, which no WRITE makes. A clone has its length already; setting it would end the sharing of
     // its last block.

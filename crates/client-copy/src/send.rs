@@ -1,6 +1,7 @@
 //! Sends one file to a server: many WRITEs at once, a COMMIT, and all of it again if the server lost unstable data.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,12 +15,13 @@ use super::content::Content;
 use super::error::{CopyError, LocalError};
 use super::here::Here;
 use super::job::Job;
+use super::local::{self, Piece};
 use super::place::Place;
 use super::resume::Readable;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
 use super::xattrs::Holder;
-use super::{local, resume, verify, xattrs};
+use super::{resume, verify, xattrs};
 
 /// A file to send.
 pub(super) struct Sending {
@@ -28,18 +30,21 @@ pub(super) struct Sending {
     pub(super) attributes: Attributes,
 }
 
-pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyError> {
+/// Copies a file up to its end, wherever that is by then.
+pub(super) async fn send(job: &Arc<Job>, mut file: Sending) -> Result<Handle, CopyError> {
     let from = file.from.clone();
-    let open = move || File::open(&from).map_err(LocalError::wrap(&from, "open"));
-    let source = Arc::new(local::blocking(open).await?);
+    let (source, attributes) = local::blocking(move || local::open_source(&from)).await?;
+    file.attributes = attributes;
+    let source = Arc::new(source);
     let content = Content::Here(Arc::clone(&source), file.from.clone());
     let (target, start) = file.to.open(job, Some(Readable { content: &content, attributes: &file.attributes })).await?;
     let way = Way { job, file: &file, source: &source, target: &target, start };
     let written = way.write_until_safe().await?;
-    let size = file.attributes.size_bytes;
-    if written.sent_to < size {
+    if !written.is_complete {
         return Err(file.to.leave(job, &target, resume::checkpoint(&file.attributes, written.sent_to)).await);
     }
+    let size = written.sent_to;
+    file.attributes.size_bytes = size;
     let mut set = job.final_attributes(&file.attributes);
     // The end is a hole, which no WRITE makes.
     set.size_bytes = (written.data_end < size).then_some(size);
@@ -67,10 +72,12 @@ struct Way<'w> {
 /// How far a file was sent.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    /// Everything before this is at the server: less than the file's length if the job was halted.
+    /// Everything before this is at the server.
     sent_to: u64,
     /// The end of the last data; a hole may follow.
     data_end: u64,
+    /// Whether that is all of the file, because the job was not halted.
+    is_complete: bool,
 }
 
 impl Way<'_> {
@@ -106,22 +113,26 @@ impl Pass {
     }
 
     async fn write_all(&mut self, way: &Way<'_>) -> Result<Sent, CopyError> {
-        let (file, source, size) = (way.file, way.source, way.file.attributes.size_bytes);
-        let most = self.job.mount.sizes().write as usize;
-        let mut sent = Sent { sent_to: way.start, data_end: way.start };
-        while sent.sent_to < size && !self.job.halt.is_stopped() {
+        let (file, source) = (way.file, way.source);
+        let mut size = file.attributes.size_bytes;
+        let mut sent = Sent { sent_to: way.start, data_end: way.start, is_complete: false };
+        while !sent.is_complete && !self.job.halt.is_stopped() {
             let permit = self.job.transfer().await;
-            let Some((start, bytes)) = self.next(file, source, sent.sent_to, most).await? else {
-                refuse_cut(file, source).await?;
-                sent.sent_to = size;
-                break;
+            let Some(Piece { offset, bytes, is_last }) = self.next(file, source, sent.sent_to..size).await? else {
+                let length = length_now(file, source).await?;
+                if length <= size {
+                    sent.sent_to = sent.sent_to.max(size);
+                    sent.is_complete = true;
+                }
+                size = length;
+                continue;
             };
-            let end = start + bytes.len() as u64;
+            let end = offset + bytes.len() as u64;
             if self.counts {
                 self.job.copied(end - sent.sent_to, bytes.len() as u64);
             }
-            sent = Sent { sent_to: end, data_end: end };
-            self.write(start, bytes, end >= size && start == 0, permit);
+            sent = Sent { sent_to: end, data_end: end, is_complete: is_last };
+            self.write(offset, bytes, is_last && offset == 0, permit);
             self.reap().map_err(|error| error.about(&file.to.path))?;
         }
         while let Some(done) = self.writes.join_next().await {
@@ -130,14 +141,8 @@ impl Pass {
         Ok(sent)
     }
 
-    async fn next(
-        &self,
-        file: &Sending,
-        source: &Arc<File>,
-        offset: u64,
-        most: usize,
-    ) -> Result<Option<(u64, Bytes)>, CopyError> {
-        let (source, from, rest) = (Arc::clone(source), file.from.clone(), offset..file.attributes.size_bytes);
+    async fn next(&self, file: &Sending, source: &Arc<File>, rest: Range<u64>) -> Result<Option<Piece>, CopyError> {
+        let (source, from, most) = (Arc::clone(source), file.from.clone(), self.job.mount.sizes().write as usize);
         local::blocking(move || local::next_data(&source, rest, most).map_err(LocalError::wrap(&from, "read"))).await
     }
 
@@ -170,13 +175,14 @@ impl Pass {
     }
 }
 
-/// Refuses an original that has become shorter: what is missing is not a hole.
-async fn refuse_cut(file: &Sending, source: &Arc<File>) -> Result<(), CopyError> {
+/// The length of the original. One that has become shorter is refused: what is missing is not a hole.
+async fn length_now(file: &Sending, source: &Arc<File>) -> Result<u64, CopyError> {
     let (source, from) = (Arc::clone(source), file.from.clone());
     let look = move || source.metadata().map_err(LocalError::wrap(&from, "look at"));
-    match local::blocking(look).await?.len() < file.attributes.size_bytes {
+    let length = local::blocking(look).await?.len();
+    match length < file.attributes.size_bytes {
         true => Err(CopyError::Shrank { path: file.to.path.clone() }),
-        false => Ok(()),
+        false => Ok(length),
     }
 }
 

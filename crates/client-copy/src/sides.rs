@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use client_files::SpecialFile;
-use vfs::Attributes;
+use vfs::{Attributes, Timestamp};
 
 use super::error::CopyError;
 use super::job::Job;
@@ -42,16 +42,23 @@ pub(super) trait Origin: Xattrs {
     /// The object that holds a file's extended attributes.
     fn holder(file: &Self::File) -> &Self::Holder;
 
+    /// The attributes of a file now, past all caches.
+    async fn attributes_now(&self, file: &Self::File, path: &[u8]) -> Result<Attributes, CopyError>;
+
     async fn list(&self, dir: &Self::File) -> Result<Self::Listing<'_>, CopyError>;
 
     /// The target of a symbolic link.
     async fn readlink(&self, link: &Self::File, path: &[u8]) -> Result<Vec<u8>, CopyError>;
 }
 
+/// An entry of a directory.
+pub(super) type Listed<F> = (Vec<u8>, Result<F, CopyError>);
+
 /// The entries of a directory.
 pub(super) trait Entries<F> {
-    /// The next entry of the directory `path`, with its name. Entries removed since the listing are left out.
-    async fn next(&mut self, path: &[u8]) -> Result<Option<(Vec<u8>, F)>, CopyError>;
+    /// The next entry of the directory `path`: its name, and the file or why it cannot be looked up. Entries removed
+    /// since the listing are left out.
+    async fn next(&mut self, path: &[u8]) -> Result<Option<Listed<F>>, CopyError>;
 }
 
 /// Where a tree is copied to.
@@ -69,6 +76,9 @@ pub(super) trait Target: Xattrs<Holder = Self::Made> {
 
     /// The existing file of that name, if any.
     async fn existing(&self, to: &Self::Place) -> Result<Option<(Self::Made, Attributes)>, CopyError>;
+
+    /// Sets the time of modification of an existing file.
+    async fn set_modified(&self, made: &Self::Made, path: &[u8], time: Timestamp) -> Result<(), CopyError>;
 
     /// Makes a directory that files can be copied into, for a copy of the one with these attributes, or takes an
     /// existing one if allowed. Returns its attributes, too.

@@ -1,14 +1,14 @@
 //! Trees of a mount, as origin or target of a copy.
 
 use client_files::{Detail, Entry, Handle, Listing, Mount, SpecialFile, Status};
-use vfs::{Attributes, FileKind, SetAttributes};
+use vfs::{Attributes, FileKind, SetAttributes, SetTime, Timestamp};
 
 use super::error::CopyError;
 use super::job::Job;
 use super::local::OWNER_BITS;
 use super::mark;
 use super::place::Place;
-use super::sides::{Entries, Origin, Target};
+use super::sides::{Entries, Listed, Origin, Target};
 
 /// A mounted export.
 #[derive(Debug, Clone)]
@@ -26,6 +26,10 @@ impl Origin for There {
         &file.handle
     }
 
+    async fn attributes_now(&self, file: &Entry, path: &[u8]) -> Result<Attributes, CopyError> {
+        Ok(self.0.getattr(&file.handle).await.map_err(|error| error.about(path))?)
+    }
+
     async fn list(&self, dir: &Entry) -> Result<Listing<'_>, CopyError> {
         Ok(self.0.read_dir(&dir.handle, Detail::Entries))
     }
@@ -36,10 +40,15 @@ impl Origin for There {
 }
 
 impl Entries<Entry> for Listing<'_> {
-    async fn next(&mut self, path: &[u8]) -> Result<Option<(Vec<u8>, Entry)>, CopyError> {
+    async fn next(&mut self, path: &[u8]) -> Result<Option<Listed<Entry>>, CopyError> {
         while let Some(found) = Listing::next(self).await.map_err(|error| error.about(path))? {
-            if let Some(entry) = found.entry {
-                return Ok(Some((found.name.into(), entry)));
+            match self.find(&found).await {
+                Ok(Some(entry)) => return Ok(Some((found.name.into(), Ok(entry)))),
+                Ok(None) => {}
+                Err(error) => {
+                    let error = error.about(&[path, b"/", &found.name].concat());
+                    return Ok(Some((found.name.into(), Err(error.into()))));
+                }
             }
         }
         Ok(None)
@@ -59,11 +68,17 @@ impl Target for There {
     }
 
     async fn existing(&self, to: &Place) -> Result<Option<(Handle, Attributes)>, CopyError> {
-        match self.0.lookup(&to.dir, &to.name).await {
+        match to.look(&self.0).await {
             Ok(found) => Ok(Some((found.handle, found.attributes))),
             Err(error) if error.status() == Some(Status::NoEntry) => Ok(None),
             Err(error) => Err(error.about(&to.path).into()),
         }
+    }
+
+    async fn set_modified(&self, made: &Handle, path: &[u8], time: Timestamp) -> Result<(), CopyError> {
+        let set = SetAttributes { modified: Some(SetTime::To(time)), ..SetAttributes::default() };
+        self.0.setattr(made, &set).await.map_err(|error| error.about(path))?;
+        Ok(())
     }
 
     async fn make_directory(
@@ -73,15 +88,18 @@ impl Target for There {
         like: &Attributes,
     ) -> Result<(Handle, Attributes), CopyError> {
         let set = SetAttributes { mode: Some(job.first_mode(like)), ..SetAttributes::default() };
-        let made = match self.0.mkdir(&to.dir, &to.name, &set).await {
-            Err(error) if error.status() == Some(Status::Exists) => {
-                let found = to.existing(job, FileKind::Directory).await?;
-                self.open_up(&found).await;
-                found
+        if !to.is_root() {
+            match self.0.mkdir(&to.dir, &to.name, &set).await {
+                Err(error) if error.status() == Some(Status::Exists) => {}
+                made => {
+                    let made = made.map_err(|error| error.about(&to.path))?;
+                    return Ok((made.handle, made.attributes));
+                }
             }
-            made => made.map_err(|error| error.about(&to.path))?,
-        };
-        Ok((made.handle, made.attributes))
+        }
+        let found = to.existing(job, FileKind::Directory).await?;
+        self.open_up(&found).await;
+        Ok((found.handle, found.attributes))
     }
 
     async fn mark(&self, dir: &Handle, path: &[u8], origin: &[u8]) -> Result<(), CopyError> {

@@ -9,10 +9,10 @@ use super::error::CopyError;
 use super::here::{Here, LocalFile};
 use super::job::Job;
 use super::place::Place;
-use super::sides::Route;
+use super::sides::{Origin, Route};
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{send, xattrs};
+use super::{nesting, send, xattrs};
 
 #[derive(Clone)]
 
@@ -23,6 +23,7 @@ pub(super) async fn run(job: &Arc<Job>, from: &Path, to: &[u8]) -> Result<(), Co
     let there = There(job.mount.clone());
     xattrs::check_target(job, &there, &to).await?;
     let from = LocalFile::find(from.to_owned()).await?;
+    nesting::refuse_there(&Here.attributes_now(&from, b"").await?, &job.mount, &to).await?;
     walk(job, &Upload(there), Step { from, path: to.path.clone(), to }).await
 }
 

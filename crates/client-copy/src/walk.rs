@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vfs::{Attributes, FileKind};
+use vfs::{Attributes, FileKind, Timestamp};
 
 use super::error::CopyError;
 use super::job::{Files, Job};
 use super::links::Links;
+use super::nesting::is_one_time;
 use super::options::Event;
 use super::resume::is_whole;
 use super::sides::{Entries, File, Made, Origin, Place, Route, Target};
@@ -90,10 +91,13 @@ pub(super) async fn walk<R: Route>(job: &Arc<Job>, route: &R, first: Step<R>) ->
     }
 }
 
+/// An entry of a directory: what to copy, or the path that cannot be looked up and why.
+type Next<R> = Result<Step<R>, (Vec<u8>, CopyError)>;
+
 impl<R: Route> Open<'_, R> {
     /// The next entry. Skips the mark of an unfinished copy.
-    async fn next(&mut self, is_marked: bool) -> Result<Option<Step<R>>, CopyError> {
-        let (name, from) = loop {
+    async fn next(&mut self, is_marked: bool) -> Result<Option<Next<R>>, CopyError> {
+        let (name, found) = loop {
             match self.listing.next(&self.path).await? {
                 Some((name, _)) if is_marked && name == mark::NAME.as_bytes() => {}
                 Some(next) => break next,
@@ -102,7 +106,10 @@ impl<R: Route> Open<'_, R> {
         };
         let path = [&self.path[..], b"/", &name].concat();
         let to = R::Target::place(&self.made, &path, &name);
-        Ok(Some(Step { from, path, to }))
+        Ok(Some(match found {
+            Ok(from) => Ok(Step { from, path, to }),
+            Err(error) => Err((path, error)),
+        }))
     }
 }
 
@@ -117,7 +124,8 @@ impl<R: Route> Walk<'_, R> {
         self.copy(first).await?;
         while let Some(next) = self.next().await {
             match next {
-                Ok(Some(step)) => self.copy_entry(step).await?,
+                Ok(Some(Ok(step))) => self.copy_entry(step).await?,
+                Ok(Some(Err((path, error)))) => self.job.failed(&path, error)?,
                 Ok(None) => self.leave().await?,
                 // The rest of the listing is unreachable.
                 Err(error) => {
@@ -131,7 +139,7 @@ impl<R: Route> Walk<'_, R> {
     }
 
     /// The next entry of the deepest open directory, if one is open.
-    async fn next(&mut self) -> Option<Result<Option<Step<R>>, CopyError>> {
+    async fn next(&mut self) -> Option<Result<Option<Next<R>>, CopyError>> {
         let is_marked = self.open.len() == 1 && self.job.options.mark.is_some();
         Some(self.open.last_mut()?.next(is_marked).await)
     }
@@ -245,16 +253,39 @@ impl<R: Route> Walk<'_, R> {
 
     /// Refuses to truncate a file for a copy onto itself. Returns the existing copy if it is to stay.
     async fn look(&self, step: &Step<R>, attributes: &Attributes) -> Result<Option<Made<R>>, CopyError> {
-        let (overwrites, resumes) = (self.job.options.overwrite, self.job.options.resume);
-        let must_look = resumes || (overwrites && self.route.is_one_server());
-        if !must_look {
+        if !self.job.options.overwrite {
             return Ok(None);
         }
         let Some((found, of_found)) = self.route.target().existing(&step.to).await? else { return Ok(None) };
+        let is_itself = || Err(CopyError::Itself { path: step.path.clone() });
         if self.route.is_one_server() && id(&of_found) == id(attributes) {
-            return Err(CopyError::Itself { path: step.path.clone() });
+            return is_itself();
         }
-        Ok((resumes && is_whole(&of_found, attributes)).then_some(found))
+        if self.job.options.resume && is_whole(&of_found, attributes) {
+            return Ok(Some(found));
+        }
+        if self.is_itself(step, &found, &of_found).await? { is_itself() } else { Ok(None) }
+    }
+
+    /// Whether an existing target is the original under another name: through a mount, another server, or the server's
+    /// own directory. A new time of modification then shows on both. The copy gets its own at its end anyway.
+    async fn is_itself(&self, step: &Step<R>, found: &Made<R>, of_found: &Attributes) -> Result<bool, CopyError> {
+        let (origin, target) = (self.route.origin(), self.route.target());
+        let before = origin.attributes_now(&step.from, &step.path).await?;
+        if of_found.kind != FileKind::Regular
+            || before.size_bytes != of_found.size_bytes
+            || !is_one_time(before.modified, of_found.modified)
+        {
+            return Ok(false);
+        }
+        let other = Timestamp { seconds: before.modified.seconds ^ 1, nanoseconds: 0 };
+        target.set_modified(found, &step.path, other).await?;
+        let after = origin.attributes_now(&step.from, &step.path).await?;
+        let is_itself = after.modified.seconds == other.seconds;
+        if is_itself {
+            target.set_modified(found, &step.path, before.modified).await?;
+        }
+        Ok(is_itself)
     }
 
     /// Sets the final attributes of the directories left so far. Deeper ones were left first.

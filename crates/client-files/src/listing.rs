@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Detail, DirEntry, DirPosition, Handle, Lie, Mount, Page, Reason, Result};
+use crate::{Detail, DirEntry, DirPosition, Entry, Handle, Lie, Mount, Page, Reason, Result, Status};
 
 /// Detects repeated cookies in constant memory: it keeps one cookie, and replaces it after twice as many pages (Brent's
 /// cycle detection).
@@ -96,6 +96,21 @@ impl<'m> Listing<'m> {
             }
         }
         Ok(self.ready.pop_front())
+    }
+
+    /// The file of an entry, which is looked up if the server did not tell it. `None` if it is gone meanwhile.
+    ///
+    /// # Errors
+    /// The error of the server: the file may not be looked up.
+    pub async fn find(&self, entry: &DirEntry) -> Result<Option<Entry>> {
+        if entry.entry.is_some() {
+            return Ok(entry.entry);
+        }
+        match self.mount.lookup(&self.dir, &entry.name).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if matches!(error.status(), Some(Status::NoEntry | Status::Stale)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The entries of the next reply, possibly none, or `None` at the end.

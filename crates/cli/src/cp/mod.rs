@@ -37,9 +37,16 @@ pub struct Flags {
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<Location>,
     /// Copy directories and their contents.
-    #[arg(short = 'r', long)]
+    #[arg(short = 'r', long, visible_short_alias = 'R')]
     recursive: bool,
-    /// Replace existing files, and merge directories.
+    /// Preserve modes and times, which is always done, and the superuser's copies also users and groups.
+    #[arg(short = 'p')]
+    preserve: bool,
+    /// The same as -r -p.
+    #[arg(short = 'a', long)]
+    archive: bool,
+    /// Replace the contents of existing files, which keep their other names, and merge directories. A file is never
+    /// copied onto itself, however the two sides name it.
     #[arg(long)]
     overwrite: bool,
     /// Continue a copy that ended early. Files with the same length and modification time are skipped unread; others
@@ -175,7 +182,7 @@ impl Copy<'_> {
     async fn upload(&self, from: &Path, to: &Url) -> Result<(), Failure> {
         let local = |source| Failure::Local { path: from.to_owned(), source };
         let metadata = std::fs::symlink_metadata(from).map_err(local)?;
-        if metadata.is_dir() && !self.flags.recursive {
+        if metadata.is_dir() && !self.flags.is_recursive() {
             return Err(Failure::IsDirectory { file: from.display().to_string() });
         }
         let session = self.open(to).await?;
@@ -223,7 +230,7 @@ impl Copy<'_> {
     async fn source_there(&self, session: &Session, url: &Url) -> Result<(Entry, Source), Failure> {
         let found = session.find(Follow::Nothing).await?;
         let is_dir = found.attributes.kind == FileKind::Directory;
-        if is_dir && !self.flags.recursive {
+        if is_dir && !self.flags.is_recursive() {
             return Err(Failure::IsDirectory { file: session.name() });
         }
         let (name, modified) = (remote_name(url), found.attributes.modified);
@@ -267,12 +274,16 @@ impl Flags {
         if self.xattrs { self.connect.preferring_4_2() } else { self.connect.clone() }
     }
 
+    fn is_recursive(&self) -> bool {
+        self.recursive || self.archive
+    }
+
     fn options(&self) -> CopyOptions {
         CopyOptions {
             overwrite: self.overwrite,
             resume: self.resume,
             verify: self.verify,
-            keep_owners: self.owners,
+            keep_owners: self.owners || ((self.preserve || self.archive) && rustix::process::geteuid().is_root()),
             keep_xattrs: self.xattrs,
             ..CopyOptions::default()
         }
