@@ -41,10 +41,10 @@ pub struct Query {
 ///
 /// # Errors
 /// [`Reason::Connect`].
-pub async fn connect(address: IpAddr, host: &str, options: &Options) -> Result<Connection> {
+pub async fn connect(address: HostAddress, host: &str, options: &Options) -> Result<Connection> {
     // rpcbind needs neither credentials nor a privileged port.
     let options = Options { credentials: Credentials::None, use_privileged_port: false, ..options.clone() };
-    Connection::connect(SocketAddr::new(address, rpcbind::PORT), host, &options).await
+    Connection::connect(address.at(rpcbind::PORT), host, &options).await
 }
 
 /// The port of a program: by GETADDR over IPv6, by the port mapper's GETPORT over IPv4.
@@ -148,12 +148,39 @@ impl Service {
     }
 }
 
+/// The address of a host, with the zone of a link-local one (RFC 4007).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostAddress(SocketAddr);
+
+impl HostAddress {
+    /// The same host at a port.
+    pub fn at(self, port: u16) -> SocketAddr {
+        let mut address = self.0;
+        address.set_port(port);
+        address
+    }
+}
+
+impl From<SocketAddr> for HostAddress {
+    /// The host of any port.
+    fn from(address: SocketAddr) -> HostAddress {
+        HostAddress(address)
+    }
+}
+
+impl From<IpAddr> for HostAddress {
+    fn from(address: IpAddr) -> HostAddress {
+        HostAddress(SocketAddr::new(address, 0))
+    }
+}
+
 /// The addresses of a host that the options allow.
 #[doc(hidden)]
-pub async fn resolve(host: &str, server: &Arc<str>, options: &Options) -> Result<Vec<IpAddr>> {
+pub async fn resolve(host: &str, server: &Arc<str>, options: &Options) -> Result<Vec<HostAddress>> {
     let failed = |source| Error::new(server, "resolve", Reason::Resolve(source));
-    let found = tokio::net::lookup_host((host, 0)).await.map_err(failed)?.map(|address| address.ip());
-    let addresses: Vec<IpAddr> = found.filter(|address| address.is_ipv6() || !options.needs_ipv6).collect();
+    let found = tokio::net::lookup_host((host, 0)).await.map_err(failed)?;
+    let addresses: Vec<HostAddress> =
+        found.filter(|address| address.is_ipv6() || !options.needs_ipv6).map(HostAddress).collect();
     match addresses.is_empty() {
         true if options.needs_ipv6 => Err(failed(std::io::Error::other("it has none of IPv6"))),
         true => Err(failed(std::io::ErrorKind::NotFound.into())),

@@ -24,7 +24,7 @@ const SCHEME: &str = "nfs://";
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
-    /// The server's name or address, without brackets.
+    /// The server's name or address, without brackets; a link-local one has a zone, such as `fe80::1%eth0`.
     pub host: String,
     /// The port of NFS.
     pub port: Option<u16>,
@@ -124,11 +124,13 @@ impl FromStr for Url {
         let slash = place.find('/').ok_or_else(|| UrlError::NoPath(text.to_owned()))?;
         let (authority, path) = place.split_at(slash);
         let (host, port) = split_authority(authority)?;
+        // A zone is written as in RFC 6874, or with a plain percent sign.
+        let host = host.replacen("%25", "%", 1);
         if host.is_empty() {
             return Err(UrlError::NoHost(text.to_owned()));
         }
         let path = unescape(path)?;
-        Ok(Url { host: host.to_owned(), port, path, parameters: parameters.parse()? })
+        Ok(Url { host, port, path, parameters: parameters.parse()? })
     }
 }
 
@@ -214,7 +216,7 @@ impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(SCHEME)?;
         match self.host.contains(':') {
-            true => write!(f, "[{}]", self.host)?,
+            true => write!(f, "[{}]", self.host.replacen('%', "%25", 1))?,
             false => f.write_str(&self.host)?,
         }
         if let Some(port) = self.port {

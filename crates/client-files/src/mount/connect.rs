@@ -1,12 +1,11 @@
 //! Mounts a URL: finds the host's address, the ports and the export's handle, and chooses the transfer sizes.
 
-use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use client_calls::mountd::{self, ExportEntry};
-use client_calls::rpcbind::{self, Query};
+use client_calls::rpcbind::{self, HostAddress, Query};
 use rpc::Rejection;
 use vfs::{Attributes, FileKind};
 
@@ -55,7 +54,7 @@ impl Mount {
         if let Some(client) = &self.1.v4 {
             return client.clone().close().await;
         }
-        let address = self.connection().address().ip();
+        let address = self.connection().address().into();
         let (server, options, others) = (&self.0.server, &self.0.options, &self.0.other_programs);
         let dialer = Dialer { address, server, options, others };
         let mountd = dialer.mountd().await?;
@@ -69,7 +68,7 @@ impl Mount {
     pub(crate) async fn connect_nlm(&self) -> Result<Connection> {
         // A hard call would never notice that the lock manager has another port after a restart.
         let options = Options { is_hard: false, ..self.0.options.clone() };
-        let (address, others) = (self.connection().address().ip(), &self.0.other_programs);
+        let (address, others) = (self.connection().address().into(), &self.0.other_programs);
         let dialer = Dialer { address, server: &self.0.server, options: &options, others };
         if let Some(port) = options.lock_port {
             return dialer.dial_other(port).await;
@@ -110,7 +109,7 @@ fn may_be_elsewhere(error: &Error) -> bool {
 
 /// An address of a server, and the options for it.
 pub(super) struct Dialer<'a> {
-    pub(super) address: IpAddr,
+    pub(super) address: HostAddress,
     pub(super) server: &'a Arc<str>,
     pub(super) options: &'a Options,
     /// Counts the calls to other programs than NFS.
@@ -176,7 +175,11 @@ impl Dialer<'_> {
         let (mut root, mut export, mut below) = self.find_export(&mountd, path).await?;
         let port = match self.options.known_nfs_port() {
             Some(port) => port,
-            None => self.ask_rpcbind(proto::nfs3::PROGRAM, self.options.version.number()).await?,
+            None => match self.ask_rpcbind(proto::nfs3::PROGRAM, self.options.version.number()).await {
+                // MOUNT answered at the usual port, so that is the server.
+                Err(error) if is_without_rpcbind(&error) => mountd.address().port(),
+                port => port?,
+            },
         };
         let connections = self.connect_all(port).await?;
         let mut attributes = self.attributes(&connections[0], &root).await?;
@@ -214,7 +217,7 @@ impl Dialer<'_> {
     }
 
     async fn dial(&self, port: u16) -> Result<Connection> {
-        Connection::connect(SocketAddr::new(self.address, port), self.server, self.options).await
+        Connection::connect(self.address.at(port), self.server, self.options).await
     }
 
     /// Connects to another program than NFS.
@@ -234,7 +237,10 @@ impl Dialer<'_> {
     /// mount's transport or else over the other one.
     async fn find_lock_manager(&self) -> Result<Connection> {
         let (program, versions) = (proto::nlm::PROGRAM, lock_managers(self.options.version));
-        let rpcbind = rpcbind::connect(self.address, self.server, self.options).await?;
+        let rpcbind = match rpcbind::connect(self.address, self.server, self.options).await {
+            Err(error) if is_without_rpcbind(&error) => return self.usual_port(error, Other::LockManager).await,
+            connection => connection?,
+        };
         self.others.add(&rpcbind);
         let mut first = None;
         for transport in [self.options.transport, self.options.transport.other()] {
@@ -283,8 +289,30 @@ impl Dialer<'_> {
             }
         }
         let version = mountd::version_for(self.options.version);
-        let port = self.ask_rpcbind(proto::mount::PROGRAM, version).await?;
-        self.dial_other(port).await
+        match self.ask_rpcbind(proto::mount::PROGRAM, version).await {
+            Err(error) if is_without_rpcbind(&error) => self.usual_port(error, Other::Mount).await,
+            port => self.dial_other(port?).await,
+        }
+    }
+
+    /// A connection to another program at the usual port of NFS, where a server without rpcbind may have all of them.
+    ///
+    /// # Errors
+    /// `unreachable`, that of rpcbind, if the program is not there either.
+    async fn usual_port(&self, unreachable: Error, program: Other) -> Result<Connection> {
+        let Ok(connection) = self.dial_other(proto::nfs4::PORT).await else { return Err(unreachable) };
+        let is_there = match program {
+            Other::Mount => self.has_mount(&connection).await,
+            Other::LockManager => has_lock_manager(&connection, self.options.version).await,
+        };
+        match is_there {
+            Ok(true) => {
+                tracing::debug!(server = %self.server, %unreachable, "no rpcbind; all programs are at port 2049");
+                Ok(connection)
+            }
+            Ok(false) => Err(unreachable),
+            Err(error) => Err(error),
+        }
     }
 
     async fn has_mount(&self, connection: &Connection) -> Result<bool> {
@@ -335,6 +363,19 @@ impl Dialer<'_> {
         let none = || Error::new(self.server, "MNT", Reason::Mount(MountRefusal::NoEntry)).about(path);
         Err(first.unwrap_or_else(none))
     }
+}
+
+/// A program besides NFS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Other {
+    Mount,
+    LockManager,
+}
+
+/// Whether nothing answers at the port of rpcbind.
+fn is_without_rpcbind(error: &Error) -> bool {
+    let Reason::Connect { address, .. } = error.reason() else { return false };
+    address.port() == proto::rpcbind::PORT
 }
 
 /// The versions of NLM for a version of NFS, newest first (RFC 1813 appendix II): only version 4 has handles and

@@ -1,6 +1,5 @@
 //! Mounts a URL with NFSv4, which has no MOUNT: walks the server's tree from its root (RFC 7530 §7, RFC 8881 §2.7).
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use proto::nfs3;
@@ -15,6 +14,9 @@ use crate::{Entry, Error, MountRefusal, NoExport, Reason, Result, Rights, Status
 /// The most components of a URL's path to walk in search of its file system.
 const MAX_COMPONENTS: usize = 256;
 
+/// The top of a file system, its path, and the rest of a path in it.
+type FileSystem = (Entry, Vec<u8>, Vec<u8>);
+
 impl Dialer<'_> {
     /// Mounts over NFSv4. As in older versions, the root is that of the path's file system.
     pub(super) async fn mount_v4(&self, minor: MinorVersion, path: &[u8]) -> Result<Mount> {
@@ -22,7 +24,7 @@ impl Dialer<'_> {
             Some(0) => self.ask_rpcbind(nfs3::PROGRAM, self.options.version.number()).await?,
             named => named.unwrap_or(PORT),
         };
-        let address = SocketAddr::new(self.address, port);
+        let address = self.address.at(port);
         let client = v4::Client::connect(address, self.server, minor, self.options).await.map_err(refused)?;
         let unused = v4::Unused::new(client);
         match self.mount_with(unused.client(), path).await {
@@ -56,7 +58,7 @@ fn refused(error: Error) -> Error {
 /// The top of the file system that `path` is in, its path, and the rest. Missing names, and those below a file, count
 /// as part of the last directory's file system. Above the exports nothing can be made, so a missing name there is a
 /// missing export.
-async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Vec<u8>, Vec<u8>)> {
+async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<FileSystem> {
     let mut here = v4::root(client).await?;
     let (root, mut top, mut top_path, mut walked) = (here, here, b"/".to_vec(), Vec::new());
     let mut names =
@@ -73,9 +75,12 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
             }
             Err(error) if error.status() == Some(Status::NoEntry) && top.handle == root.handle => {
                 let is_last = names.next().is_none();
-                return match no_export(client, &root, &here, is_last).await? {
-                    Some(reason) => Err(error.because(reason).about(path)),
-                    None => Ok(split(top, top_path, path)),
+                let Some(none) = no_export(client, &root, &here, is_last).await? else {
+                    return Ok(split(top, top_path, path));
+                };
+                return match in_only_export(client, &none.exports, path).await? {
+                    Some(found) => Ok(found),
+                    None => Err(error.because(Reason::NoExport(none)).about(path)),
                 };
             }
             // The error recurs when the file is used.
@@ -91,21 +96,42 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
     Ok(split(top, top_path, path))
 }
 
+/// The export and the rest of a path that exists in the only export of a server. There, as with older versions, paths
+/// may begin below the export.
+async fn in_only_export(client: &v4::Client, exports: &[Vec<u8>], path: &[u8]) -> Result<Option<FileSystem>> {
+    let [only] = exports else { return Ok(None) };
+    let mut here = v4::root(client).await?;
+    let mut top = None;
+    let names = only.split(|byte| *byte == b'/').chain(path.split(|byte| *byte == b'/'));
+    for name in names.filter(|name| !name.is_empty() && *name != b".").take(MAX_COMPONENTS) {
+        let fsid = here.attributes.fsid;
+        here = match v4::lookup(client, &here.handle, name).await {
+            Ok(found) => found,
+            Err(error) if error.status().is_some() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if top.is_none() && here.attributes.fsid != fsid {
+            top = Some(here);
+        }
+    }
+    Ok(top.map(|top| (top, only.clone(), below(b"/", path).unwrap_or_default().to_vec())))
+}
+
 /// A file system's top, its path, and the part of `path` below it.
-fn split(top: Entry, top_path: Vec<u8>, path: &[u8]) -> (Entry, Vec<u8>, Vec<u8>) {
+fn split(top: Entry, top_path: Vec<u8>, path: &[u8]) -> FileSystem {
     let rest = below(&top_path, path).unwrap_or_default().to_vec();
     (top, top_path, rest)
 }
 
 /// The reason if a name missing in `dir`, which is in the root's file system, means a missing export. `None` if it may
 /// be a file's: the root can be an export itself, and the path's last name can be that of a file to make.
-async fn no_export(client: &v4::Client, root: &Entry, dir: &Entry, is_last: bool) -> Result<Option<Reason>> {
+async fn no_export(client: &v4::Client, root: &Entry, dir: &Entry, is_last: bool) -> Result<Option<NoExport>> {
     if is_last && may_be_made(client, dir).await? {
         return Ok(None);
     }
     let exports = exports_v4::exports(client, root).await.unwrap_or_default();
     let none = NoExport::new(MountRefusal::NoEntry, exports);
-    Ok((!none.exports.is_empty()).then_some(Reason::NoExport(none)))
+    Ok((!none.exports.is_empty()).then_some(none))
 }
 
 /// Whether the server lets names be added to a directory: never above its exports.
