@@ -2,7 +2,8 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    bench, cat, cp, demo, experiments, ln, log, ls, mkdir, mount, mv, nfsstat, rm, rpcinfo, serve, showmount, stat, tcp,
+    bench, cat, chmod, chown, cp, demo, df, du, experiments, find, ln, log, ls, mkdir, mount, mv, nfsstat, rm, rpcinfo,
+    serve, showmount, stat, tcp, touch, truncate,
 };
 
 /// NFS server, NFS client and performance lab in one program.
@@ -28,6 +29,16 @@ pub enum Command {
     Mount(mount::Flags),
     Mv(mv::Flags),
     Ln(ln::Flags),
+    Chmod(chmod::Flags),
+    #[command(disable_help_flag = true)]
+    Chown(chown::Flags),
+    Touch(touch::Flags),
+    Truncate(truncate::Flags),
+    Find(find::Flags),
+    #[command(disable_help_flag = true)]
+    Du(du::Flags),
+    #[command(disable_help_flag = true)]
+    Df(df::Flags),
     Showmount(showmount::Flags),
     Rpcinfo(rpcinfo::Flags),
     Nfsstat(nfsstat::Flags),
@@ -52,6 +63,13 @@ impl Command {
             Command::Mount(flags) => mount::run(&flags),
             Command::Mv(flags) => mv::run(&flags),
             Command::Ln(flags) => ln::run(&flags),
+            Command::Chmod(flags) => chmod::run(&flags),
+            Command::Chown(flags) => chown::run(&flags),
+            Command::Touch(flags) => touch::run(&flags),
+            Command::Truncate(flags) => truncate::run(&flags),
+            Command::Find(flags) => find::run(&flags),
+            Command::Du(flags) => du::run(&flags),
+            Command::Df(flags) => df::run(&flags),
             Command::Showmount(flags) => showmount::run(&flags),
             Command::Rpcinfo(flags) => rpcinfo::run(&flags),
             Command::Nfsstat(flags) => nfsstat::run(&flags),

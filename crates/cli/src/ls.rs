@@ -7,7 +7,9 @@ use vfs::FileKind;
 use crate::failure::{Failure, Failures};
 use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
-use crate::remote::{self, ConnectFlags, FileRecord, MAX_DEPTH, Session, Shown, about, mode_text, time_text};
+use crate::remote::{
+    self, ConnectFlags, FileRecord, MAX_DEPTH, Session, Shown, about, display_name, join, mode_text, time_text,
+};
 
 /// List directories.
 #[derive(Debug, Args)]
@@ -38,13 +40,13 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let own = OwnMounts::new("ls", flags.own);
     own.tell(remote::run(async {
         let (records, output) = (Vec::new(), Output::new());
-        let mut lister = Lister { flags, records, output, own: &own, shown: Shown::on_stdout() };
-        let mut failures = Failures::default();
+        let (shown, failures) = (Shown::on_stdout(), Failures::default());
+        let mut lister = Lister { flags, records, output, own: &own, shown, failures };
         for url in &flags.urls {
-            failures.go_on(lister.list_url(url).await)?;
+            let listed = lister.list_url(url).await;
+            lister.failures.go_on(listed)?;
         }
-        lister.finish()?;
-        failures.finish()
+        lister.finish()
     }))
 }
 
@@ -54,12 +56,14 @@ struct Lister<'a> {
     output: Output,
     own: &'a OwnMounts,
     shown: Shown,
+    failures: Failures,
 }
 
 /// A file of a listing.
 struct Listed {
     name: Vec<u8>,
-    entry: Entry,
+    /// The file, unless it may not be looked up.
+    entry: Option<Entry>,
     target: Option<Vec<u8>>,
 }
 
@@ -76,7 +80,7 @@ impl Lister<'_> {
         self.own.add(&session.mount);
         let entry = session.find(Follow::Links).await?;
         if entry.attributes.kind != FileKind::Directory {
-            return self.show(&Listed { name: url.path.clone(), entry, target: None }, b"");
+            return self.show(&Listed { name: url.path.clone(), entry: Some(entry), target: None }, b"");
         }
         let has_headers = self.flags.recursive || self.flags.urls.len() > 1;
         let mut pending = vec![Pending { path: url.path.clone(), dir: entry, depth: 0 }];
@@ -86,7 +90,13 @@ impl Lister<'_> {
                 self.output.write_all(&path)?;
                 self.output.write_all(b":\n")?;
             }
-            let inner = self.list_dir(&session.mount, &next).await?;
+            let inner = match self.list_dir(&session.mount, &next).await {
+                Err(failure) if next.depth > 0 => {
+                    self.failures.go_on(Err(failure))?;
+                    Vec::new()
+                }
+                listed => listed?,
+            };
             if has_headers && !self.flags.json && !inner.is_empty() {
                 self.output.write_all(b"\n")?;
             }
@@ -97,13 +107,14 @@ impl Lister<'_> {
 
     /// Lists one directory, and returns its subdirectories if they are to be listed.
     async fn list_dir(&mut self, mount: &Mount, dir: &Pending) -> Result<Vec<Pending>, Failure> {
-        let mut files = read(mount, dir, self.flags).await?;
+        let mut files = self.read(mount, dir).await?;
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut inner = Vec::new();
         for file in files {
             self.show(&file, &dir.path)?;
-            if self.flags.recursive && file.entry.attributes.kind == FileKind::Directory && dir.depth < MAX_DEPTH {
-                inner.push(Pending { path: join(&dir.path, &file.name), dir: file.entry, depth: dir.depth + 1 });
+            let entry = file.entry.filter(|entry| entry.attributes.kind == FileKind::Directory);
+            if let Some(entry) = entry.filter(|_| self.flags.recursive && dir.depth < MAX_DEPTH) {
+                inner.push(Pending { path: join(&dir.path, &file.name), dir: entry, depth: dir.depth + 1 });
             }
         }
         Ok(inner)
@@ -112,23 +123,26 @@ impl Lister<'_> {
     fn show(&mut self, file: &Listed, dir: &[u8]) -> Result<(), Failure> {
         if self.flags.json {
             let path = if dir.is_empty() { file.name.clone() } else { join(dir, &file.name) };
-            self.records.push(FileRecord::new(&path, &file.entry, file.target.as_deref()));
+            self.records.push(FileRecord::new(&path, file.entry.as_ref(), file.target.as_deref()));
             return Ok(());
         }
-        if self.flags.long {
-            let attributes = &file.entry.attributes;
-            let time = time_text(attributes.modified);
-            write!(
-                self.output,
-                "{} {:>3} {:>7} {:>7} {:>13} {} {} ",
-                mode_text(attributes),
-                attributes.links,
-                attributes.uid,
-                attributes.gid,
-                attributes.size_bytes,
-                &time[..10],
-                &time[11..16],
-            )?;
+        match file.entry.as_ref().map(|entry| &entry.attributes) {
+            Some(attributes) if self.flags.long => {
+                let time = time_text(attributes.modified);
+                write!(
+                    self.output,
+                    "{} {:>3} {:>7} {:>7} {:>13} {} {} ",
+                    mode_text(attributes),
+                    attributes.links,
+                    attributes.uid,
+                    attributes.gid,
+                    attributes.size_bytes,
+                    &time[..10],
+                    &time[11..16],
+                )?;
+            }
+            None if self.flags.long => write!(self.output, "?????????? {0:>3} {0:>7} {0:>7} {0:>13} {0:>16} ", "?")?,
+            _ => {}
         }
         self.output.write_all(&self.shown.bytes(&file.name))?;
         if let (true, Some(target)) = (self.flags.long, &file.target) {
@@ -142,28 +156,36 @@ impl Lister<'_> {
         if self.flags.json {
             self.output.json(&self.records)?;
         }
-        Ok(self.output.finish()?)
+        self.output.finish()?;
+        self.failures.finish()
     }
-}
 
-async fn read(mount: &Mount, dir: &Pending, flags: &Flags) -> Result<Vec<Listed>, Failure> {
-    let failed = || about(String::from_utf8_lossy(&dir.path).into_owned());
-    let mut listing = mount.read_dir(&dir.dir.handle, Detail::Entries);
-    let mut files = Vec::new();
-    while let Some(found) = listing.next().await.map_err(failed())? {
-        // A file that was removed during the listing has no entry, and is skipped.
-        let (Some(entry), true) = (found.entry, flags.all || !found.name.starts_with(b".")) else { continue };
-        let wants_target = entry.attributes.kind == FileKind::Symlink && (flags.long || flags.json);
-        let target = match wants_target {
-            true => Some(mount.readlink(&entry.handle).await.map_err(failed())?),
-            false => None,
-        };
-        files.push(Listed { name: found.name.into_vec(), entry, target });
+    /// Reads a directory. Files that may not be looked up are reported and have no attributes; those removed during the
+    /// listing are left out.
+    async fn read(&mut self, mount: &Mount, dir: &Pending) -> Result<Vec<Listed>, Failure> {
+        let flags = self.flags;
+        let mut listing = mount.read_dir(&dir.dir.handle, Detail::Entries);
+        let mut files = Vec::new();
+        while let Some(found) = listing.next().await.map_err(about(display_name(&dir.path).to_string()))? {
+            if found.name.starts_with(b".") && !flags.all {
+                continue;
+            }
+            let failed = || about(display_name(&join(&dir.path, &found.name)).to_string());
+            let entry = match listing.find(&found).await.map_err(failed()) {
+                Ok(None) => continue,
+                Ok(entry) => entry,
+                Err(failure) => {
+                    self.failures.go_on(Err(failure))?;
+                    None
+                }
+            };
+            let link = entry.filter(|entry| entry.attributes.kind == FileKind::Symlink && (flags.long || flags.json));
+            let target = match link {
+                Some(link) => Some(mount.readlink(&link.handle).await.map_err(failed())?),
+                None => None,
+            };
+            files.push(Listed { name: found.name.into_vec(), entry, target });
+        }
+        Ok(files)
     }
-    Ok(files)
-}
-
-fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
-    let dir = dir.strip_suffix(b"/").unwrap_or(dir);
-    [dir, b"/", name].concat()
 }

@@ -7,12 +7,17 @@
 
 mod bench;
 mod cat;
+mod chmod;
+mod chown;
 mod commands;
 mod cp;
 mod demo;
+mod df;
+mod du;
 mod ending;
 mod experiments;
 mod failure;
+mod find;
 mod interruption;
 mod ln;
 mod log;
@@ -30,6 +35,8 @@ mod serve;
 mod showmount;
 mod stat;
 mod tcp;
+mod touch;
+mod truncate;
 
 use std::process::ExitCode;
 
@@ -38,7 +45,7 @@ use clap::Parser;
 use commands::Arguments;
 
 fn main() -> ExitCode {
-    match Arguments::parse_from(mount::command_line()).command.run() {
+    match Arguments::parse_from(find::command_line(mount::command_line().into_iter())).command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

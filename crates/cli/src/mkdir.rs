@@ -31,10 +31,10 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 }
 
 async fn make(url: &Url, flags: &Flags, set: &SetAttributes) -> Result<(), Failure> {
-    let session = Session::open(url, &flags.connect).await?;
     if flags.parents {
-        return make_all(&session, set).await;
+        return make_all(&Session::open(url, &flags.connect).await?, set).await;
     }
+    let session = Session::open_named(url, &flags.connect).await?;
     let (dir, name) = session.find_parent().await?;
     session.mount.mkdir(&dir.handle, &name, set).await.map(drop).map_err(about(session.name()))
 }

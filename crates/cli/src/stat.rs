@@ -33,7 +33,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         for url in &flags.urls {
             let shown = find(url, flags).await.and_then(|(entry, target)| {
                 if flags.json {
-                    records.push(FileRecord::new(&url.path, &entry, target.as_deref()));
+                    records.push(FileRecord::new(&url.path, Some(&entry), target.as_deref()));
                     return Ok(());
                 }
                 show(&mut output, &url.path, &entry, target.as_deref())

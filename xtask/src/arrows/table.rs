@@ -63,8 +63,8 @@ pub const TABLE: &[Row] = &[
     Row {
         name: "cli",
         needs: &[
-            "client", "config", "daemon", "fs-fault", "fs-host", "fs-mem", "lab", "measure", "mount", "net", "report",
-            "segments", "server", "stable", "vfs",
+            "client", "config", "daemon", "fs-fault", "fs-host", "fs-mem", "lab", "measure", "mount", "names", "net",
+            "report", "segments", "server", "stable", "vfs",
         ],
         tests: &["testing"],
     },

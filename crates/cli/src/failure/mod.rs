@@ -149,6 +149,18 @@ pub enum Failure {
         /// The other.
         second: String,
     },
+    /// The name of an export cannot be changed.
+    #[error("{file}: this is the export itself, whose name only the server's administrator can change")]
+    ExportItself {
+        /// The export.
+        file: String,
+    },
+    /// A file cannot have the wanted size.
+    #[error("{file}: no file can be that large")]
+    FileTooLarge {
+        /// The file.
+        file: String,
+    },
     /// A directory cannot be used here without -r.
     #[error("{file}: is a directory; -r includes directories and their contents")]
     IsDirectory {
@@ -373,6 +385,8 @@ impl Failure {
             Failure::Remote { source, .. } => source.status().is_none(),
             Failure::Local { .. }
             | Failure::IsDirectory { .. }
+            | Failure::ExportItself { .. }
+            | Failure::FileTooLarge { .. }
             | Failure::NotReadable { .. }
             | Failure::TooDeep { .. }
             | Failure::CopyIncomplete { .. } => false,

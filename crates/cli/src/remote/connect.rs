@@ -21,13 +21,41 @@ impl Session {
         Ok(Session { below: mount.path_below().to_vec(), mount, url: url.clone() })
     }
 
+    /// Mounts an export in which the file of `url` has a name to change. A server of older versions also mounts
+    /// directories of an export; then this mounts what is above.
+    ///
+    /// # Errors
+    /// As for [`Session::open`]; [`Failure::ExportItself`] if the URL names an export.
+    pub async fn open_named(url: &Url, flags: &ConnectFlags) -> Result<Session, Failure> {
+        let session = Session::open(url, flags).await?;
+        if !session.below.is_empty() {
+            return Ok(session);
+        }
+        let itself = || Failure::ExportItself { file: url.to_string() };
+        let end = url.path.iter().rposition(|byte| *byte != b'/').ok_or_else(itself)?;
+        let (above, name) =
+            url.path[..=end].split_at(url.path[..=end].iter().rposition(|byte| *byte == b'/').unwrap_or(0));
+        let parent = Url { path: if above.is_empty() { b"/".to_vec() } else { above.to_vec() }, ..url.clone() };
+        let parent = Session::open(&parent, flags).await.map_err(|_| itself())?;
+        let below = [&parent.below[..], name].concat();
+        let found = parent.mount.walk(&below, Follow::Nothing).await.map_err(|_| itself())?;
+        let (root, above) = (session.mount.root(), parent.mount.root());
+        if found.handle != root.handle || found.attributes.fsid != above.attributes.fsid {
+            return Err(itself());
+        }
+        Ok(Session { mount: parent.mount, below, url: url.clone() })
+    }
+
     /// Mounts the common export of two URLs.
     ///
     /// # Errors
     /// When they are in different exports.
     pub async fn open_both(first: &Url, second: &Url, flags: &ConnectFlags) -> Result<(Session, Session), Failure> {
-        let first = Session::open(first, flags).await?;
-        let second = Session::open(second, flags).await?;
+        let first = Session::open_named(first, flags).await?;
+        let second = match Session::open_named(second, flags).await {
+            Err(Failure::ExportItself { .. }) => Session::open(second, flags).await?,
+            session => session?,
+        };
         if first.is_with(&second) {
             let second = Session { mount: first.mount.clone(), ..second };
             return Ok((first, second));
@@ -67,6 +95,16 @@ impl Session {
         self.url.to_string()
     }
 
+    /// The file's path on the server, as the user named it.
+    pub fn path(&self) -> &[u8] {
+        &self.url.path
+    }
+
+    /// The URL of another path on the server.
+    pub fn name_of(&self, path: &[u8]) -> String {
+        Url { path: path.to_vec(), ..self.url.clone() }.to_string()
+    }
+
     /// The file's path below the export.
     pub fn below(&self) -> Vec<u8> {
         self.below.clone()
@@ -85,6 +123,9 @@ impl Session {
     /// # Errors
     /// When the directory does not exist, or the URL names the export itself.
     pub async fn find_parent(&self) -> Result<(Entry, Vec<u8>), Failure> {
+        if self.below.iter().all(|byte| *byte == b'/') {
+            return Err(Failure::ExportItself { file: self.name() });
+        }
         let (dir, name) = self.mount.walk_parent(&self.below).await.map_err(about(self.name()))?;
         Ok((dir, name.to_vec()))
     }

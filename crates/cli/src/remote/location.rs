@@ -77,6 +77,9 @@ mod tests {
             ("h:/a:/b", "h", "/a:/b"),
             ("[fe80::1]:/a", "fe80::1", "/a"),
             ("fe80::1:/a", "fe80::1", "/a"),
+            ("[fe80::1%eth0]:/a", "fe80::1%eth0", "/a"),
+            ("nfs://[fe80::1%eth0]/a", "fe80::1%eth0", "/a"),
+            ("nfs://[fe80::1%25eth0]:7/a", "fe80::1%eth0", "/a"),
             ("h:/", "h", "/"),
         ] {
             let url = parse_url(text).unwrap();

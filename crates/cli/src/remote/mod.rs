@@ -1,5 +1,6 @@
 //! What client commands have in common: flags, sessions with servers, and the presentation of files.
 
+mod change;
 mod connect;
 mod flags;
 mod location;
@@ -10,15 +11,16 @@ mod shown;
 mod umask;
 mod walk;
 
+pub use change::set_attributes;
 pub use connect::Session;
 pub use flags::ConnectFlags;
 pub use location::{Location, LocationError, parse_url};
 pub use name::{Shown, display_name};
 pub use runtime::{FAREWELL, run, run_to_its_end};
 pub use server::server_url;
-pub use shown::{FileRecord, kind_text, mode_text, time_text};
-pub use umask::{new_dir_mode, new_file_mode};
-pub use walk::MAX_DEPTH;
+pub use shown::{FileRecord, date_of, days_before, human_bytes, kind_text, mode_text, time_text};
+pub use umask::{new_dir_mode, new_file_mode, umask};
+pub use walk::{MAX_DEPTH, Node, Step, Walk, join};
 
 use crate::failure::Failure;
 

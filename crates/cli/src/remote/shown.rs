@@ -11,6 +11,17 @@ pub struct FileRecord {
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
+    /// Missing if the file may not be looked up.
+    #[serde(flatten)]
+    attributes: Option<AttributesRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handle: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct AttributesRecord {
     kind: &'static str,
     mode: u32,
     permissions: String,
@@ -26,22 +37,28 @@ pub struct FileRecord {
     accessed: String,
     modified: String,
     changed: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<String>,
-    handle: String,
 }
 
 impl FileRecord {
     /// The record of the file at `path`; `target` is that of a symbolic link.
-    pub fn new(path: &[u8], entry: &Entry, target: Option<&[u8]>) -> FileRecord {
-        let Attributes { kind, mode, links, uid, gid, size_bytes, used_bytes, device, fsid, fileid, .. } =
-            entry.attributes;
+    pub fn new(path: &[u8], entry: Option<&Entry>, target: Option<&[u8]>) -> FileRecord {
         FileRecord {
             path: String::from_utf8_lossy(path).into_owned(),
             path_hex: str::from_utf8(path).is_err().then(|| hex(path)),
+            attributes: entry.map(|entry| AttributesRecord::new(&entry.attributes)),
+            target: target.map(|target| String::from_utf8_lossy(target).into_owned()),
+            handle: entry.map(|entry| hex(entry.handle.as_bytes())),
+        }
+    }
+}
+
+impl AttributesRecord {
+    fn new(attributes: &Attributes) -> AttributesRecord {
+        let Attributes { kind, mode, links, uid, gid, size_bytes, used_bytes, device, fsid, fileid, .. } = *attributes;
+        AttributesRecord {
             kind: kind_text(kind),
             mode,
-            permissions: mode_text(&entry.attributes),
+            permissions: mode_text(attributes),
             links,
             uid,
             gid,
@@ -51,11 +68,9 @@ impl FileRecord {
             device_minor: device.minor,
             fsid: fsid.to_string(),
             fileid: fileid.to_string(),
-            accessed: time_text(entry.attributes.accessed),
-            modified: time_text(entry.attributes.modified),
-            changed: time_text(entry.attributes.changed),
-            target: target.map(|target| String::from_utf8_lossy(target).into_owned()),
-            handle: hex(entry.handle.as_bytes()),
+            accessed: time_text(attributes.accessed),
+            modified: time_text(attributes.modified),
+            changed: time_text(attributes.changed),
         }
     }
 }
@@ -114,7 +129,7 @@ pub fn time_text(time: Timestamp) -> String {
 }
 
 /// The date `days` after 1970-01-01. Years begin in March here, so that the leap day is the last day.
-fn date_of(days: i64) -> (i64, i64, i64) {
+pub fn date_of(days: i64) -> (i64, i64, i64) {
     const DAYS_PER_ERA: i64 = 146_097;
     const MARCH_OF_YEAR_0_TO_1970: i64 = 719_468;
     let days = days + MARCH_OF_YEAR_0_TO_1970;
@@ -126,6 +141,35 @@ fn date_of(days: i64) -> (i64, i64, i64) {
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// The number of days from 1970-01-01 to a date.
+pub fn days_before(year: i64, month: i64, day: i64) -> i64 {
+    const DAYS_PER_ERA: i64 = 146_097;
+    const MARCH_OF_YEAR_0_TO_1970: i64 = 719_468;
+    let year = if month <= 2 { year - 1 } else { year };
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    year.div_euclid(400) * DAYS_PER_ERA + day_of_era - MARCH_OF_YEAR_0_TO_1970
+}
+
+/// A size with a unit, in powers of 1024 and rounded up, as `ls -h` has it.
+pub fn human_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["K", "M", "G", "T", "P", "E"];
+    if bytes < 1024 {
+        return bytes.to_string();
+    }
+    let mut unit = 1_u128 << 10;
+    for name in UNITS {
+        let tenths = (u128::from(bytes) * 10).div_ceil(unit);
+        match (tenths, tenths.div_ceil(10)) {
+            (0..100, _) => return format!("{}.{}{name}", tenths / 10, tenths % 10),
+            (_, whole @ 0..1024) => return format!("{whole}{name}"),
+            _ => unit <<= 10,
+        }
+    }
+    format!("{}E", bytes >> 60)
 }
 
 #[cfg(test)]
@@ -140,6 +184,26 @@ mod tests {
         assert_eq!(text(1_709_251_199, 0), "2024-02-29T23:59:59.000000000Z");
         assert_eq!(text(-1, 0), "1969-12-31T23:59:59.000000000Z");
         assert_eq!(text(4_107_542_400, 0), "2100-03-01T00:00:00.000000000Z");
+        assert!((-800_000..800_000).step_by(97).all(|days| {
+            let (year, month, day) = date_of(days);
+            days_before(year, month, day) == days
+        }));
+    }
+
+    #[test]
+    fn sizes_are_rounded_up_to_two_digits_or_whole_units() {
+        for (bytes, text) in [
+            (0, "0"),
+            (1023, "1023"),
+            (1024, "1.0K"),
+            (1025, "1.1K"),
+            (10 << 10, "10K"),
+            (1 << 20, "1.0M"),
+            ((1 << 20) - 1, "1.0M"),
+            (u64::MAX, "16E"),
+        ] {
+            assert_eq!(human_bytes(bytes), text);
+        }
     }
 
     #[test]

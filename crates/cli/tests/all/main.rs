@@ -3,13 +3,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod bench_files;
 mod benchmark;
 mod command_line;
 mod commands;
 mod copying;
 mod descriptors;
 mod documentation;
+mod export_itself;
 mod exports;
+mod file_commands;
+mod hidden_files;
 mod libnfs;
 mod library;
 mod log;
@@ -22,6 +26,7 @@ mod restart;
 mod resuming;
 mod round_trip;
 mod rpcbind;
+mod same_file;
 mod serve;
 mod tcp_stream;
 mod tcp_trace;
