@@ -7,11 +7,6 @@
 //! Earlier versions wrote the 16 bytes of the key alone. An invalid key is refused and never replaced: another key
 //! would make all handles of clients stale, and a guessable one would let clients forge handles.
 
-use std::fs::{File, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-
 use server::HandleKey;
 
 use crate::records::checksum;
@@ -24,9 +19,6 @@ pub(crate) const FILE_BYTES: usize = KEY_END + 8;
 
 /// A key with this many equal bytes is refused; a random key has them once in 10¹² cases.
 const MAX_EQUAL_BYTES: usize = HandleKey::BYTES / 2;
-
-/// The permissions of everybody but the owner.
-const OTHERS: u32 = 0o077;
 
 /// Why a file has no valid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -63,22 +55,6 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<[u8; HandleKey::BYTES], KeyFlaw> {
     let key: [u8; HandleKey::BYTES] = key.try_into().map_err(|_| KeyFlaw::Length(bytes.len()))?;
     let is_frequent = |byte: &u8| key.iter().filter(|other| *other == byte).count() >= MAX_EQUAL_BYTES;
     if key.iter().any(is_frequent) { Err(KeyFlaw::Guessable) } else { Ok(key) }
-}
-
-/// Removes other users' permissions from the file.
-pub(crate) fn make_private(file: &File, path: &Path) -> io::Result<()> {
-    let mode = file.metadata()?.permissions().mode();
-    if mode & OTHERS == 0 {
-        return Ok(());
-    }
-    file.set_permissions(Permissions::from_mode(mode & 0o700))?;
-    tracing::warn!(
-        "until now other users could read or change the key of file handles {} (mode {:04o}), with which they can \
-         forge handles: if you do not trust them all, remove the file; all clients must then mount again",
-        path.display(),
-        mode & 0o7777
-    );
-    Ok(())
 }
 
 #[cfg(test)]

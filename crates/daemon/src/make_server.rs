@@ -1,6 +1,5 @@
 //! Creates the protocol programs from the options and the state directory.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,18 +11,18 @@ use crate::options::Options;
 use crate::place;
 use crate::records::{StoredRecords, is_full};
 use crate::reply_log::{self, FileReplyLog};
-use crate::state_dir::{self, StateDirError};
+use crate::state_dir::{self, StateDir, StateDirError};
 
 /// The smallest transfer size, in bytes: that of NFSv2.
 const MIN_TRANSFER_BYTES: u32 = 8192;
 
 /// Creates a server for this many calling threads.
 pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export>) -> Result<Server, StartError> {
-    let dir = options.state_dir.as_deref().map(state_dir::make_dir).transpose()?.flatten();
-    let key = state_dir::handle_key(dir)?;
-    let records = client_records(dir, options.lease)?;
+    let dir = options.state_dir.as_deref().map(state_dir::open_dir).transpose()?.flatten();
+    let key = state_dir::handle_key(dir.as_ref().map(|dir| &***dir))?;
+    let records = client_records(dir.clone(), options.lease)?;
     let mut settings = with_options(Settings::new(workers, instance(records.as_ref()), key), options, records.as_ref());
-    settings.place = dir.map(place::settle).unwrap_or_default();
+    settings.place = dir.as_ref().map(|dir| place::settle(dir)).unwrap_or_default();
     let replay_age = settings.replay_age;
     let mut server = Server::new(settings, exports)?;
     if let Some(domain) = &options.domain {
@@ -41,23 +40,24 @@ pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export
 /// Keeps replies in the state directory, so that they survive a restart, if there is space.
 fn keep_replies(
     server: &mut Server,
-    dir: &Path,
+    dir: StateDir,
     max_age: Duration,
     made_before: &[MadeBefore],
 ) -> Result<(), StateDirError> {
+    let path = dir.path().to_owned();
     match FileReplyLog::open(dir, max_age) {
         Ok((log, records)) => {
             server.keep_replies(Arc::new(log), &records, made_before);
             // The write log drops these changes as soon as the replies are in storage.
             if !made_before.is_empty() {
-                reply_log::sync(dir);
+                reply_log::sync(&path);
             }
         }
         Err(error) if is_full(&error) => tracing::error!(
             "cannot write the reply log in {}: {error}; after a restart, retransmitted requests may be executed twice",
-            dir.display()
+            path.display()
         ),
-        Err(error) => return Err(StateDirError::in_dir("read the reply log in", dir)(error)),
+        Err(error) => return Err(StateDirError::in_dir("use the reply log in", &path)(error)),
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ fn instance(records: Option<&StoredRecords>) -> u64 {
     u64::from(boot) << 32 | u64::from(since.subsec_nanos())
 }
 
-fn client_records(dir: Option<&Path>, lease: Duration) -> Result<Option<StoredRecords>, StateDirError> {
+fn client_records(dir: Option<StateDir>, lease: Duration) -> Result<Option<StoredRecords>, StateDirError> {
     let Some(dir) = dir else { return Ok(None) };
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok(Some(StoredRecords::open(dir, since.as_secs() as u32, lease)?))

@@ -1,13 +1,13 @@
 //! Where a state directory is: which machine and which directory. A copy of the directory has the same keys and is
 //! elsewhere, so that clients never take two servers for one (RFC 8881 §2.10.5).
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use rustix::fs::OFlags;
+use own_files::OwnDir;
 
 /// The file with the place where the directory was used last.
 const PLACE_FILE: &str = "place";
@@ -33,70 +33,59 @@ pub(crate) fn of(dir: &Path) -> io::Result<String> {
 ///
 /// # Errors
 /// When the record cannot be read or written.
-pub(crate) fn has_moved(dir: &Path, place: &str) -> io::Result<bool> {
-    let path = dir.join(PLACE_FILE);
-    let options =
-        |options: &mut OpenOptions| options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).mode(0o600).open(&path);
-    let mut before = Vec::new();
-    match options(OpenOptions::new().read(true)) {
-        Ok(file) => drop(file.take(MAX_BYTES).read_to_end(&mut before)?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
+pub(crate) fn has_moved(dir: &OwnDir, place: &str) -> io::Result<bool> {
+    let before = dir.read(PLACE_FILE, MAX_BYTES)?.unwrap_or_default();
     if before == place.as_bytes() {
         return Ok(false);
     }
-    options(OpenOptions::new().write(true).create(true).truncate(true))?.write_all(place.as_bytes())?;
+    dir.replace(PLACE_FILE, place.as_bytes())?;
     Ok(!before.is_empty())
 }
 
 /// The place of the directory for the server's owner; logs when it is not the one before.
-pub(crate) fn settle(dir: &Path) -> Box<[u8]> {
-    let place = of(dir).unwrap_or_default();
+pub(crate) fn settle(dir: &OwnDir) -> Box<[u8]> {
+    let place = of(dir.path()).unwrap_or_default();
     match has_moved(dir, &place) {
         Ok(true) => tracing::warn!(
             "the state directory {} was copied or moved: NFSv4 clients take this server for another one than before. \
              Give each server a state directory of its own, since a copy lets one make handles for the other",
-            dir.display()
+            dir.path().display()
         ),
         Ok(false) => {}
-        Err(error) => tracing::warn!("cannot record where the state directory {} is: {error}", dir.display()),
+        Err(error) => tracing::warn!("cannot record where the state directory {} is: {error}", dir.path().display()),
     }
     place.into_bytes().into()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     /// A directory that is removed at the end.
-    struct Dir(PathBuf);
+    struct Dir(OwnDir);
 
     impl Dir {
         fn new(name: &str) -> Dir {
             let path = std::env::temp_dir().join(format!("wharf-place-{}-{name}", std::process::id()));
-            fs::create_dir(&path).unwrap();
-            Dir(path)
+            Dir(OwnDir::create(&path).unwrap())
         }
     }
 
     impl Drop for Dir {
         fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
+            let _ = fs::remove_dir_all(self.0.path());
         }
     }
 
     #[test]
     fn copied_state_directory_is_another_place_and_the_same_one_stays_over_restarts() {
         let (original, copy) = (Dir::new("original"), Dir::new("copy"));
-        let place = of(&original.0).unwrap();
+        let place = of(original.0.path()).unwrap();
         assert!(!has_moved(&original.0, &place).unwrap(), "it is new");
-        assert_eq!(of(&original.0).unwrap(), place);
+        assert_eq!(of(original.0.path()).unwrap(), place);
         assert!(!has_moved(&original.0, &place).unwrap());
-        fs::copy(original.0.join(PLACE_FILE), copy.0.join(PLACE_FILE)).unwrap();
-        let elsewhere = of(&copy.0).unwrap();
+        fs::copy(original.0.path().join(PLACE_FILE), copy.0.path().join(PLACE_FILE)).unwrap();
+        let elsewhere = of(copy.0.path()).unwrap();
         assert_ne!(elsewhere, place);
         assert!(has_moved(&copy.0, &elsewhere).unwrap());
         assert!(!has_moved(&copy.0, &elsewhere).unwrap(), "once is enough");

@@ -1,17 +1,21 @@
 //! The state directory, and the key in it that authenticates file handles.
 
 use std::env;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use own_files::{Locked, OwnDir};
 use server::HandleKey;
 
 use crate::key_file::{self, KeyFlaw};
 use crate::records::{ClientRecordsError, is_full};
 
 const KEY_FILE: &str = "handle-key";
+
+/// The state directory, which is locked for this process.
+pub(crate) type StateDir = Arc<Locked<OwnDir>>;
 
 /// Why the state directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +30,9 @@ pub enum StateDirError {
         /// What the system said.
         source: io::Error,
     },
+    /// Another server uses it.
+    #[error("another server uses the state directory {}; give each server its own", .0.display())]
+    InUse(PathBuf),
     /// The key is invalid.
     #[error(
         "the key of file handles {} is damaged: {flaw}; restore it from a backup, or remove it: the server then \
@@ -67,40 +74,43 @@ pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {
         .map(|state| state.join("wharf"))
 }
 
-/// Creates the directory if it is missing; `None` if there is no space for it.
-pub(crate) fn make_dir(dir: &Path) -> Result<Option<&Path>, StateDirError> {
-    match fs::DirBuilder::new().recursive(true).mode(0o700).create(dir) {
+/// Opens and locks the directory, and creates it if it is missing; `None` if there is no space for it.
+pub(crate) fn open_dir(dir: &Path) -> Result<Option<StateDir>, StateDirError> {
+    let opened = match OwnDir::create(dir) {
         Err(error) if is_full(&error) => {
             tracing::error!(
                 "cannot create the state directory {}: {error}; clients lose locks and file handles when the server \
                  restarts",
                 dir.display()
             );
-            Ok(None)
+            return Ok(None);
         }
-        made => made.map(|()| Some(dir)).map_err(failed("create the directory", dir)),
+        opened => opened.map_err(failed("use the state directory", dir))?,
+    };
+    match Locked::exclusive(opened) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(StateDirError::InUse(dir.to_owned())),
+        locked => locked.map(|dir| Some(Arc::new(dir))).map_err(failed("lock", dir)),
     }
 }
 
 /// Returns the key in `dir`, and creates it if it is missing. Without a directory, or without space, the key lasts
 /// until the restart.
-pub(crate) fn handle_key(dir: Option<&Path>) -> Result<HandleKey, StateDirError> {
+pub(crate) fn handle_key(dir: Option<&OwnDir>) -> Result<HandleKey, StateDirError> {
     let Some(dir) = dir else { return random_key().map(HandleKey::new) };
-    let path = dir.join(KEY_FILE);
-    match File::open(&path) {
-        Ok(file) => read_key(file, &path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match make_key(&path) {
-            Err(StateDirError::File { source, .. }) if is_full(&source) => {
-                tracing::error!(
-                    "cannot write {}: {source}; clients must mount again when the server restarts",
-                    path.display()
-                );
-                random_key().map(HandleKey::new)
-            }
-            made => made,
-        },
-        Err(error) => Err(failed("open", &path)(error)),
+    let path = dir.path().join(KEY_FILE);
+    if let Some(file) = dir.file_to_read(KEY_FILE).map_err(failed("open", &path))? {
+        make_private(&file, &path)?;
+        return parse_key(file, &path);
     }
+    let key = random_key()?;
+    match dir.replace(KEY_FILE, &key_file::encode(key)) {
+        Err(error) if is_full(&error) => tracing::error!(
+            "cannot write {}: {error}; clients must mount again when the server restarts",
+            path.display()
+        ),
+        written => drop(written.map_err(failed("write", &path))?),
+    }
+    Ok(HandleKey::new(key))
 }
 
 fn random_key() -> Result<[u8; HandleKey::BYTES], StateDirError> {
@@ -109,9 +119,17 @@ fn random_key() -> Result<[u8; HandleKey::BYTES], StateDirError> {
     Ok(key)
 }
 
-fn read_key(file: File, path: &Path) -> Result<HandleKey, StateDirError> {
-    key_file::make_private(&file, path).map_err(failed("take other users' permissions away from", path))?;
-    parse_key(file, path)
+/// Takes other users' permissions away from the key.
+fn make_private(file: &File, path: &Path) -> Result<(), StateDirError> {
+    let taken = own_files::make_private(file).map_err(failed("take other users' permissions away from", path))?;
+    if let Some(mode) = taken {
+        tracing::warn!(
+            "until now other users could read the key of file handles {} (mode {mode:04o}), with which they can forge \
+             handles: if you do not trust them all, remove the file; all clients must then mount again",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateDirError> {
@@ -121,42 +139,19 @@ fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateDirError> {
     Ok(HandleKey::new(key))
 }
 
-/// Checks the key in `dir`, if there is one, and changes nothing.
+/// Checks the directory and the key in it, if there are any, and changes nothing.
 ///
 /// # Errors
-/// When the key is invalid or cannot be read.
+/// When others can change them, or the key is invalid or cannot be read.
 pub fn check_dir(dir: &Path) -> Result<(), StateDirError> {
-    let path = dir.join(KEY_FILE);
-    match File::open(&path) {
-        Ok(file) => parse_key(file, &path).map(drop),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(failed("open", &path)(error)),
-    }
-}
-
-/// Writes a new key to a draft and links it into place. Of two servers that start at once, both get the same key, and
-/// none reads half a key.
-fn make_key(path: &Path) -> Result<HandleKey, StateDirError> {
-    let draft = path.with_extension(format!("new-{}", std::process::id()));
-    let key = random_key()?;
-    let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(&key_file::encode(key))?;
-        file.sync_all()
+    let opened = match OwnDir::open(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(failed("use the state directory", dir))?,
     };
-    write().map_err(|error| {
-        // Removes the draft, which takes space.
-        let _ = fs::remove_file(&draft);
-        failed("write", &draft)(error)
-    })?;
-    let linked = fs::hard_link(&draft, path);
-    fs::remove_file(&draft).map_err(failed("remove", &draft))?;
-    match linked {
-        Ok(()) => Ok(HandleKey::new(key)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            read_key(File::open(path).map_err(failed("open", path))?, path)
-        }
-        Err(error) => Err(failed("write", path)(error)),
+    let path = dir.join(KEY_FILE);
+    match opened.file_to_read(KEY_FILE).map_err(failed("open", &path))? {
+        Some(file) => parse_key(file, &path).map(drop),
+        None => Ok(()),
     }
 }
 

@@ -1,12 +1,11 @@
 //! How an export begins: open the directory, find out what the process and the file system can do, choose handles.
 
-use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use own_files::OwnDir;
 use rustix::process::{Resource, Rlimit};
 use vfs::Origin;
 
@@ -24,7 +23,7 @@ use crate::metadata::{KnownFiles, Listings, MetadataClock};
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
 use crate::shared_store;
-use crate::store::{Store, StoreError, fnv};
+use crate::store::{Store, StoreError, fnv, numbers_name};
 use crate::volume::HostVolume;
 use crate::walk::Searches;
 use crate::whereabouts;
@@ -35,9 +34,6 @@ const PROC_DESCRIPTORS: &str = "/proc/self/fd";
 /// A node is one descriptor, a directory two: all together they take a quarter of the limit at the most. The rest is
 /// for connections, open files, and what calls open for a moment.
 const LIMIT_SHARE: u64 = 8;
-
-/// The store tells names of files: its directory is its owner's alone.
-const STATE_DIR_MODE: u32 = 0o700;
 
 /// Why a directory cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -276,10 +272,11 @@ fn choose_handles(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Res
 fn open_store(dir: &Path, state_dir: &Path) -> Result<Arc<Store>, OpenError> {
     let failed = |source| OpenError::StateDir { state_dir: state_dir.to_path_buf(), source };
     let export = dir.canonicalize().map_err(|source| OpenError::Directory { path: dir.to_path_buf(), source })?;
-    DirBuilder::new().recursive(true).mode(STATE_DIR_MODE).create(state_dir).map_err(failed)?;
+    let own_dir = OwnDir::create(state_dir).map_err(failed)?;
     let export = export.as_os_str().as_bytes();
-    let file = state_dir.join(format!("export-{:016x}.numbers", fnv(export)));
-    shared_store::open(&file, export).map_err(|error| match error {
+    let stem = format!("export-{:016x}", fnv(export));
+    let file = state_dir.join(numbers_name(&stem));
+    shared_store::open(&own_dir, &stem, export).map_err(|error| match error {
         StoreError::Foreign(owner) => OpenError::ForeignState { file, owner },
         StoreError::Io(source) if source.kind() == io::ErrorKind::WouldBlock => OpenError::StateInUse { file },
         StoreError::Io(source) => OpenError::StateFile { file, source },

@@ -3,12 +3,12 @@
 //!
 //! A text file of lines in the state directory, appended and synced. Changes are rare.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use own_files::OwnDir;
 use vfs::Handle;
 
 use crate::error::WriteLogError;
@@ -38,17 +38,15 @@ pub(crate) struct StateFile {
 impl StateFile {
     /// Opens the file in `dir`, and reads its lines. Ignores a line that a crash has torn.
     pub(crate) fn open(dir: &Path) -> io::Result<(StateFile, Vec<StateLine>)> {
-        fs::create_dir_all(dir)?;
-        let path = dir.join(NAME);
-        let text = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text?,
-        };
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+        let dir = OwnDir::create(dir)?;
+        let path = dir.path().join(NAME);
+        let mut file = dir.file(NAME)?;
+        // New lines go behind what was read.
+        let text = io::read_to_string(&file)?;
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n")?;
         }
-        File::open(dir)?.sync_all()?;
+        dir.sync()?;
         let lines = text.lines().filter_map(StateLine::read).collect();
         Ok((StateFile { path, file: Mutex::new(file) }, lines))
     }
@@ -108,6 +106,8 @@ pub(crate) fn bytes(hex: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -31,5 +31,5 @@ mod waiting;
 pub mod world;
 
 pub use random::Random;
-pub use scratch::Scratch;
+pub use scratch::{Scratch, private_dir};
 pub use waiting::{PATIENCE, wait_until};

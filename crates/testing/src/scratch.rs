@@ -1,7 +1,8 @@
 //! Directories that are gone after their test.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -13,7 +14,7 @@ impl Scratch {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("wharf-test-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
+        make(&path, 0o755);
         Scratch(path)
     }
 
@@ -23,7 +24,7 @@ impl Scratch {
 
     pub fn dir(&self, name: &str) -> PathBuf {
         let path = self.path(name);
-        fs::create_dir_all(&path).unwrap();
+        make(&path, 0o755);
         path
     }
 
@@ -32,6 +33,16 @@ impl Scratch {
         fs::write(&path, text).unwrap();
         path
     }
+}
+
+/// Makes a directory that others may neither read nor change, as servers want it for their state. The umask of the
+/// process does not count: another test may have emptied it.
+pub fn private_dir(path: &Path) {
+    make(path, 0o700);
+}
+
+fn make(path: &Path, mode: u32) {
+    DirBuilder::new().recursive(true).mode(mode).create(path).unwrap();
 }
 
 impl Drop for Scratch {

@@ -225,8 +225,59 @@ fn key_that_others_may_read_becomes_private_with_a_warning() {
     assert_eq!(mode(), 0o600);
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     let server = Server::start(1, &arguments);
-    server.wait_for_log("other users could read or change the key");
+    server.wait_for_log("other users could read the key");
     assert_eq!(mode(), 0o600);
+}
+
+#[test]
+fn state_that_others_can_change_is_neither_used_nor_passed_by_check() {
+    let scratch = Scratch::new();
+    let state = scratch.path("state");
+    let serve = ["serve", "mem:1M", "--listen", "127.0.0.1:0", "--state-dir", text(&state)];
+    drop(Server::start(1, &serve[1..]));
+    let is_refused = |part: &str, remedy: &str| {
+        for check in [&[][..], &["--check"]] {
+            let said = wharf_fails(1, &[&serve[..], check].concat());
+            assert!(said.contains(part) && said.contains(remedy), "{check:?}: {said}");
+        }
+    };
+    let (key, set_mode) = (state.join("handle-key"), |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    });
+    set_mode(&state, 0o1777);
+    is_refused("other users can change it (mode 1777)", "chmod go-w");
+    set_mode(&state, 0o700);
+    set_mode(&key, 0o666);
+    is_refused("other users can change it (mode 0666)", "remove it");
+    set_mode(&key, 0o600);
+    fs::rename(&key, state.join("planted")).unwrap();
+    symlink(state.join("planted"), &key).unwrap();
+    is_refused("handle-key: it is a symbolic link", "remove it");
+    if rustix::process::geteuid().is_root() {
+        chown(&state, Some(54_321), None).unwrap();
+        is_refused("it belongs to user 54321", "chown 0");
+    }
+}
+
+/// A reply log behind a symbolic link would overwrite any file of root's.
+#[test]
+fn link_in_place_of_a_file_of_the_state_directory_leads_nowhere() {
+    let scratch = Scratch::new();
+    let (state, victim) = (scratch.path("state"), scratch.file("victim", "precious"));
+    let arguments = ["mem:1M", "--state-dir", text(&state)];
+    drop(Server::start(1, &arguments));
+    for name in ["replies-0", "replies-1", "client-records"] {
+        let (file, kept) = (state.join(name), state.join("kept"));
+        let existed = fs::rename(&file, &kept).is_ok();
+        symlink(&victim, &file).unwrap();
+        let said = wharf_fails(1, &[&["serve", "--listen", "127.0.0.1:0"], &arguments[..]].concat());
+        assert!(said.contains(name) && said.contains("symbolic link"), "{said}");
+        fs::remove_file(&file).unwrap();
+        if existed {
+            fs::rename(&kept, &file).unwrap();
+        }
+    }
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl TinyDisk {
     fn new(path: PathBuf) -> Option<TinyDisk> {
         fs::create_dir(&path).unwrap();
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&path);
+        mount.args(["-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs"]).arg(&path);
         match mount.status() {
             Ok(status) if status.success() => Some(TinyDisk(path)),
             _ => {

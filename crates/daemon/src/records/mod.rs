@@ -12,12 +12,13 @@
 mod line;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use own_files::{Locked, OwnDir};
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
 
 pub(crate) use line::checksum;
@@ -50,9 +51,6 @@ pub enum ClientRecordsError {
         /// What the system said.
         source: io::Error,
     },
-    /// Another server uses the directory.
-    #[error("another server uses the client records {0}; give each server its own state directory")]
-    InUse(PathBuf),
     /// The file does not belong to this program, or is damaged.
     #[error(
         "the client records {path} are damaged at byte {offset_bytes}; remove the file to start, and clients lose the \
@@ -70,8 +68,7 @@ pub enum ClientRecordsError {
 #[derive(Debug)]
 pub(crate) struct StoredRecords {
     path: PathBuf,
-    /// Locked for this process, and synced after a file in it was replaced.
-    dir: File,
+    dir: Arc<Locked<OwnDir>>,
     start: BootInfo,
     clients: BTreeMap<RecordKey, bool>,
     /// `None` when the file may not end with a whole line.
@@ -118,17 +115,15 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 }
 
 impl StoredRecords {
-    /// Opens the records in `dir`, which must exist, and records a start at `seconds` by the clock.
-    pub(crate) fn open(dir: &Path, seconds: u32, lease: Duration) -> Result<StoredRecords, ClientRecordsError> {
-        let path = dir.join(FILE);
-        let dir_file = File::open(dir).map_err(failed("open", dir))?;
-        dir_file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => ClientRecordsError::InUse(dir.to_owned()),
-            TryLockError::Error(source) => failed("lock", dir)(source),
-        })?;
+    /// Opens the records in `dir`, and records a start at `seconds` by the clock.
+    pub(crate) fn open(
+        dir: Arc<Locked<OwnDir>>,
+        seconds: u32,
+        lease: Duration,
+    ) -> Result<StoredRecords, ClientRecordsError> {
+        let path = dir.path().join(FILE);
         let start = BootInfo { boot: 0, lease, earlier_lease: Duration::ZERO };
-        let mut records =
-            StoredRecords { path, dir: dir_file, start, clients: BTreeMap::new(), log: None, trouble: None };
+        let mut records = StoredRecords { path, dir, start, clients: BTreeMap::new(), log: None, trouble: None };
         records.replay()?;
         records.start.earlier_lease = std::mem::replace(&mut records.start.lease, lease);
         records.start.boot = next_boot(records.start.boot, seconds);
@@ -174,14 +169,11 @@ impl StoredRecords {
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>, ClientRecordsError> {
-        match fs::metadata(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Ok(metadata) if metadata.len() > MAX_FILE_BYTES => {
-                return Err(self.damaged(MAX_FILE_BYTES as usize));
-            }
-            _ => {}
+        let read = self.dir.read(FILE, MAX_FILE_BYTES + 1).map_err(failed("read", &self.path))?;
+        match read {
+            Some(bytes) if bytes.len() as u64 > MAX_FILE_BYTES => Err(self.damaged(MAX_FILE_BYTES as usize)),
+            read => Ok(read),
         }
-        fs::read(&self.path).map(Some).map_err(failed("read", &self.path))
     }
 
     fn damaged(&self, at: usize) -> ClientRecordsError {
@@ -243,22 +235,8 @@ impl StoredRecords {
 
     /// Atomically replaces the file by a new one with the current records.
     fn rewrite(&mut self) -> Result<(), ClientRecordsError> {
-        let draft = self.path.with_extension("new");
         let bytes = self.contents();
-        let write = || -> io::Result<File> {
-            let mut options = OpenOptions::new();
-            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            Ok(file)
-        };
-        let file = write().map_err(|error| {
-            // Removes the draft, which takes space.
-            let _ = fs::remove_file(&draft);
-            failed("write", &draft)(error)
-        })?;
-        fs::rename(&draft, &self.path).map_err(failed("replace", &self.path))?;
-        self.dir.sync_all().map_err(failed("write the directory of", &self.path))?;
+        let file = self.dir.replace(FILE, &bytes).map_err(failed("write", &self.path))?;
         let length_bytes = bytes.len() as u64;
         self.log = Some(RecordsFile { file, length_bytes, begun_bytes: length_bytes });
         Ok(())
@@ -267,10 +245,8 @@ impl StoredRecords {
     /// Truncates the file to its head, which needs no space.
     fn truncate(&mut self) -> Result<(), ClientRecordsError> {
         self.log = None;
-        let file = match OpenOptions::new().write(true).open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            opened => opened.map_err(failed("open", &self.path))?,
-        };
+        let opened = self.dir.file_to_write(FILE).map_err(failed("open", &self.path))?;
+        let Some(file) = opened else { return Ok(()) };
         let head_bytes = self.head().len() as u64;
         file.set_len(head_bytes).and_then(|()| file.sync_all()).map_err(failed("truncate", &self.path))
     }

@@ -2,8 +2,10 @@ use state::{
     ChannelAttributes, Claim, ClientId, CreateSessionArgs, DelegationWant, ExchangeIdArgs, FileKey, Limits,
     NoHostLocks, OpenArgs, Opened, Origin, Principal, ShareAccess, ShareDeny, State, StateError, StateidScope,
 };
+use std::fs;
 
 use super::*;
+use crate::state_dir::{self, StateDirError};
 
 const LEASE: Duration = Duration::from_secs(90);
 
@@ -13,12 +15,16 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new(test: &str) -> Scratch {
         let dir = std::env::temp_dir().join(format!("wharf-records-{test}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
+        OwnDir::create(&dir).unwrap();
         Scratch(dir)
     }
 
+    fn dir(&self) -> Arc<Locked<OwnDir>> {
+        Arc::new(Locked::exclusive(OwnDir::open(&self.0).unwrap()).unwrap())
+    }
+
     fn open(&self) -> StoredRecords {
-        StoredRecords::open(&self.0, 1000, LEASE).unwrap()
+        StoredRecords::open(self.dir(), 1000, LEASE).unwrap()
     }
 
     fn file(&self) -> PathBuf {
@@ -32,7 +38,7 @@ impl Scratch {
     /// What a start finds in a file with these bytes.
     fn load(&self, bytes: &[u8]) -> Result<Vec<ClientRecord>, ClientRecordsError> {
         fs::write(self.file(), bytes).unwrap();
-        StoredRecords::open(&self.0, 1000, LEASE).map(|mut records| records.load().unwrap())
+        StoredRecords::open(self.dir(), 1000, LEASE).map(|mut records| records.load().unwrap())
     }
 }
 
@@ -67,7 +73,7 @@ fn next_start_finds_what_was_acknowledged() {
 #[test]
 fn number_of_a_start_grows_though_the_clock_stands_or_goes_back() {
     let scratch = Scratch::new("boot");
-    let boot = |seconds| StoredRecords::open(&scratch.0, seconds, LEASE).unwrap().start().boot;
+    let boot = |seconds| StoredRecords::open(scratch.dir(), seconds, LEASE).unwrap().start().boot;
     assert_eq!([1000, 1000, 3, 0, 2000].map(boot), [1000, 1001, 1002, 1003, 2000]);
 }
 
@@ -75,7 +81,7 @@ fn number_of_a_start_grows_though_the_clock_stands_or_goes_back() {
 fn lease_of_the_start_before_is_known() {
     let scratch = Scratch::new("lease");
     let earlier = |seconds| {
-        StoredRecords::open(&scratch.0, 1, Duration::from_secs(seconds)).unwrap().start().earlier_lease.as_secs()
+        StoredRecords::open(scratch.dir(), 1, Duration::from_secs(seconds)).unwrap().start().earlier_lease.as_secs()
     };
     assert_eq!([300, 20, 20].map(earlier), [0, 300, 20]);
 }
@@ -130,7 +136,7 @@ fn damage_that_no_crash_leaves_is_refused_with_the_name_of_the_file() {
 fn directory_serves_one_server_at_a_time() {
     let scratch = Scratch::new("twice");
     let first = scratch.open();
-    assert!(matches!(StoredRecords::open(&scratch.0, 1, LEASE), Err(ClientRecordsError::InUse(_))));
+    assert!(matches!(state_dir::open_dir(&scratch.0), Err(StateDirError::InUse(_))));
     drop(first);
     scratch.open();
 }

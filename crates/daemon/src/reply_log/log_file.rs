@@ -1,11 +1,11 @@
 //! Access to one file of the log: mapped where that is safe, written otherwise.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 
 use memmap2::MmapMut;
+use own_files::OwnDir;
 use rustix::fs::{FallocateFlags, fallocate, fstatfs};
 use rustix::io::Errno;
 
@@ -30,8 +30,8 @@ pub(super) enum LogFile {
 
 impl LogFile {
     /// Opens the file, and allocates all its space if possible.
-    pub(super) fn open(path: &Path) -> io::Result<LogFile> {
-        let file = open(path)?;
+    pub(super) fn open(dir: &OwnDir, name: &str) -> io::Result<LogFile> {
+        let file = dir.file(name)?;
         if !is_written_in_place(&file)? {
             return Ok(LogFile::Written(file));
         }
@@ -61,17 +61,8 @@ impl LogFile {
 }
 
 /// Frees the space of an unmapped file behind its first `length` bytes. This needs no space itself.
-pub(super) fn truncate(path: &Path, length: usize) -> io::Result<()> {
-    open(path)?.set_len(length as u64)
-}
-
-/// Flushes a file to stable storage, including what was stored through a mapping.
-pub(super) fn sync(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_data()
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+pub(super) fn truncate(dir: &OwnDir, name: &str, length: usize) -> io::Result<()> {
+    dir.file(name)?.set_len(length as u64)
 }
 
 /// Whether the file system changes allocated blocks in place.

@@ -10,15 +10,16 @@
 mod format;
 mod log_file;
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use own_files::OwnDir;
 use server::ReplyLog;
 
 use crate::records::is_full;
+use crate::state_dir::StateDir;
 use format::{FILE_HEAD_BYTES, ReplyRecords};
 use log_file::{FILE_BYTES, LogFile};
 
@@ -27,7 +28,7 @@ const NAMES: [&str; 2] = ["replies-0", "replies-1"];
 /// The log.
 #[derive(Debug)]
 pub(crate) struct FileReplyLog {
-    dir: PathBuf,
+    dir: StateDir,
     current: Mutex<CurrentFile>,
 }
 
@@ -54,45 +55,44 @@ struct OldFile {
 /// Flushes the replies that a server keeps in `dir` to stable storage, so that another log may drop them. Logs a
 /// failure.
 pub fn sync(dir: &Path) {
-    for name in NAMES {
-        match log_file::sync(&dir.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => tracing::error!(
-                dir = %dir.display(), %error,
-                "cannot flush the reply log to storage: after a power failure, retransmitted requests may fail"
-            ),
-            _ => {}
-        }
+    let synced = OwnDir::open(dir).and_then(|dir| sync_files(&dir));
+    if let Err(error) = synced {
+        tracing::error!(
+            dir = %dir.display(), %error,
+            "cannot flush the reply log to storage: after a power failure, retransmitted requests may fail"
+        );
     }
+}
+
+/// Flushes the files that there are, including what was stored through a mapping.
+fn sync_files(dir: &OwnDir) -> io::Result<()> {
+    NAMES.iter().try_for_each(|name| dir.file_to_read(name)?.map_or(Ok(()), |file| file.sync_data()))
 }
 
 impl FileReplyLog {
     /// Opens the log in `dir`, and reads the records that are at most `max_age` old, oldest first.
-    pub(crate) fn open(dir: &Path, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {
+    pub(crate) fn open(dir: StateDir, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {
         let oldest = seconds_since_1970().saturating_sub(max_age.as_secs());
-        let [first, second] =
-            [OldFile::read(&dir.join(NAMES[0]), oldest)?, OldFile::read(&dir.join(NAMES[1]), oldest)?];
+        let [first, second] = [OldFile::read(&dir, NAMES[0], oldest)?, OldFile::read(&dir, NAMES[1], oldest)?];
         let (index, older, newer) =
             if second.generation > first.generation { (1, first, second) } else { (0, second, first) };
         let OldFile { generation, end, records } = newer;
         // Rests of a torn record must not become part of a later one.
-        log_file::truncate(&dir.join(NAMES[index]), end)?;
+        log_file::truncate(&dir, NAMES[index], end)?;
         let mut current = CurrentFile { index, file: None, generation, end, record: Vec::new(), has_failed: false };
-        match current.go_on(dir) {
-            Err(error) if is_full(&error) => current.fail(dir, &error),
+        match current.go_on(&dir) {
+            Err(error) if is_full(&error) => current.fail(&dir, &error),
             ready => ready?,
         }
-        let log = FileReplyLog { dir: dir.to_owned(), current: Mutex::new(current) };
+        let log = FileReplyLog { dir, current: Mutex::new(current) };
         Ok((log, [older.records, records].concat()))
     }
 }
 
 impl OldFile {
     /// Reads a file up to the first torn record.
-    fn read(path: &Path, oldest: u64) -> io::Result<OldFile> {
-        let bytes = match fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            read => read?,
-        };
+    fn read(dir: &OwnDir, name: &str, oldest: u64) -> io::Result<OldFile> {
+        let bytes = dir.read(name, FILE_BYTES as u64)?.unwrap_or_default();
         let mut all = ReplyRecords::of(&bytes);
         let young = all.by_ref().filter(|(time, _)| *time >= oldest).map(|(_, body)| body.to_vec());
         let records = young.collect();
@@ -112,15 +112,15 @@ impl ReplyLog for FileReplyLog {
 
 impl CurrentFile {
     /// Prepares the file for the next record.
-    fn go_on(&mut self, dir: &Path) -> io::Result<()> {
+    fn go_on(&mut self, dir: &OwnDir) -> io::Result<()> {
         if self.generation == 0 {
             return self.empty(dir, self.index);
         }
-        self.file = Some(LogFile::open(&dir.join(NAMES[self.index]))?);
+        self.file = Some(LogFile::open(dir, NAMES[self.index])?);
         Ok(())
     }
 
-    fn append(&mut self, dir: &Path, time: u64, body: &[u8]) -> io::Result<()> {
+    fn append(&mut self, dir: &OwnDir, time: u64, body: &[u8]) -> io::Result<()> {
         self.encode(time, body);
         if self.file.is_none() || self.end + self.record.len() > FILE_BYTES {
             self.empty(dir, 1 - self.index)?;
@@ -141,24 +141,24 @@ impl CurrentFile {
     }
 
     /// Switches to a file, and invalidates its old records.
-    fn empty(&mut self, dir: &Path, index: usize) -> io::Result<()> {
+    fn empty(&mut self, dir: &OwnDir, index: usize) -> io::Result<()> {
         let generation = self.generation + 1;
         // The mapping of the other file uses memory.
         self.file = None;
-        let mut file = LogFile::open(&dir.join(NAMES[index]))?;
+        let mut file = LogFile::open(dir, NAMES[index])?;
         file.put(0, &format::file_head(generation))?;
         (self.index, self.file, self.generation, self.end) = (index, Some(file), generation, FILE_HEAD_BYTES);
         Ok(())
     }
 
     /// Drops all records, so that none is missing among them.
-    fn fail(&mut self, dir: &Path, error: &io::Error) {
+    fn fail(&mut self, dir: &OwnDir, error: &io::Error) {
         // A mapped file must not be truncated. Emptying a file needs no space.
         self.file = None;
-        let emptied = NAMES.map(|name| log_file::truncate(&dir.join(name), 0).is_ok());
+        let emptied = NAMES.map(|name| log_file::truncate(dir, name, 0).is_ok());
         if !std::mem::replace(&mut self.has_failed, true) {
             tracing::error!(
-                dir = %dir.display(), %error, ?emptied,
+                dir = %dir.path().display(), %error, ?emptied,
                 "cannot write the reply log: after a restart, retransmitted requests may fail; is the disk full?"
             );
         }

@@ -1,5 +1,10 @@
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use nix::unistd::{Uid, setfsuid};
+use own_files::Locked;
 
 use super::format::HEAD_BYTES;
 use super::*;
@@ -11,12 +16,14 @@ impl TestDir {
     fn new(name: &str) -> TestDir {
         let dir = std::env::temp_dir().join(format!("wharf-replies-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
+        OwnDir::create(&dir).unwrap();
         TestDir(dir)
     }
 
     fn open(&self) -> (FileReplyLog, Vec<Vec<u8>>) {
-        FileReplyLog::open(&self.0, Duration::from_secs(60)).unwrap()
+        // A second log stands for the next start: the lock of the first one must not count.
+        let dir = Arc::new(Locked::shared(OwnDir::open(&self.0).unwrap()).unwrap());
+        FileReplyLog::open(dir, Duration::from_secs(60)).unwrap()
     }
 
     fn records(&self) -> Vec<Vec<u8>> {
@@ -128,7 +135,7 @@ fn record_that_cannot_be_stored_drops_the_earlier_ones() {
 fn old_records_are_not_taken_up() {
     let dir = TestDir::new("old");
     let (log, _) = dir.open();
-    log.current.lock().unwrap().append(&dir.0, seconds_since_1970() - 61, b"old").unwrap();
+    log.current.lock().unwrap().append(&log.dir, seconds_since_1970() - 61, b"old").unwrap();
     log.keep(b"new");
     assert_eq!(dir.records(), [b"new"]);
 }
@@ -163,4 +170,22 @@ fn file_that_is_none_of_this_log_is_replaced() {
     assert!(records.is_empty());
     log.keep(b"one");
     assert_eq!(dir.records(), [b"one"]);
+}
+
+#[test]
+fn log_is_written_as_the_server_though_its_thread_is_a_client() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: only root can be a client");
+    }
+    const CLIENT: Uid = Uid::from_raw(54_321);
+    let dir = TestDir::new("as-client");
+    let (log, _) = dir.open();
+    setfsuid(CLIENT);
+    // More data than one file holds: the thread opens the other file.
+    let count = 3 * FILE_BYTES / 2 / 1000;
+    (0..count).for_each(|number| log.keep(&[&number.to_be_bytes()[..], &[0; 1000]].concat()));
+    assert_eq!(setfsuid(Uid::from_raw(0)), CLIENT, "the thread stays who it was");
+    assert!(!log.current.lock().unwrap().has_failed);
+    drop(log);
+    assert_eq!(dir.records().len(), count, "both files hold the newest records");
 }

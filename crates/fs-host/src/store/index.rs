@@ -14,10 +14,11 @@
 //! when the process was killed is found again among the last numbers.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
+
+use own_files::OwnDir;
 
 use crate::store::lately::Lately;
 use crate::store::record::fnv;
@@ -85,9 +86,8 @@ pub(crate) enum IndexedIds {
 
 impl Index {
     /// Opens the index of the table with this serial, or begins one.
-    pub(crate) fn open(path: &Path, serial: u64) -> io::Result<(Index, IndexedIds)> {
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    pub(crate) fn open(dir: &OwnDir, name: &str, serial: u64) -> io::Result<(Index, IndexedIds)> {
+        let file = dir.file(name)?;
         let buckets = (file.metadata()?.len() / PAGE_BYTES as u64).saturating_sub(1);
         let state = IndexState::read(&file).filter(|state| buckets > 0 && state.serial == serial && state.is_trusted());
         let index = Index {

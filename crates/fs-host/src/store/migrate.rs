@@ -1,14 +1,14 @@
 //! Beginning a store: empty, or with the numbers of the log that earlier servers kept.
 
-use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::path::Path;
+
+use own_files::OwnDir;
 
 use crate::store::error::StoreError;
 use crate::store::old_log::{OldLog, OldLogLine, Summary};
 use crate::store::record::{ROOT_ID, StoredFile};
-use crate::store::slots::{SlotTable, SlotTableHeader, Span};
+use crate::store::slots::{SlotTable, SlotTableHeader, Span, numbers_name};
 
 /// What the log of earlier servers was called, beside the table.
 const OLD_EXTENSION: &str = "handles";
@@ -16,29 +16,25 @@ const OLD_EXTENSION: &str = "handles";
 /// How many slots are put into the table at once.
 const BATCH_SLOTS: usize = 8192;
 
-/// Makes the table at `path`. It gets its name when it is whole, and only then the log goes.
-pub(crate) fn begin(path: &Path, export: &[u8]) -> Result<SlotTable, StoreError> {
-    let old_path = path.with_extension(OLD_EXTENSION);
-    let Some((log, _kept_locked)) = OldLog::open(&old_path)? else { return Ok(create(path, header(export, None))?) };
+/// Makes the table. It gets its name when it is whole, and only then the log is removed.
+pub(crate) fn begin(dir: &OwnDir, stem: &str, export: &[u8]) -> Result<SlotTable, StoreError> {
+    let (name, draft, old) = (numbers_name(stem), format!("{stem}.new"), format!("{stem}.{OLD_EXTENSION}"));
+    let Some(log) = OldLog::open(dir, &old)? else {
+        let mut slots = SlotTable::create(dir, &draft, header(export, None))?;
+        slots.sync(ROOT_ID + 1)?;
+        dir.rename(&draft, &name)?;
+        return Ok(slots);
+    };
     let summary = log.summary()?;
     if let Some(owner) = summary.export.as_deref().filter(|owner| *owner != export) {
         return Err(StoreError::Foreign(owner.escape_ascii().to_string()));
     }
-    let new_path = path.with_extension("new");
-    let mut slots = SlotTable::create(&new_path, header(export, Some(&summary)))?;
+    let mut slots = SlotTable::create(dir, &draft, header(export, Some(&summary)))?;
     let records = take_over(&log, &summary, &mut slots)?;
-    rename(&new_path, path)?;
-    std::fs::remove_file(&old_path)?;
-    let damaged_bytes = summary.damaged_bytes();
+    dir.rename(&draft, &name)?;
+    dir.remove(&old)?;
+    let (damaged_bytes, path) = (summary.damaged_bytes(), dir.path().join(name));
     tracing::info!(path = %path.display(), records, damaged_bytes, "took the file handles of an earlier version over");
-    Ok(slots)
-}
-
-fn create(path: &Path, header: SlotTableHeader) -> io::Result<SlotTable> {
-    let new_path = path.with_extension("new");
-    let mut slots = SlotTable::create(&new_path, header)?;
-    slots.sync(ROOT_ID + 1)?;
-    rename(&new_path, path)?;
     Ok(slots)
 }
 
@@ -71,11 +67,4 @@ fn put(slots: &mut SlotTable, record: &StoredFile, next: &mut u64) {
     slots.write(*next, &made[1..]);
     slots.write(record.id, &made[..1]);
     *next += made.len() as u64 - 1;
-}
-
-/// Gives a file its name so that a crash leaves either name and never a part of it.
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    std::fs::rename(from, to)?;
-    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
 }

@@ -14,15 +14,17 @@ mod record;
 mod slots;
 
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use own_files::OwnDir;
 
 pub(crate) use error::StoreError;
 use index::{Index, IndexedIds};
 pub(crate) use record::{Fingerprint, ROOT_ID, StoredFile, fnv};
 use record::{Long, MAX_REST_SLOTS, SlotContent};
 use slots::SlotTable;
+pub(crate) use slots::numbers_name;
 
 /// The most slots that wait in memory for the end of a call, or for room on a full disk.
 const MAX_PENDING_SLOTS: usize = 1024;
@@ -44,17 +46,17 @@ struct NumberTable {
 }
 
 impl Store {
-    /// Opens the store at `path`, or begins it, for the export at this path. The index lies beside it.
-    pub(crate) fn open(path: &Path, export: &[u8]) -> Result<Store, StoreError> {
-        let slots = match SlotTable::open(path)? {
+    /// Opens the store `stem`.numbers in `dir`, or begins it, for the export at this path. The index is beside it.
+    pub(crate) fn open(dir: &OwnDir, stem: &str, export: &[u8]) -> Result<Store, StoreError> {
+        let slots = match SlotTable::open(dir, &numbers_name(stem))? {
             Some(slots) => slots,
-            None => migrate::begin(path, export)?,
+            None => migrate::begin(dir, stem, export)?,
         };
         let owner = &slots.header().export;
         if owner != export {
             return Err(StoreError::Foreign(owner.escape_ascii().to_string()));
         }
-        let (index, known) = Index::open(&path.with_extension("index"), slots.header().serial)?;
+        let (index, known) = Index::open(dir, &format!("{stem}.index"), slots.header().serial)?;
         // Should the table have lost its end, the index knows still which numbers were in it.
         let indexed_below = if let IndexedIds::Below(number) = known { number } else { ROOT_ID + 1 };
         let next = slots.end().max(indexed_below);

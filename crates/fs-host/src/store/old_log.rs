@@ -12,11 +12,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Seek};
+
+use own_files::{Locked, OwnDir};
 
 use crate::store::record::{Fingerprint, StoredFile, fnv};
-use crate::store::slots::{Span, lock};
+use crate::store::slots::Span;
 
 /// How much of the file is read at once, in bytes.
 const READ_BYTES: usize = 1024 * 1024;
@@ -35,7 +36,7 @@ const SPAN_BITS: u32 = 36;
 
 /// A log, for this process alone.
 pub(crate) struct OldLog {
-    path: PathBuf,
+    file: Locked<File>,
 }
 
 /// What a log says of all its numbers together.
@@ -63,20 +64,16 @@ pub(crate) enum OldLogLine {
 }
 
 impl OldLog {
-    /// Finds the log at `path`, and the file that keeps other servers from it while this is open.
-    pub(crate) fn open(path: &Path) -> io::Result<Option<(OldLog, File)>> {
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        lock(&file)?;
-        Ok(Some((OldLog { path: path.to_path_buf() }, file)))
+    /// Finds the log, and keeps other servers from it.
+    pub(crate) fn open(dir: &OwnDir, name: &str) -> io::Result<Option<OldLog>> {
+        let Some(file) = dir.file_to_read(name)? else { return Ok(None) };
+        Ok(Some(OldLog { file: Locked::exclusive(file)? }))
     }
 
     /// Gives every whole line to `each`, leaves out what is damaged, and says how many bytes that was.
     pub(crate) fn read(&self, mut each: impl FnMut(OldLogLine) -> io::Result<()>) -> io::Result<u64> {
-        let mut file = File::open(&self.path)?;
+        let mut file: &File = &self.file;
+        file.rewind()?;
         let (mut unread, mut damaged) = (Vec::new(), 0);
         loop {
             let is_end = file.by_ref().take(READ_BYTES as u64).read_to_end(&mut unread)? == 0;

@@ -13,13 +13,13 @@
 //! goes back by the page.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 
-use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom, fallocate, flock, seek};
+use own_files::{Locked, OwnDir};
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 
 use crate::store::lately::Lately;
@@ -58,7 +58,7 @@ pub(crate) struct Span {
 
 /// The file.
 pub(crate) struct SlotTable {
-    file: File,
+    file: Locked<File>,
     header: SlotTableHeader,
     /// How many slots the file has: the numbers of the others were never given out.
     len: u64,
@@ -83,13 +83,9 @@ pub(crate) struct SlotTableHeader {
 
 impl SlotTable {
     /// Opens a table, for this process alone; `None` when there is none.
-    pub(crate) fn open(path: &Path) -> io::Result<Option<SlotTable>> {
-        let file = match OpenOptions::new().read(true).write(true).open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        lock(&file)?;
+    pub(crate) fn open(dir: &OwnDir, name: &str) -> io::Result<Option<SlotTable>> {
+        let Some(file) = dir.file_to_write(name)? else { return Ok(None) };
+        let file = Locked::exclusive(file)?;
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "both of its headers are damaged");
         let header =
             [0, HEADER_BYTES].iter().find_map(|&at| SlotTableHeader::read(&file, at as u64)).ok_or_else(damaged)?;
@@ -98,17 +94,15 @@ impl SlotTable {
     }
 
     /// Begins a table, for this process alone, readable for its owner alone.
-    pub(crate) fn create(path: &Path, header: SlotTableHeader) -> io::Result<SlotTable> {
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        lock(&file)?;
+    pub(crate) fn create(dir: &OwnDir, name: &str, header: SlotTableHeader) -> io::Result<SlotTable> {
+        let file = Locked::exclusive(dir.file(name)?)?;
         file.set_len(0)?;
         file.write_all_at(&header.bytes()?, 0)?;
         file.write_all_at(&header.bytes()?, HEADER_BYTES as u64)?;
         Ok(SlotTable::of(file, header))
     }
 
-    fn of(file: File, header: SlotTableHeader) -> SlotTable {
+    fn of(file: Locked<File>, header: SlotTableHeader) -> SlotTable {
         let (pending, cleared, cleared_pages) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         SlotTable { file, header, len: 0, pending, cleared, cleared_pages, lately: Lately::new(LATELY) }
     }
@@ -385,9 +379,9 @@ impl SlotTableHeader {
     }
 }
 
-/// Takes a file for this process alone, until it is closed.
-pub(crate) fn lock(file: &File) -> io::Result<()> {
-    flock(file, FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from)
+/// The file of a store's table.
+pub(crate) fn numbers_name(stem: &str) -> String {
+    format!("{stem}.numbers")
 }
 
 /// Reads what there is; what is behind the end of the file stays as it is.

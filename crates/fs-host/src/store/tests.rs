@@ -22,8 +22,12 @@ impl TestFolder {
     fn new() -> TestFolder {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = TestFolder(std::env::temp_dir().join(format!("wharf-store-{}-{number}", std::process::id())));
-        std::fs::create_dir_all(&folder.0).unwrap();
+        OwnDir::create(&folder.0).unwrap();
         folder
+    }
+
+    fn dir(&self) -> OwnDir {
+        OwnDir::open(&self.0).unwrap()
     }
 
     fn file(&self, extension: &str) -> PathBuf {
@@ -31,7 +35,7 @@ impl TestFolder {
     }
 
     fn open(&self) -> Store {
-        Store::open(&self.file("numbers"), EXPORT).unwrap()
+        Store::open(&self.dir(), "export", EXPORT).unwrap()
     }
 
     /// The files as a kill of the server would leave them.
@@ -207,7 +211,7 @@ fn log_of_an_earlier_version_is_taken_over_but_for_what_is_damaged() {
     log.extend(line(&OldLogLine::Gone(5)));
     log.extend(line(&OldLogLine::Node(StoredFile { parent: 9, ..record(6) })));
     log[damaged_at] ^= 1;
-    std::fs::write(folder.file("handles"), log).unwrap();
+    folder.dir().file("export.handles").unwrap().write_all_at(&log, 0).unwrap();
     for _ in 0..2 {
         let store = folder.open();
         assert!((1..1000).chain(far..far + 100).filter(|id| ![5, 6].contains(id)).all(|id| is_known(&store, id, id)));

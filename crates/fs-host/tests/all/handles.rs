@@ -189,7 +189,7 @@ fn handles_of_the_store_survive_a_kill() {
 /// The export as it is served after a kill. What a kill would leave is the store as it is now: a copy of it in `copy`,
 /// without anything that closing would add.
 fn after_kill(export: &Export, fs: HostFs, copy: &Export) -> HostFs {
-    std::fs::create_dir(copy.state()).unwrap();
+    testing::private_dir(&copy.state());
     for file in std::fs::read_dir(export.state()).unwrap().map(Result::unwrap) {
         std::fs::copy(file.path(), copy.state().join(file.file_name())).unwrap();
     }

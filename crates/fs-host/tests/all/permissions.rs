@@ -317,7 +317,7 @@ fn server_without_privileges_refuses_before_it_truncates() {
     let file = export.path().join("file");
     fs.create(&CX, at(&fs.root(), "file"), CreateMode::Guarded, &mode(0o666)).unwrap();
     std::fs::write(&file, b"some bytes").unwrap();
-    std::fs::create_dir_all(export.state()).unwrap();
+    testing::private_dir(&export.state());
     chown(export.state(), Some(BOB), Some(STAFF)).unwrap();
     std::fs::set_permissions(export.outside(), PermissionsExt::from_mode(0o755)).unwrap();
     let options = export.options(HandleForm::Store);

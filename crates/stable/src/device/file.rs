@@ -9,7 +9,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, FallocateFlags, FlockOperation, RenameFlags, SeekFrom, fallocate, flock, renameat_with, seek};
+use own_files::{AsServer, Locked};
+use rustix::fs::{CWD, FallocateFlags, RenameFlags, SeekFrom, fallocate, renameat_with, seek};
 use rustix::io::Errno;
 
 use super::holder::holder;
@@ -25,7 +26,7 @@ const MODE: u32 = 0o600;
 /// A file or block device that is locked against other processes.
 #[derive(Debug)]
 pub struct FileDevice {
-    file: File,
+    file: Locked<File>,
     path: PathBuf,
     size_bytes: u64,
     is_direct: bool,
@@ -36,6 +37,8 @@ pub struct FileDevice {
 enum Use {
     Reading,
     Writing,
+    /// Writing to a file that is made if it is missing.
+    Creating,
 }
 
 impl FileDevice {
@@ -51,14 +54,7 @@ impl FileDevice {
         unfinished.push(".new");
         let unfinished = PathBuf::from(unfinished);
         let failed = |action| move |source| failure(path, action, source);
-        OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(MODE)
-            .open(&unfinished)
-            .map_err(failed("create"))?;
-        let mut device = FileDevice::open_for(&unfinished, Use::Writing)?;
+        let mut device = FileDevice::open_for(&unfinished, Use::Creating)?;
         let size_bytes = whole_blocks(size_bytes);
         device.fill(size_bytes).map_err(failed("allocate"))?;
         device.rename(&unfinished, path)?;
@@ -91,11 +87,12 @@ impl FileDevice {
     fn open_for(path: &Path, purpose: Use) -> Result<FileDevice, LogError> {
         let failed = |action| move |source| failure(path, action, source);
         let (file, is_direct) = open_flags(path, purpose).map_err(|source| refusal(path, source))?;
-        lock(path, &file, purpose)?;
+        own_files::check(&file).map_err(failed("use"))?;
+        let file = lock(path, file, purpose)?;
         // Data that an earlier process wrote may only be in a cache of the disk.
         file.sync_all().map_err(failed("flush"))?;
         let size_bytes = size(&file).map_err(failed("find the size of"))?;
-        if purpose == Use::Writing && !is_direct {
+        if purpose != Use::Reading && !is_direct {
             tracing::warn!(path = %path.display(), "the log's file system has no direct writes: writes take longer");
         }
         Ok(FileDevice { file, path: path.to_owned(), size_bytes, is_direct })
@@ -109,7 +106,8 @@ impl FileDevice {
             Ok(()) | Err(Errno::OPNOTSUPP) => {}
             Err(error) => return Err(error.into()),
         }
-        let file = OpenOptions::new().write(true).custom_flags(direct(self.is_direct)).open(&self.path)?;
+        let flags = direct(self.is_direct) | libc::O_NOFOLLOW;
+        let file = OpenOptions::new().write(true).custom_flags(flags).open(&self.path)?;
         let zeros = AlignedBuffer::new(FILL_BYTES);
         let mut offset_bytes = 0;
         while offset_bytes < size_bytes {
@@ -152,14 +150,6 @@ impl Device for FileDevice {
     }
 }
 
-impl Drop for FileDevice {
-    /// Unlocks the file explicitly: after a close, it would stay locked while a child of this process has not yet
-    /// called execve(2).
-    fn drop(&mut self) {
-        let _ = flock(&self.file, FlockOperation::Unlock);
-    }
-}
-
 /// Opens with direct I/O where the file system supports it.
 fn open_flags(path: &Path, purpose: Use) -> io::Result<(File, bool)> {
     match open_file(path, purpose, true).and_then(|file| probe(&file).map(|()| file)) {
@@ -171,17 +161,25 @@ fn open_flags(path: &Path, purpose: Use) -> io::Result<(File, bool)> {
 }
 
 fn open_file(path: &Path, purpose: Use, is_direct: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
     // rustix has only O_SYNC, which would also make the file's times durable.
     let mut flags = libc::O_DSYNC | direct(is_direct);
-    let kind = path.metadata()?.file_type();
-    if !kind.is_file() && !kind.is_block_device() {
-        return Err(io::Error::other("it is neither a file nor a block device"));
+    if purpose == Use::Creating {
+        // Somebody could have put a link there, if others may write to the folder.
+        flags |= libc::O_NOFOLLOW;
+        options.create(true).truncate(false).mode(MODE);
+    } else {
+        let kind = path.metadata()?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(io::Error::other("it is neither a file nor a block device"));
+        }
+        if purpose == Use::Writing && kind.is_block_device() {
+            // Makes the kernel refuse a mounted device.
+            flags |= libc::O_EXCL;
+        }
     }
-    if purpose == Use::Writing && kind.is_block_device() {
-        // Makes the kernel refuse a mounted device.
-        flags |= libc::O_EXCL;
-    }
-    OpenOptions::new().read(true).write(purpose == Use::Writing).custom_flags(flags).open(path)
+    let _server = AsServer::new();
+    options.read(true).write(purpose != Use::Reading).custom_flags(flags).open(path)
 }
 
 fn direct(is_direct: bool) -> i32 {
@@ -193,14 +191,11 @@ fn probe(file: &File) -> io::Result<()> {
     file.read_at(&mut AlignedBuffer::new(PAGE_BYTES), 0).map(drop)
 }
 
-fn lock(path: &Path, file: &File, purpose: Use) -> Result<(), LogError> {
-    let operation = match purpose {
-        Use::Reading => FlockOperation::NonBlockingLockShared,
-        Use::Writing => FlockOperation::NonBlockingLockExclusive,
-    };
-    flock(file, operation).map_err(|error| match error {
-        Errno::WOULDBLOCK => LogError::InUse { path: path.to_owned(), process: holder(file) },
-        error => failure(path, "lock", error.into()),
+fn lock(path: &Path, file: File, purpose: Use) -> Result<Locked<File>, LogError> {
+    let locked = if purpose == Use::Reading { Locked::shared(file) } else { Locked::exclusive(file) };
+    locked.map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => in_use(path),
+        _ => failure(path, "lock", error),
     })
 }
 
@@ -218,7 +213,11 @@ fn refusal(path: &Path, source: io::Error) -> LogError {
     if source.raw_os_error() != Some(Errno::BUSY.raw_os_error()) {
         return failure(path, "open", source);
     }
-    LogError::InUse { path: path.to_owned(), process: File::open(path).ok().and_then(holder) }
+    in_use(path)
+}
+
+fn in_use(path: &Path) -> LogError {
+    LogError::InUse { path: path.to_owned(), process: holder(path) }
 }
 
 fn failure(path: &Path, action: &'static str, source: io::Error) -> LogError {
@@ -301,7 +300,8 @@ mod tests {
     #[test]
     fn file_that_was_not_completed_is_made_again() {
         let folder = TestFolder::new("unfinished");
-        fs::write(folder.0.join("log.new"), vec![1; 100_000]).unwrap();
+        let unfinished = OpenOptions::new().write(true).create_new(true).mode(MODE).open(folder.0.join("log.new"));
+        unfinished.unwrap().set_len(100_000).unwrap();
         let path = folder.0.join("log");
         let device = FileDevice::create(&path, 1 << 20).unwrap();
         Log::create(Arc::new(device), b"").unwrap();

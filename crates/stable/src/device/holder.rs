@@ -1,13 +1,13 @@
 //! Finds the process that holds a file's lock.
 
 use std::fs;
-use std::os::fd::AsFd;
+use std::path::Path;
 
-use rustix::fs::{fstat, major, minor};
+use rustix::fs::{major, minor, stat};
 
-/// Returns the process that holds the lock (flock(2)) of an open file, if `/proc/locks` shows it.
-pub(crate) fn holder(file: impl AsFd) -> Option<u32> {
-    let stat = fstat(file).ok()?;
+/// Returns the process that holds the lock (flock(2)) of a file, if `/proc/locks` shows it.
+pub(crate) fn holder(path: &Path) -> Option<u32> {
+    let stat = stat(path).ok()?;
     let file = format!("{:02x}:{:02x}:{}", major(stat.st_dev), minor(stat.st_dev), stat.st_ino);
     find(&fs::read_to_string("/proc/locks").ok()?, &file)
 }

@@ -106,7 +106,7 @@ impl Setup {
             return None;
         }
         let mounted = workshop.mount(&machine, DISK, (self.kind, self.mount));
-        std::fs::create_dir(mounted.dir.join("state")).unwrap();
+        testing::private_dir(&mounted.dir.join("state"));
         let exports = mounted.dir.join(EXPORTS_DIR);
         (0..EXPORTS).for_each(|number| std::fs::create_dir_all(exports.join(number.to_string())).unwrap());
         let device = if self.has_log_disk {
