@@ -53,11 +53,11 @@ fn keep_replies(
                 reply_log::sync(&path);
             }
         }
-        Err(error) if is_full(&error) => tracing::error!(
-            "cannot write the reply log in {}: {error}; after a restart, retransmitted requests may be executed twice",
+        Err(StateDirError::File { source, .. }) if is_full(&source) => tracing::error!(
+            "cannot write the reply log in {}: {source}; after a restart, retransmitted requests may be executed twice",
             path.display()
         ),
-        Err(error) => return Err(StateDirError::in_dir("use the reply log in", &path)(error)),
+        Err(error) => return Err(error),
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub enum StateDirError {
 
 impl StateDirError {
     /// The error of a failed action in the state directory.
-    pub(crate) fn in_dir(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> StateDirError {
+    pub(crate) fn in_dir(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> StateDirError + use<> {
         failed(action, dir)
     }
 }
@@ -155,7 +155,7 @@ pub fn check_dir(dir: &Path) -> Result<(), StateDirError> {
     }
 }
 
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateDirError {
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateDirError + use<> {
     let path = path.to_owned();
     move |source| StateDirError::File { action, path, source }
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use daemon::StartError;
+use daemon::{StartError, StateDirError};
 use fs_host::OpenError;
 use net::NetError;
 
@@ -24,9 +24,7 @@ pub fn explained(failure: Failure) -> Failure {
             let advice = advice(address, transport, &source);
             Failure::Listen { address, transport, source, advice }
         }
-        Failure::Start(StartError::State(daemon::StateDirError::Clients(daemon::ClientRecordsError::InUse(dir)))) => {
-            in_use(dir.clone(), &dir)
-        }
+        Failure::Start(StartError::State(StateDirError::InUse(dir))) => in_use(dir.clone(), &dir),
         Failure::Export { source: ExportError::Open(OpenError::StateInUse { file }), .. } => {
             in_use(file.parent().unwrap_or(Path::new("/")).to_owned(), &file)
         }

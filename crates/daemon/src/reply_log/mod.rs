@@ -19,7 +19,7 @@ use own_files::OwnDir;
 use server::ReplyLog;
 
 use crate::records::is_full;
-use crate::state_dir::StateDir;
+use crate::state_dir::{StateDir, StateDirError};
 use format::{FILE_HEAD_BYTES, ReplyRecords};
 use log_file::{FILE_BYTES, LogFile};
 
@@ -71,18 +71,20 @@ fn sync_files(dir: &OwnDir) -> io::Result<()> {
 
 impl FileReplyLog {
     /// Opens the log in `dir`, and reads the records that are at most `max_age` old, oldest first.
-    pub(crate) fn open(dir: StateDir, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {
+    pub(crate) fn open(dir: StateDir, max_age: Duration) -> Result<(FileReplyLog, Vec<Vec<u8>>), StateDirError> {
         let oldest = seconds_since_1970().saturating_sub(max_age.as_secs());
-        let [first, second] = [OldFile::read(&dir, NAMES[0], oldest)?, OldFile::read(&dir, NAMES[1], oldest)?];
+        let failed = |action, name| StateDirError::in_dir(action, &dir.path().join(name));
+        let read = |name| OldFile::read(&dir, name, oldest).map_err(failed("read", name));
+        let [first, second] = [read(NAMES[0])?, read(NAMES[1])?];
         let (index, older, newer) =
             if second.generation > first.generation { (1, first, second) } else { (0, second, first) };
         let OldFile { generation, end, records } = newer;
         // Rests of a torn record must not become part of a later one.
-        log_file::truncate(&dir, NAMES[index], end)?;
+        log_file::truncate(&dir, NAMES[index], end).map_err(failed("truncate", NAMES[index]))?;
         let mut current = CurrentFile { index, file: None, generation, end, record: Vec::new(), has_failed: false };
         match current.go_on(&dir) {
             Err(error) if is_full(&error) => current.fail(&dir, &error),
-            ready => ready?,
+            ready => ready.map_err(failed("write", NAMES[index]))?,
         }
         let log = FileReplyLog { dir, current: Mutex::new(current) };
         Ok((log, [older.records, records].concat()))
