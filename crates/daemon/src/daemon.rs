@@ -14,6 +14,7 @@ use crate::make_server::make_server;
 use crate::options::{BeforeRequests, Options, RpcbindMode};
 use crate::portmap;
 use crate::service::Programs;
+use crate::sys;
 use crate::upkeep::Upkeep;
 
 /// A server that runs on its own threads until it is shut down.
@@ -35,6 +36,7 @@ impl Daemon {
     /// nothing runs.
     pub fn start(options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
         let began = Instant::now();
+        sys::ignore_file_size_signal();
         let mut sockets = sockets(&options);
         let first_copier = sockets.workers();
         let server = make_server(&options, first_copier + Copiers::THREADS, exports)?;

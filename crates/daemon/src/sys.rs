@@ -1,4 +1,5 @@
-//! The system call that no safe wrapper covers: a shared mapping. All `unsafe` code of this crate is here.
+//! The system calls that no safe wrapper covers: a shared mapping, and ignoring a signal. All `unsafe` code of this
+//! crate is here.
 
 use std::fs::File;
 use std::io;
@@ -14,4 +15,12 @@ pub(crate) fn map_shared(file: &File, length: usize) -> io::Result<MmapMut> {
     // state directory, which is locked for this process and closed to other users. Every read validates the bytes, so
     // no value makes an access invalid.
     unsafe { MmapOptions::new().len(length).map_mut(file) }
+}
+
+/// Ignores the signal of a write beyond the limit of file sizes (`ulimit -f`), which would end the process. The write
+/// then fails.
+pub(crate) fn ignore_file_size_signal() {
+    // SAFETY: ignoring a signal runs no code of ours, and the call touches no memory of ours. It cannot fail: the
+    // signal exists, and may be ignored.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }

@@ -1,17 +1,20 @@
 //! The threads that answer calls that have to wait, and read what a loop cannot send without waiting.
 //!
-//! They are few and start when they are first needed. In which order they take the calls, `lanes` says. Their queue
-//! needs no limit of its own: each connection and each loop's datagrams have one for what they put in.
+//! They are few. The first one starts with the server, so that a call that waits is answered though the system allows
+//! no further thread; the others start when they are first needed. In which order they take the calls, `lanes` says.
+//! Their queue needs no limit of its own: each connection and each loop's datagrams have one for what they put in.
 
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use buffer::Buffer;
 use rustix::io::Errno;
 
 use crate::answer::ask;
 use crate::budget::MemoryCharge;
+use crate::complaints::{Complaint, NOBODY};
 use crate::hub::Engine;
 use crate::jobs::{BlockingJob, CallJob, DoneJob, FetchJob, Fetched};
 use crate::mailbox::LoopMessage;
@@ -24,11 +27,23 @@ pub(crate) fn submit<S: Service + ?Sized>(engine: &Arc<Engine<S>>, job: Blocking
     }
 }
 
+/// Starts the first thread.
+pub(crate) fn start_first<S: Service + ?Sized>(engine: &Arc<Engine<S>>) -> io::Result<()> {
+    let number = engine.hub.jobs.first_thread();
+    start_thread(engine, number).inspect_err(|_| engine.hub.jobs.thread_not_started())
+}
+
 fn try_to_start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) {
     if let Err(error) = start_thread(engine, number) {
-        // The job stays in the queue: a thread that runs already takes it, or the next job tries to start one again.
+        // The job stays in the queue: a thread that runs takes it, the first one at the latest.
         engine.hub.jobs.thread_not_started();
-        tracing::error!(%error, "cannot start a blocking thread");
+        if engine.hub.complaints.is_new(NOBODY, Complaint::NoThread, Instant::now()) {
+            tracing::error!(
+                %error,
+                "cannot start a thread, and calls that wait for storage take longer; raise the limit of processes \
+                 (ulimit -u, or LimitNPROC= and TasksMax= of the systemd service)"
+            );
+        }
     }
 }
 

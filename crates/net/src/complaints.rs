@@ -1,7 +1,7 @@
 //! What is logged of clients that do wrong: one line per client, kind and minute, however often they do it.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,9 @@ const INTERVAL: Duration = Duration::from_secs(60);
 
 /// How many clients and kinds are told apart; those beyond are not logged.
 const MAX_ENTRIES: usize = 1024;
+
+/// Stands for the client where no client does wrong, but the system lacks something.
+pub(crate) const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// What is complained about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,6 +23,10 @@ pub(crate) enum Complaint {
     Refused,
     /// The client holds as much memory as it may.
     Memory,
+    /// Connections of nobody knows which clients could not be accepted.
+    NotAccepted,
+    /// A thread could not be started.
+    NoThread,
 }
 
 /// What was logged lately.
@@ -70,6 +77,8 @@ impl Complaints {
                     tracing::warn!(%client, times, "further connections of this client were closed for what came over them");
                 }
                 Complaint::Refused => tracing::warn!(%client, times, "further connections of this client were refused"),
+                Complaint::NoThread => tracing::warn!(times, "further threads could not be started"),
+                Complaint::NotAccepted => tracing::warn!(times, "further attempts to accept connections failed"),
                 Complaint::Memory => tracing::warn!(%client, times, "connections of this client waited for memory"),
             }
         }

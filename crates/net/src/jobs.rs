@@ -200,6 +200,13 @@ impl JobQueue {
         }
     }
 
+    /// Counts the first thread as started; says its number.
+    pub(crate) fn first_thread(&self) -> usize {
+        let mut state = self.lock();
+        state.started += 1;
+        state.started - 1
+    }
+
     pub(crate) fn thread_ended(&self) {
         self.lock().ended += 1;
         self.changed.notify_all();

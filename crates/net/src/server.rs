@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::bind::{self, Bound, DatagramSocket, Inherited, Listener};
+use crate::blocking;
 use crate::epoll::{self, Sockets};
 use crate::hub::{Engine, Hub, Policy};
 use crate::{Limits, NetError, SendPath, ServerHandle, Service, Transport};
@@ -191,6 +192,7 @@ impl Server {
         let hub = Arc::new(hub.map_err(NetError::Start)?);
         let handle = ServerHandle::new(Arc::clone(&hub));
         let engine = Arc::new(Engine { hub, service });
+        blocking::start_first(&engine).map_err(NetError::Start)?;
         let cpus = if self.pinned { usable_cpus() } else { Vec::new() };
         let sockets = Sockets { listeners: self.listeners.into(), datagrams: self.datagrams.into() };
         for index in 0..self.loops {

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal};
 
 use testing::Scratch;
 use testing::program::namespace::Namespace;
@@ -69,7 +69,8 @@ fn reload_serves_the_directory_that_is_at_the_path_now() {
         let scratch = Scratch::new();
         let Some(mut command) = commands(&scratch).into_iter().nth(which) else { return };
         let (replaced, kept) = (shared_dir(&scratch, "replaced"), shared_dir(&scratch, "kept"));
-        let state = shared_dir(&scratch, "state");
+        // Another user's directory is refused: the server makes its own, if it may.
+        let state = if which == 0 { scratch.path("state") } else { shared_dir(&scratch, "state") };
         fs::write(replaced.join("old"), "old").unwrap();
         fs::write(kept.join("file"), "kept").unwrap();
         command.args([text(&replaced), text(&kept), "--state-dir", text(&state)]);
@@ -89,6 +90,49 @@ fn reload_serves_the_directory_that_is_at_the_path_now() {
         assert_ne!(server.handle_of(&replaced), root, "handles of the old directory are stale");
         assert_eq!(server.handle_of(kept.join("file")), kept_handle, "the other export notices nothing");
         assert!(server.log().contains("another directory is now at the path"), "{}", server.log());
+    }
+}
+
+#[test]
+fn call_that_waits_for_storage_is_answered_though_no_thread_can_be_started() {
+    // Nobody else has processes of this user. Root may have any number.
+    const ALONE: u32 = 4322;
+    if !is_superuser() {
+        return println!("skipped: only the superuser has a user whose threads it can count");
+    }
+    let scratch = Scratch::new();
+    let (program, export, state) = (scratch.path("wharf"), scratch.dir("export"), scratch.dir("state"));
+    program::copy_program(&program);
+    [&export, &state].iter().for_each(|dir| chown(dir, Some(ALONE), Some(ALONE)).unwrap());
+    let spawn = |mut command: Command| {
+        command.args(["serve", "--listen", "127.0.0.1:0", text(&export), "--state-dir", text(&state)]);
+        command.uid(ALONE).gid(ALONE);
+        Server::spawn(1, command)
+    };
+    let server = spawn(Command::new(&program));
+    let threads = fs::read_dir(format!("/proc/{}/task", server.pid().as_raw_nonzero())).unwrap().count();
+    drop(server);
+    let mut limited = Command::new("prlimit");
+    limited.arg(format!("--nproc={threads}")).arg(&program);
+    let server = spawn(limited);
+    let owner = ALONE.to_string();
+    wharf_ok(&["mkdir", "--uid", &owner, "--gid", &owner, &server.url(export.join("made"))]);
+    assert!(export.join("made").is_dir());
+}
+
+#[test]
+fn write_beyond_the_limit_of_file_sizes_fails_and_the_server_goes_on() {
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.path("state"));
+    let large = scratch.file("large", &"x".repeat(200 << 10));
+    let server = Server::start(1, &[text(&export), "--no-root-squash", "--state-dir", text(&state)]);
+    let limits = Rlimit { current: Some(100 << 10), maximum: None };
+    rustix::process::prlimit(Some(server.pid()), Resource::Fsize, limits).unwrap();
+    for version in ["3", "4.2"] {
+        let url = format!("{}?version={version}", server.url(export.join(version)));
+        let said = wharf_fails(1, &["cp", text(&large), &url]);
+        assert!(said.to_lowercase().contains("too large"), "{said}");
+        assert_eq!(wharf_ok(&["ls", &server.url(&export)]).lines().count(), 1 + usize::from(version != "3"));
     }
 }
 

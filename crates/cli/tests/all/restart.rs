@@ -144,14 +144,14 @@ fn idle_client_with_an_open_file_reclaims_it_as_soon_as_the_server_is_back() {
     }
 }
 
-/// A file system of a few pages, which is unmounted at the end.
+/// A small file system, which is unmounted at the end.
 struct TinyDisk(PathBuf);
 
 impl TinyDisk {
-    fn new(path: PathBuf) -> Option<TinyDisk> {
+    fn new(path: PathBuf, size: &str) -> Option<TinyDisk> {
         fs::create_dir(&path).unwrap();
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs"]).arg(&path);
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size},mode=700"), "tmpfs"]).arg(&path);
         match mount.status() {
             Ok(status) if status.success() => Some(TinyDisk(path)),
             _ => {
@@ -163,7 +163,7 @@ impl TinyDisk {
 
     /// Fills it to the last page.
     fn fill(&self) {
-        assert!(fs::write(self.0.join("filler"), vec![0; 128 << 10]).is_err(), "it is not full");
+        assert!(fs::write(self.0.join("filler"), vec![0; 16 << 20]).is_err(), "it is not full");
     }
 
     fn make_room(&self) {
@@ -191,7 +191,7 @@ fn copies(site: &Site, name: &str) {
 fn full_state_directory_keeps_nobody_from_working_and_the_server_says_what_it_cannot_keep() {
     let mut site = Site::new(&["--lease", "2s", "--grace", "2s"]);
     let state = site.scratch.path("small");
-    let Some(disk) = TinyDisk::new(state.clone()) else { return };
+    let Some(disk) = TinyDisk::new(state.clone(), "64k") else { return };
     site.server.take().unwrap();
     site.state = state.join("wharf");
 
@@ -219,16 +219,40 @@ fn full_state_directory_keeps_nobody_from_working_and_the_server_says_what_it_ca
     let holder = site.leave_open(Version::V4_2);
     disk.make_room();
     wait_until("the client is on record", || is_on_record(&state));
+    // Otherwise it could reclaim before the server says that it waits.
+    holder.shutdown_background();
     site.kill_and_restart();
     site.server().wait_for_log(WAITS);
-    holder.shutdown_background();
     drop(site.server.take());
 }
 
-/// Whether the client in this process is on record; those of commands have other process ids in their names.
+#[test]
+fn clients_that_open_while_the_state_directory_is_full_are_waited_for_after_a_kill() {
+    let mut site = Site::new(&["--lease", "2s", "--grace", "2s"]);
+    let state = site.scratch.path("small");
+    let Some(disk) = TinyDisk::new(state.clone(), "10m") else { return };
+    site.server.take().unwrap();
+    site.state = state.join("wharf");
+    site.start();
+    disk.fill();
+    // More clients than the last page of the file has room for.
+    let clients = 100;
+    (0..clients).for_each(|_| site.leave_open(Version::V4_2).shutdown_background());
+    assert_eq!(on_record(&state), clients, "{}", site.server().log());
+    site.kill_and_restart();
+    site.server().wait_for_log(WAITS);
+    drop(site.server.take());
+}
+
+/// Whether a client in this process is on record.
 fn is_on_record(state: &Path) -> bool {
+    on_record(state) > 0
+}
+
+/// How many clients in this process are on record; those of commands have other process ids in their names.
+fn on_record(state: &Path) -> usize {
     let (records, name) = (fs::read(records_of(state)).unwrap(), format!("/{}/", std::process::id()));
-    records.windows(name.len()).any(|window| window == name.as_bytes())
+    records.windows(name.len()).filter(|window| *window == name.as_bytes()).count()
 }
 
 fn records_of(state: &Path) -> PathBuf {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use own_files::{Locked, OwnDir};
+use rustix::fs::{FallocateFlags, fallocate};
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
 
 pub(crate) use line::checksum;
@@ -238,6 +239,7 @@ impl StoredRecords {
         let bytes = self.contents();
         let file = self.dir.replace(FILE, &bytes).map_err(failed("write", &self.path))?;
         let length_bytes = bytes.len() as u64;
+        reserve(&file, length_bytes);
         self.log = Some(RecordsFile { file, length_bytes, begun_bytes: length_bytes });
         Ok(())
     }
@@ -287,6 +289,12 @@ impl RecordsFile {
     fn is_mostly_stale(&self) -> bool {
         self.length_bytes > MIN_REWRITTEN_BYTES.max(2 * self.begun_bytes)
     }
+}
+
+/// Takes space for the records to come, so that clients come on record though the disk is full meanwhile.
+fn reserve(file: &File, length_bytes: u64) {
+    // A file system that cannot, or a disk that is full already, fails the append instead.
+    let _ = fallocate(file, FallocateFlags::KEEP_SIZE, length_bytes, MIN_REWRITTEN_BYTES);
 }
 
 /// The number of a start: the time, or more if an earlier start has that number or a greater one. Never 0 or all ones,

@@ -12,7 +12,7 @@ use super::Loop;
 use super::poller::Token;
 use crate::Service;
 use crate::bind::Listener;
-use crate::complaints::Complaint;
+use crate::complaints::{Complaint, NOBODY};
 use crate::connection::{Accepted, Interest};
 use crate::dial;
 use crate::hub::{Admitted, TooMany};
@@ -106,7 +106,14 @@ impl<S: Service + ?Sized> Loop<S> {
     fn pause_accepting(&mut self, error: Errno) {
         self.context.shared().counters.accept_errors.add(1);
         self.make_room_everywhere(None);
-        tracing::warn!(%error, "cannot accept connections for now");
+        let hub = &self.context.engine.hub;
+        if hub.complaints.is_new(NOBODY, Complaint::NotAccepted, self.context.now) {
+            tracing::warn!(
+                %error,
+                "cannot accept connections for now; if file descriptors are lacking, raise their limit (ulimit -n, or \
+                 LimitNOFILE= of the systemd service)"
+            );
+        }
         self.acceptor.paused_until = Some(Instant::now() + ACCEPT_PAUSE);
         self.watch_listeners(false);
     }
