@@ -146,6 +146,8 @@ pub enum Reason {
         offset: u64,
         /// The length of the lock, in bytes; all ones for everything from there on.
         length: u64,
+        /// Whether it is exclusive, or shared.
+        is_exclusive: bool,
     },
     /// The server reports that a copy goes on, but it makes no progress (RFC 7862 §15.9.3).
     #[error(

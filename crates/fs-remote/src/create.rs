@@ -20,7 +20,10 @@ pub(super) fn create(
 ) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let (name, mode) = (place.name.as_bytes(), possible(shared.mount.version(), mode));
-    if let Some(entry) = create_open(shared, cx, NameAt { dir: &dir, name }, mode, set)? {
+    let at = NameAt { dir: &dir, name };
+    // A rename that found no file of this name must not replace the new one, which is open.
+    let _name = shared.name_locks.lock(&[at]);
+    if let Some(entry) = create_open(shared, cx, at, mode, set)? {
         return Ok(entry);
     }
     let made = shared.wait(cx, shared.mount_for(cx).create(&dir.handle, name, mode, set))?;
@@ -91,6 +94,7 @@ pub(super) fn make_node(
 pub(super) fn link(shared: &Shared, cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {
     let (known, dir) = (shared.handles.find(node)?, shared.handles.find_dir(&place.dir)?);
     let (mount, name) = (&shared.mount_for(cx), place.name.as_bytes());
+    let _name = shared.name_locks.lock(&[NameAt { dir: &dir, name }]);
     shared.wait(cx, mount.link(&known.handle, &dir.handle, name))?;
     shared.handles.name_again(&known.handle, NameIn::new(dir.handle, name));
     attributes::get(shared, cx, node)

@@ -165,6 +165,13 @@ impl Handles {
         table.note_name(name, *file, self.max);
     }
 
+    /// The file that a name last led to, if known.
+    pub(super) fn file_at(&self, dir: &Known, name: &[u8]) -> Option<Number> {
+        let mut table = self.lock();
+        let file = *table.names.get(&(dir.number, name.into()))?;
+        table.number_of(&file).ok()
+    }
+
     /// Drops a name that no longer leads to its file. Returns that file.
     pub(super) fn forget_name(&self, dir: &Known, name: &[u8]) -> Option<Handle> {
         self.lock().names.remove(&(dir.number, name.into()))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vfs::{Handle, Result};
 
 use super::handles::Number;
+use super::remote_file::HiddenName;
 use super::shared::Shared;
 
 /// A file that counts as open. The server behind is not asked: a file that its other clients remove is lost, unless it
@@ -25,10 +26,10 @@ pub(super) fn hold(shared: &Arc<Shared>, node: &Handle) -> Result<RemoteHold> {
 
 impl Drop for RemoteHold {
     fn drop(&mut self) {
-        let hidden = self.shared.opens.end(self.number);
+        let hidden = HiddenName::at_close(&self.shared, self.number);
         self.shared.handles.unpin(self.number);
         if let Some(hidden) = hidden {
-            self.shared.run(hidden.remove_at_last());
+            self.shared.run(hidden.remove());
         }
     }
 }

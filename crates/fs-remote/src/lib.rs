@@ -11,6 +11,7 @@ mod identity;
 mod late;
 mod lockers;
 mod locks;
+mod name_locks;
 mod names;
 mod open;
 mod open_file;
@@ -29,7 +30,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
-use client_files::Mount;
+use client_files::{Credentials, Mount};
 use tokio::runtime;
 use vfs::{
     Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileHold, FileSystem, Found, Handle, Listing,
@@ -38,6 +39,7 @@ use vfs::{
 
 use handles::Handles;
 use lockers::Lockers;
+use name_locks::NameLocks;
 use opens::Opens;
 use shared::Shared;
 
@@ -90,9 +92,24 @@ impl RemoteFs {
         let handles = Handles::new(root, Self::MAX_HANDLES);
         let opens = Opens::default();
         let (limits, hidden_names) = (OnceLock::new(), AtomicU32::new(0));
-        let locks = Lockers::default();
+        let (locks, name_locks) = (Lockers::default(), NameLocks::default());
         let name_seed = RandomState::new().hash_one(0);
-        RemoteFs(Arc::new(Shared { mount, runtime, handles, opens, limits, locks, name_seed, hidden_names }))
+        RemoteFs(Arc::new(Shared {
+            mount,
+            runtime,
+            handles,
+            opens,
+            limits,
+            locks,
+            name_locks,
+            name_seed,
+            hidden_names,
+        }))
+    }
+
+    /// Whether each call is sent with its caller's credentials: then the server checks everybody's rights.
+    pub fn acts_for_callers(&self) -> bool {
+        matches!(self.0.mount.credentials(), Credentials::Sys { uid: 0, .. })
     }
 
     /// The mount.

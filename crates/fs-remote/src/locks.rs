@@ -109,9 +109,9 @@ fn judge(outcome: client_files::Result<()>) -> Result<LockOutcome> {
     match outcome {
         Ok(()) => Ok(LockOutcome::Free),
         Err(error) => match *error.reason() {
-            Reason::Locked { offset, length } => {
+            Reason::Locked { offset, length, is_exclusive } => {
                 let last_bytes = offset.saturating_add(length.saturating_sub(1));
-                Ok(LockOutcome::Taken(FileLock { first_bytes: offset, last_bytes, exclusive: true }))
+                Ok(LockOutcome::Taken(FileLock { first_bytes: offset, last_bytes, exclusive: is_exclusive }))
             }
             _ => Err(refusal(error)),
         },

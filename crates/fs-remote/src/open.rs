@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use client_files::{File, OpenOptions, Version};
 use proto::nfs4::MinorVersion;
-use vfs::{Context, Error, FileKind, Handle, OpenMode, Result};
+use vfs::{Context, Error, FileKind, Handle, OpenMode, Result, Stability};
 
-use super::handles::{Known, NameIn};
-use super::remote_file::RemoteFile;
+use super::handles::{Known, NameIn, Number};
+use super::remote_file::{HiddenName, RemoteFile};
 use super::shared::Shared;
 use super::status;
 
@@ -20,6 +20,7 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
         _ => return Err(Error::WrongKind),
     }
     let mount = shared.mount_for(cx);
+    let _opening = Opening::begin(shared, known.number);
     if let Some(file) = shared.opens.take_new(known.number, mount.principal()) {
         // The reply to its creation replaces that to an open, as long as its attributes are valid.
         shared.wait(cx, mount.attributes(&known.handle))?;
@@ -32,9 +33,35 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
         return Ok(file);
     }
     let file = open_at_server(shared, cx, &known, mode)?;
+    if mode == OpenMode::Write && shared.mount.version() == Version::V2 {
+        // There is no ACCESS. A WRITE of no bytes shows whether the server refuses to write.
+        shared.wait(cx, mount.write(&known.handle, 0, Vec::new().into(), Stability::File))?;
+    }
     let file = RemoteFile::new(shared, known, mode, file);
     shared.opens.insert(&file);
     Ok(file)
+}
+
+/// A file that is being opened. It counts as open, so that removing its name leaves it usable.
+struct Opening<'s> {
+    shared: &'s Arc<Shared>,
+    number: Number,
+}
+
+impl Opening<'_> {
+    /// Waits for a removal of the file's last name that began before.
+    fn begin(shared: &Arc<Shared>, number: Number) -> Opening<'_> {
+        shared.opens.begin(number);
+        Opening { shared, number }
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if let Some(hidden) = HiddenName::at_close(self.shared, self.number) {
+            self.shared.run(hidden.remove());
+        }
+    }
 }
 
 /// Opens a file at the server without sharing it. A user who may write but not read opens it for writing.

@@ -1,7 +1,7 @@
 //! The open files: each once for reading and once for writing by each user.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use client_files::{Mount, Principal};
 use vfs::{OpenFile, OpenMode};
@@ -14,7 +14,18 @@ const MAX_NEW: usize = 32;
 
 /// All open files.
 #[derive(Debug, Default)]
-pub(super) struct Opens(Mutex<Table>);
+pub(super) struct Opens {
+    table: Mutex<Table>,
+    /// Signalled at the end of each removal.
+    removed: Condvar,
+}
+
+/// The removal of the last name of a file that is not open. Whoever opens the file meanwhile waits.
+#[derive(Debug)]
+pub(super) struct Removal<'o> {
+    opens: &'o Opens,
+    number: Number,
+}
 
 #[derive(Debug, Default)]
 struct Table {
@@ -32,8 +43,10 @@ struct New {
 #[derive(Debug, Default)]
 struct Slot {
     shared: Vec<Shareable>,
-    /// How many opens there are; newer ones may have replaced some of those above.
+    /// How many opens there are, those in progress included; newer ones may have replaced some of those above.
     count: usize,
+    /// How many removals of its last name are in progress.
+    removals: usize,
     /// The name to remove when the file is closed for the last time.
     hidden: Option<Hidden>,
 }
@@ -58,28 +71,54 @@ impl Hidden {
     pub(super) async fn remove(&self) -> client_files::Result<()> {
         self.mount.remove(&self.name.dir, &self.name.name).await
     }
-
-    /// Removes it after the last close; an error only goes to the log.
-    pub(super) async fn remove_at_last(self) {
-        if let Err(error) = self.remove().await {
-            let server = self.mount.server();
-            tracing::debug!(server, %error, "cannot remove the name of a file that was removed while it was open");
-        }
-    }
 }
 
 impl Opens {
-    /// Counts an open.
+    /// Counts an open. Waits while the last name of the file is being removed.
     pub(super) fn begin(&self, number: Number) {
-        self.lock().files.entry(number).or_default().count += 1;
+        let is_removed = |table: &mut Table| table.files.get(&number).is_some_and(|slot| slot.removals > 0);
+        let table = self.removed.wait_while(self.lock(), is_removed);
+        table.unwrap_or_else(PoisonError::into_inner).files.entry(number).or_default().count += 1;
     }
 
-    /// Counts a close. The last one gets the name to remove.
+    /// Begins to remove the last name of a file. `None` if the file is open: then it needs a hidden name.
+    pub(super) fn begin_removal(&self, number: Number) -> Option<Removal<'_>> {
+        let mut table = self.lock();
+        let slot = table.files.entry(number).or_default();
+        if slot.count > 0 {
+            return None;
+        }
+        slot.removals += 1;
+        Some(Removal { opens: self, number })
+    }
+
+    /// Counts a close. The last one gets the name to remove, and calls [`Opens::end_removal`] afterwards.
     pub(super) fn end(&self, number: Number) -> Option<Hidden> {
         let mut table = self.lock();
         let slot = table.files.get_mut(&number)?;
         slot.count = slot.count.saturating_sub(1);
-        if slot.count > 0 { None } else { table.files.remove(&number)?.hidden }
+        if slot.count > 0 {
+            return None;
+        }
+        let hidden = slot.hidden.take();
+        slot.removals += usize::from(hidden.is_some());
+        if slot.removals == 0 {
+            table.files.remove(&number);
+        }
+        hidden
+    }
+
+    /// Ends a removal: whoever opens the file now finds it gone.
+    pub(super) fn end_removal(&self, number: Number) {
+        let mut table = self.lock();
+        if let Some(slot) = table.files.get_mut(&number) {
+            slot.removals -= 1;
+            if slot.removals == 0 && slot.count == 0 {
+                table.files.remove(&number);
+            }
+        }
+        drop(table);
+        self.removed.notify_all();
     }
 
     /// Lets the same user share a file.
@@ -148,11 +187,6 @@ impl Opens {
         self.lock().files.is_empty()
     }
 
-    /// Whether the file is open.
-    pub(super) fn is_open(&self, number: Number) -> bool {
-        self.lock().files.contains_key(&number)
-    }
-
     pub(super) fn is_hidden(&self, number: Number) -> bool {
         self.lock().files.get(&number).is_some_and(|slot| slot.hidden.is_some())
     }
@@ -160,8 +194,8 @@ impl Opens {
     /// Has a name removed at the last close. Returns the name if the file is already closed.
     pub(super) fn hide(&self, number: Number, name: Hidden) -> Option<Hidden> {
         match self.lock().files.get_mut(&number) {
-            Some(slot) => slot.hidden.replace(name),
-            None => Some(name),
+            Some(slot) if slot.count > 0 => slot.hidden.replace(name),
+            _ => Some(name),
         }
     }
 
@@ -173,7 +207,13 @@ impl Opens {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Removal<'_> {
+    fn drop(&mut self) {
+        self.opens.end_removal(self.number);
     }
 }
 

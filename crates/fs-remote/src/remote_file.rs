@@ -96,7 +96,7 @@ impl RemoteFile {
 
 impl Drop for RemoteFile {
     fn drop(&mut self) {
-        let hidden = self.shared.opens.end(self.number);
+        let hidden = HiddenName::at_close(&self.shared, self.number);
         self.shared.handles.unpin(self.number);
         let Some(file) = self.file.take() else { return };
         self.shared.run(close(self.shared.mount.clone(), file, hidden));
@@ -105,12 +105,41 @@ impl Drop for RemoteFile {
 
 /// Commits and closes a file, and removes its hidden name. Errors only go to the log;
 /// [`sync`](vfs::OpenFile::sync) before the drop returns them.
-async fn close(mount: Mount, file: File, hidden: Option<Hidden>) {
+async fn close(mount: Mount, file: File, hidden: Option<HiddenName>) {
     let server = mount.server();
     if let Err(error) = file.close().await {
         tracing::warn!(server, %error, "cannot close a file; what was written to it and never synced may be lost");
     }
     if let Some(hidden) = hidden {
-        hidden.remove_at_last().await;
+        hidden.remove().await;
+    }
+}
+
+/// The hidden name of a file that is closed. Whoever opens the file meanwhile waits until this is dropped.
+pub(super) struct HiddenName {
+    shared: Arc<Shared>,
+    number: Number,
+    hidden: Hidden,
+}
+
+impl HiddenName {
+    /// Counts a close. The last one gets the hidden name, if there is one.
+    pub(super) fn at_close(shared: &Arc<Shared>, number: Number) -> Option<HiddenName> {
+        let hidden = shared.opens.end(number)?;
+        Some(HiddenName { shared: Arc::clone(shared), number, hidden })
+    }
+
+    /// Removes the name. Nobody gets the error.
+    pub(super) async fn remove(self) {
+        if let Err(error) = self.hidden.remove().await {
+            let server = self.shared.mount.server();
+            tracing::debug!(server, %error, "cannot remove the name of a file that was removed while it was open");
+        }
+    }
+}
+
+impl Drop for HiddenName {
+    fn drop(&mut self) {
+        self.shared.opens.end_removal(self.number);
     }
 }

@@ -7,28 +7,43 @@ use client_files::Handle;
 use vfs::{Context, Entry, FileKind, Place, Result};
 
 use super::handles::{Known, NameAt, NameIn};
-use super::opens::Hidden;
+use super::opens::{Hidden, Removal};
 use super::shared::Shared;
 
 /// Removes a name of anything but a directory. Looks the file up first if an open one could be lost.
 pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, seen: Option<&Entry>) -> Result<()> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let at = NameAt { dir: &dir, name: place.name.as_bytes() };
-    if !shared.opens.is_empty()
-        && let Some(victim) = open_victim(shared, cx, at, seen)?
-    {
-        return hide(shared, cx, at, &victim);
-    }
+    let _name = shared.name_locks.lock(&[at]);
+    let _removal = match victim(shared, cx, at, seen)? {
+        Victim::Open(victim) => return hide(shared, cx, at, &victim),
+        Victim::Closed(removal) => removal,
+    };
     shared.lose_name(at, || shared.wait(cx, shared.mount_for(cx).remove(&dir.handle, at.name)))
 }
 
-/// The open file that would lose its last name.
-pub(super) fn open_victim(
-    shared: &Shared,
+/// The file that a change takes a name from.
+pub(super) enum Victim<'s> {
+    /// It is open, and would lose its last name.
+    Open(Known),
+    /// It is not open, and nobody opens it until this is dropped; or it keeps another name.
+    Closed(Option<Removal<'s>>),
+}
+
+/// The file that would lose its name. While no file is open, what the mount knows of the name suffices.
+pub(super) fn victim<'s>(
+    shared: &'s Shared,
     cx: &Context<'_>,
     at: NameAt<'_>,
     seen: Option<&Entry>,
-) -> Result<Option<Known>> {
+) -> Result<Victim<'s>> {
+    if shared.opens.is_empty() {
+        match shared.handles.file_at(at.dir, at.name).map(|number| shared.opens.begin_removal(number)) {
+            // Somebody has opened it just now.
+            Some(None) => {}
+            removal => return Ok(Victim::Closed(removal.flatten())),
+        }
+    }
     let (victim, attributes) = match seen {
         Some(seen) => (shared.handles.find(&seen.handle)?, seen.attributes),
         None => {
@@ -37,10 +52,11 @@ pub(super) fn open_victim(
         }
     };
     if attributes.kind != FileKind::Regular || attributes.links > 1 {
-        return Ok(None);
+        return Ok(Victim::Closed(None));
     }
     shared.opens.let_go_of_new(victim.number);
-    Ok(shared.opens.is_open(victim.number).then_some(victim))
+    let removal = shared.opens.begin_removal(victim.number);
+    Ok(if removal.is_some() { Victim::Closed(removal) } else { Victim::Open(victim) })
 }
 
 /// Renames an open file to a hidden name, which the last close removes.

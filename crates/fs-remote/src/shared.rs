@@ -11,6 +11,7 @@ use tokio::runtime;
 
 use super::handles::Handles;
 use super::lockers::Lockers;
+use super::name_locks::NameLocks;
 use super::opens::Opens;
 
 /// The state that the file system and its open files share.
@@ -22,6 +23,7 @@ pub(super) struct Shared {
     pub(super) opens: Opens,
     pub(super) limits: OnceLock<PathLimits>,
     pub(super) locks: Lockers,
+    pub(super) name_locks: NameLocks,
     /// Makes hidden names unique among clients; `hidden_names` counts those given.
     pub(super) name_seed: u64,
     pub(super) hidden_names: AtomicU32,

@@ -1,4 +1,5 @@
 use client_files::Version;
+use proto::nfs4::MinorVersion;
 use vfs::{Context, Handle, Properties, Result, Space};
 
 use super::shared::Shared;
@@ -19,7 +20,9 @@ pub(super) fn properties(shared: &Shared) -> Properties {
         homogeneous: info.is_homogeneous,
         times_can_be_set: info.can_set_times,
         locks: true,
-        xattrs: shared.mount.version() >= Version::V4(proto::nfs4::MinorVersion::V2),
+        // Before NFSv4 nothing is opened at the server.
+        checks_opens: shared.mount.version() >= Version::V4(MinorVersion::V0),
+        xattrs: shared.mount.version() >= Version::V4(MinorVersion::V2),
         ..Properties::default()
     };
     if let Some(limits) = limits(shared) {

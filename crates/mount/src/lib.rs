@@ -36,6 +36,7 @@ mod open_dirs;
 mod ops;
 mod options;
 mod output;
+mod positions;
 mod read_ahead;
 mod reply;
 mod session;

@@ -2,9 +2,12 @@
 //! server whose cookies lead back does not make a program list for ever.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
+use rustix::io::Errno;
+
+use crate::positions::Positions;
 use crate::sync::hold;
 
 /// All open directories of a mount.
@@ -16,12 +19,13 @@ pub(crate) struct OpenDirs {
 
 #[derive(Debug, Default)]
 struct OpenDir {
-    /// The offsets where the listing was continued since it last began or was moved.
+    /// The cookies where the listing was continued since it last began or was moved.
     continued: HashSet<u64>,
-    /// The offset of the last request.
+    /// The cookie of the last request.
     asked: u64,
-    /// The offsets behind the entries of the last reply.
+    /// The cookies of the entries of the last reply.
     told: Vec<u64>,
+    positions: Arc<Positions>,
 }
 
 impl OpenDirs {
@@ -32,19 +36,27 @@ impl OpenDirs {
         number
     }
 
+    /// The kernel's offsets in the listing.
+    ///
+    /// # Errors
+    /// EBADF for a number that no open directory has.
+    pub(crate) fn positions(&self, number: u64) -> Result<Arc<Positions>, Errno> {
+        hold(&self.open).get(&number).map(|dir| Arc::clone(&dir.positions)).ok_or(Errno::BADF)
+    }
+
     pub(crate) fn remove(&self, number: u64) {
         hold(&self.open).remove(&number);
     }
 
-    /// Notes a request for the entries behind `offset`. Returns whether the listing is endless: it comes back to an
-    /// offset by following its own ones. A program that moves it by seekdir(3) begins again.
-    pub(crate) fn is_endless(&self, number: u64, offset: u64) -> bool {
+    /// Notes a request for the entries behind a cookie. Returns whether the listing is endless: it comes back to a cookie
+    /// by following its own ones. A program that moves it by seekdir(3) begins again.
+    pub(crate) fn is_endless(&self, number: u64, cookie: u64) -> bool {
         let mut open = hold(&self.open);
         let Some(dir) = open.get_mut(&number) else { return false };
-        let (is_again, follows) = (offset == dir.asked, dir.told.contains(&offset));
-        dir.asked = offset;
+        let (is_again, follows) = (cookie == dir.asked, dir.told.contains(&cookie));
+        dir.asked = cookie;
         if follows {
-            return !dir.continued.insert(offset);
+            return !dir.continued.insert(cookie);
         }
         if !is_again {
             dir.continued.clear();
@@ -52,10 +64,10 @@ impl OpenDirs {
         false
     }
 
-    /// Notes the offsets of a reply.
-    pub(crate) fn note_reply(&self, number: u64, offsets: Vec<u64>) {
+    /// Notes the cookies of a reply.
+    pub(crate) fn note_reply(&self, number: u64, cookies: Vec<u64>) {
         if let Some(dir) = hold(&self.open).get_mut(&number) {
-            dir.told = offsets;
+            dir.told = cookies;
         }
     }
 }

@@ -108,7 +108,7 @@ impl<'s> CallContext<'s> {
     }
 
     fn context<'c>(&self, caller: Caller<'c>) -> Context<'c> {
-        Context { caller, worker: self.request.worker, may_block: self.request.may_block, ticket: &[] }
+        Context { caller, worker: self.request.worker, may_block: self.request.may_block, ..Context::ROOT }
     }
 
     /// The fault of a client that an export is not for.

@@ -36,6 +36,8 @@ pub struct Context<'a> {
     /// Whether this thread may wait. If not, a call that would have to wait returns
     /// [`Error::WouldBlock`](crate::Error::WouldBlock) and changes nothing.
     pub may_block: bool,
+    /// Whether reads must come from where the file is, past all caches on the way (`O_DIRECT`).
+    pub past_caches: bool,
     /// Identifies the request of a name change to the server, with at most [`Context::MAX_TICKET_BYTES`]; empty for all
     /// other requests. A file system that replays changes after a power failure returns it with the change.
     pub ticket: &'a [u8],
@@ -48,5 +50,6 @@ impl Context<'_> {
 
 impl Context<'static> {
     /// Root on worker 0, allowed to wait: for start-up and tests.
-    pub const ROOT: Context<'static> = Context { caller: Caller::ROOT, worker: 0, may_block: true, ticket: &[] };
+    pub const ROOT: Context<'static> =
+        Context { caller: Caller::ROOT, worker: 0, may_block: true, past_caches: false, ticket: &[] };
 }

@@ -105,7 +105,7 @@ async fn opens_and_locks_are_held_over_a_killed_server() {
         assert_eq!(refused.status(), Some(Status::ShareDenied), "{version}");
         let reader = other.open(&other.root().handle, b"file", &OpenOptions::read()).await.unwrap();
         let refused = reader.try_lock(LockKind::Shared, 50, 1).await.unwrap_err();
-        assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 100 }), "{version}: {refused}");
+        assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 100, .. }), "{version}: {refused}");
         reader.try_lock(LockKind::Shared, 250, 1).await.unwrap();
         file.unlock(0, 100).await.unwrap();
         reader.try_lock(LockKind::Shared, 50, 1).await.unwrap();

@@ -39,6 +39,8 @@ struct Files {
     number: u64,
     /// The count at which this client last removed a name without knowing its file.
     unlinked: u64,
+    /// The count at which a handle was stale: directories that were learned before may have been replaced, too.
+    stale: u64,
 }
 
 /// The shortest and the longest time that attributes stay valid.
@@ -90,10 +92,15 @@ impl AttributeCache {
     /// The attributes of a file, as long as they are valid.
     pub(crate) fn get(&self, now: Instant, file: &Handle) -> Option<Attributes> {
         let mut files = self.lock();
-        let unlinked = files.unlinked;
+        let (unlinked, stale) = (files.unlinked, files.stale);
         let known = files.known.get(file)?;
         let last = known.now.as_ref()?;
-        let is_believed = now < last.until && (known.number > unlinked || !has_more_names(&last.attributes));
+        let oldest = match last.attributes.kind {
+            FileKind::Directory => stale,
+            _ if has_more_names(&last.attributes) => unlinked,
+            _ => 0,
+        };
+        let is_believed = now < last.until && known.number > oldest;
         is_believed.then_some(last.attributes)
     }
 
@@ -141,6 +148,14 @@ impl AttributeCache {
         let mut files = self.lock();
         files.number += 1;
         files.unlinked = files.number;
+    }
+
+    /// Invalidates the attributes of a file whose handle is stale, and those of all directories: the next walk to the
+    /// file asks the server for each directory on its way.
+    pub(crate) fn drop_stale(&self, file: &Handle) {
+        let mut files = self.lock();
+        self.put(&mut files, file, None);
+        files.stale = files.number;
     }
 
     fn put(&self, files: &mut Files, file: &Handle, now: Option<Now>) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use vfs::{Attributes, FileKind};
 
-use crate::mount::{Source, Walk};
+use crate::mount::{Source, Walk, by_path};
 use crate::{Entry, Follow, Handle, Mount, Reason, Result, Rights, Status};
 pub use entries::Entries;
 
@@ -98,7 +98,7 @@ impl Dir {
     /// The error of the server for a component, such as [`Status::NoEntry`]; [`Reason::Path`].
     pub async fn lookup(&self, path: impl AsRef<[u8]>, follow: Follow) -> Result<Entry> {
         let path = path.as_ref();
-        self.walk().run(path, follow).await.map_err(|error| error.about(path))
+        by_path!(async { self.walk().run(path, follow).await }).map_err(|error| error.about(path))
     }
 
     /// The directory that `path` names.
@@ -136,8 +136,11 @@ impl Dir {
     /// As for [`Dir::lookup`].
     pub async fn access(&self, path: impl AsRef<[u8]>, wanted: Rights) -> Result<Rights> {
         let path = path.as_ref();
-        let found = self.lookup(path, Follow::Links).await?;
-        self.mount.rights(&found.handle, wanted).await.map_err(|error| error.about(path))
+        by_path!(async {
+            let found = self.walk().run(path, Follow::Links).await?;
+            self.mount.rights(&found.handle, wanted).await
+        })
+        .map_err(|error| error.about(path))
     }
 
     /// The target of a symbolic link.
@@ -146,11 +149,14 @@ impl Dir {
     /// [`Status::Invalid`] if it is not a symbolic link; as for [`Dir::lookup`].
     pub async fn read_link(&self, path: impl AsRef<[u8]>) -> Result<Vec<u8>> {
         let path = path.as_ref();
-        let found = self.lookup(path, Follow::Nothing).await?;
-        if found.attributes.kind != FileKind::Symlink {
-            return Err(self.mount.error("READLINK", Reason::Status(Status::Invalid)).about(path));
-        }
-        let target: Arc<[u8]> = self.mount.link_target(&found.handle).await.map_err(|error| error.about(path))?;
+        let target: Arc<[u8]> = by_path!(async {
+            let found = self.walk().run(path, Follow::Nothing).await?;
+            match found.attributes.kind {
+                FileKind::Symlink => self.mount.link_target(&found.handle).await,
+                _ => Err(self.mount.error("READLINK", Reason::Status(Status::Invalid))),
+            }
+        })
+        .map_err(|error| error.about(path))?;
         Ok(target.to_vec())
     }
 
@@ -160,6 +166,6 @@ impl Dir {
 
     /// The directory of a path's last component, and that component.
     async fn parent(&self, path: &[u8]) -> Result<(Handle, Vec<u8>)> {
-        self.walk().run_to_last(path).await.map_err(|error| error.about(path))
+        self.walk().run_to_last(path).await
     }
 }

@@ -4,6 +4,7 @@ use proto::nfs4;
 use vfs::{CreateMode, FileKind};
 
 use super::Dir;
+use crate::mount::by_path;
 use crate::{Error, File, Handle, Mount, OpenOptions, Reason, Result, Status};
 
 impl Dir {
@@ -17,7 +18,7 @@ impl Dir {
     /// The error of the server; [`Status::ShareDenied`] if another open excludes this one.
     pub async fn open(&self, path: impl AsRef<[u8]>, options: &OpenOptions) -> Result<File> {
         let path = path.as_ref();
-        self.open_below(path, options).await.map_err(|error| error.about(path))
+        by_path!(self.open_below(path, options)).map_err(|error| error.about(path))
     }
 
     /// The walk limits how many links are followed.

@@ -1,6 +1,7 @@
 //! Extended attributes of files by their paths.
 
 use super::Dir;
+use crate::mount::by_path;
 use crate::{Follow, Result, XattrMode};
 
 /// Extended attributes of users, by names without Linux's prefix `user.` (RFC 8276). Only NFSv4.2 has them, for regular
@@ -24,8 +25,11 @@ impl Dir {
     /// for [`Dir::lookup`]; other errors of the server.
     pub async fn get_xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let path = path.as_ref();
-        let file = self.lookup(path, Follow::Links).await?;
-        self.mount.getxattr_if_there(&file.handle, name.as_ref()).await.map_err(|error| error.about(path))
+        by_path!(async {
+            let file = self.walk().run(path, Follow::Links).await?;
+            self.mount.getxattr_if_there(&file.handle, name.as_ref()).await
+        })
+        .map_err(|error| error.about(path))
     }
 
     /// Sets an extended attribute of a file.
@@ -40,9 +44,11 @@ impl Dir {
         mode: XattrMode,
     ) -> Result<()> {
         let path = path.as_ref();
-        let file = self.lookup(path, Follow::Links).await?;
-        let set = self.mount.setxattr(&file.handle, name.as_ref(), value.as_ref(), mode).await;
-        set.map_err(|error| error.about(path))
+        by_path!(async {
+            let file = self.walk().run(path, Follow::Links).await?;
+            self.mount.setxattr(&file.handle, name.as_ref(), value.as_ref(), mode).await
+        })
+        .map_err(|error| error.about(path))
     }
 
     /// The names of all extended attributes of a file, in the server's order.
@@ -51,8 +57,11 @@ impl Dir {
     /// As for [`Dir::get_xattr`]; [`crate::Reason::Lie`] if the list has no end.
     pub async fn list_xattrs(&self, path: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>> {
         let path = path.as_ref();
-        let file = self.lookup(path, Follow::Links).await?;
-        self.mount.listxattrs(&file.handle).await.map_err(|error| error.about(path))
+        by_path!(async {
+            let file = self.walk().run(path, Follow::Links).await?;
+            self.mount.listxattrs(&file.handle).await
+        })
+        .map_err(|error| error.about(path))
     }
 
     /// Removes an extended attribute of a file.
@@ -61,7 +70,10 @@ impl Dir {
     /// [`crate::Status::NoXattr`] if it does not exist; as for [`Dir::get_xattr`].
     pub async fn remove_xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
-        let file = self.lookup(path, Follow::Links).await?;
-        self.mount.removexattr(&file.handle, name.as_ref()).await.map_err(|error| error.about(path))
+        by_path!(async {
+            let file = self.walk().run(path, Follow::Links).await?;
+            self.mount.removexattr(&file.handle, name.as_ref()).await
+        })
+        .map_err(|error| error.about(path))
     }
 }

@@ -99,7 +99,8 @@ impl Mount {
         }
         let mut change = create.is_some().then(|| self.change_names([(dir, name)]));
         let asked = self.ask();
-        let opened = client.open(Opening { target, share, create }).await?;
+        let opened = client.open(Opening { target, share, create }).await;
+        let opened = opened.map_err(|error| self.drop_stale(dir, error))?;
         match &mut change {
             Some(change) => change.made(&opened.entry, &opened.dir_change),
             None => self.learn(asked, &opened.entry.handle, &opened.entry.attributes),
@@ -128,7 +129,7 @@ impl Mount {
                 }
                 let opening = Opening { target, share: options.share(), create: None };
                 let asked = self.ask();
-                let opened = client.open(opening).await?;
+                let opened = client.open(opening).await.map_err(|error| self.drop_stale(file, error))?;
                 self.learn(asked, file, &opened.entry.attributes);
                 Ok(File::new(self, opened.entry, Some(opened.file), options))
             }

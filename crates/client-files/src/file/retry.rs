@@ -45,7 +45,7 @@ macro_rules! under_stateid {
         loop {
             let ($stateid, era) = $open.stateid()?;
             match $call.await {
-                Err(error) => retry.after(error, $open, era).await?,
+                Err(error) => retry.after($file.mount.drop_stale($open.handle(), error), $open, era).await?,
                 done => break done,
             }
         }

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use proto::nfs4;
 use tokio::time::Instant;
 use vfs::{Attributes, FileKind};
 
@@ -101,7 +102,7 @@ impl Mount {
             Some(Some(handle)) => match self.attributes(&handle).await {
                 Ok(attributes) => Ok(Entry { handle, attributes }),
                 // Another file has replaced it; the server knows which.
-                Err(error) if error.status() == Some(Status::Stale) => self.lookup(dir, name).await,
+                Err(error) if is_stale(&error) => self.lookup(dir, name).await,
                 Err(error) => Err(error.about(name)),
             },
             Some(None) => Err(self.no_entry(name)),
@@ -236,6 +237,15 @@ impl Mount {
         self.caches().attributes.outdate(file);
     }
 
+    /// Invalidates the attributes of a file whose handle the server no longer knows, and of all directories. The next
+    /// walk looks up again what they were cached for: it checks a cached name without attributes by a GETATTR.
+    pub(crate) fn drop_stale(&self, file: &Handle, error: Error) -> Error {
+        if is_stale(&error) {
+            self.caches().attributes.drop_stale(file);
+        }
+        error
+    }
+
     /// Invalidates a directory and its listing.
     pub(crate) fn outdate_dir(&self, dir: &Handle) {
         self.outdate(dir);
@@ -260,6 +270,11 @@ impl Mount {
         self.caches().directories.outdate(now, dir);
         now
     }
+}
+
+/// Whether the server no longer knows a handle: the file is gone, or another one has replaced it.
+pub(crate) fn is_stale(error: &Error) -> bool {
+    matches!(error.status(), Some(Status::Stale | Status::V4(nfs4::Status::FhExpired)))
 }
 
 /// Requests of the server to the holder of a write delegation.

@@ -27,11 +27,12 @@ use crate::cache::{BlockCache, Caches};
 use crate::nlm::Nlm;
 use crate::patience::Patience;
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
+pub(crate) use cached::is_stale;
 pub(crate) use connect::connect_mountd;
 pub use meter::Meter;
 use other_programs::OtherPrograms;
 pub use path::Follow;
-pub(crate) use path::{Source, Walk};
+pub(crate) use path::{Source, Walk, by_path};
 pub use sizes::Sizes;
 pub(crate) use users::{User, Users};
 

@@ -8,8 +8,8 @@ use super::Mount;
 use crate::cache::NameAt;
 use crate::listing::Listing;
 use crate::{
-    Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, Status, Version,
-    WriteVerifier, Written, v2, v3, v4,
+    Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, Version, WriteVerifier,
+    Written, v2, v3, v4,
 };
 
 /// Calls an operation of the mounted version once.
@@ -25,17 +25,17 @@ macro_rules! call_once {
 }
 pub(super) use call_once;
 
-/// Calls an operation of the mounted version, and repeats it while the server asks to try later.
+/// Calls an operation on a file of the mounted version, and repeats it while the server asks to try later.
 macro_rules! call {
-    ($mount:expr, $operation:ident($($argument:expr),*)) => {{
+    ($mount:expr, $operation:ident($file:expr $(, $argument:expr)*)) => {{
         let mount: &Mount = $mount;
         let mut patience = None;
         loop {
-            match call_once!(mount, $operation($($argument),*)) {
+            match call_once!(mount, $operation($file $(, $argument)*)) {
                 Err(error) => {
                     let patience = patience.get_or_insert_with(|| mount.patience());
                     if !patience.allows(&error) {
-                        break Err(error);
+                        break Err(mount.drop_stale($file, error));
                     }
                     patience.wait().await;
                 }
@@ -52,7 +52,13 @@ impl Mount {
     /// # Errors
     /// A missing reply.
     pub async fn null(&self) -> Result<()> {
-        call!(self, null())
+        let mut patience = self.patience();
+        loop {
+            match call_once!(self, null()) {
+                Err(error) if patience.allows(&error) => patience.wait().await,
+                done => return done,
+            }
+        }
     }
 
     /// Finds a name in a directory.
@@ -84,12 +90,7 @@ impl Mount {
     /// The error of the server.
     pub async fn getattr(&self, file: &Handle) -> Result<Attributes> {
         let asked = self.ask();
-        let attributes = call!(self, getattr(file)).inspect_err(|error| {
-            // The next lookup of a name of this file must ask the server.
-            if error.status() == Some(Status::Stale) {
-                self.outdate(file);
-            }
-        })?;
+        let attributes = call!(self, getattr(file))?;
         self.learn(asked, file, &attributes);
         Ok(attributes)
     }

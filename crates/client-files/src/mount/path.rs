@@ -20,6 +20,21 @@ pub enum Follow {
     Nothing,
 }
 
+/// Runs an operation on paths. If the server no longer knows a handle on the way, it runs once more: what the caches
+/// had of that handle is dropped by then, and the second walk finds what replaced it.
+macro_rules! by_path {
+    ($work:expr) => {{
+        let mut is_second = false;
+        loop {
+            match $work.await {
+                Err(error) if !is_second && $crate::mount::is_stale(&error) => is_second = true,
+                done => break done,
+            }
+        }
+    }};
+}
+pub(crate) use by_path;
+
 impl Mount {
     /// The file that `path` names, from the root of the export; `..` goes up, but not above the root.
     ///
@@ -28,7 +43,9 @@ impl Mount {
     /// # Errors
     /// The error of the server for a component; [`Reason::Path`].
     pub async fn walk(&self, path: &[u8], follow: Follow) -> Result<Entry> {
-        Walk::new(self, self.root().handle, Source::Server).run(path, follow).await.map_err(|error| error.about(path))
+        let root = self.root().handle;
+        let found = by_path!(async { Walk::new(self, root, Source::Server).run(path, follow).await });
+        found.map_err(|error| error.about(path))
     }
 
     /// The directory that `path` is in, and its last component.

@@ -3,14 +3,14 @@
 use super::Mount;
 use crate::{Handle, Reason, Result, Status, Version, XattrMode, v4};
 
-/// Repeats a call while the server asks to try later.
+/// Repeats a call on a file while the server asks to try later.
 macro_rules! patiently {
-    ($mount:expr, $call:expr) => {{
+    ($mount:expr, $file:expr, $call:expr) => {{
         let mut patience = $mount.patience();
         loop {
             match $call.await {
                 Err(error) if patience.allows(&error) => patience.wait().await,
-                other => break other,
+                other => break other.map_err(|error| $mount.drop_stale($file, error)),
             }
         }
     }};
@@ -23,7 +23,7 @@ impl Mount {
     /// [`crate::Status::NoXattr`] if there is none of that name; [`Reason::NotInVersion`] before NFSv4.2; other errors
     /// of the server.
     pub async fn getxattr(&self, file: &Handle, name: &[u8]) -> Result<Vec<u8>> {
-        patiently!(self, v4::getxattr(self.with_xattrs("GETXATTR")?, file, name))
+        patiently!(self, file, v4::getxattr(self.with_xattrs("GETXATTR")?, file, name))
     }
 
     /// The value of an extended attribute, or `None` if there is none of that name.
@@ -44,7 +44,7 @@ impl Mount {
         let client = self.with_xattrs("SETXATTR")?;
         // This changes the file's change attribute and ctime.
         let _change = self.change([file]);
-        patiently!(self, v4::setxattr(client, file, name, value, mode))
+        patiently!(self, file, v4::setxattr(client, file, name, value, mode))
     }
 
     /// The names of all extended attributes of a file, in the server's order.
@@ -52,7 +52,7 @@ impl Mount {
     /// # Errors
     /// [`Reason::NotInVersion`] before NFSv4.2; [`Reason::Lie`] if the list has no end; other errors of the server.
     pub async fn listxattrs(&self, file: &Handle) -> Result<Vec<Vec<u8>>> {
-        patiently!(self, v4::listxattrs(self.with_xattrs("LISTXATTRS")?, file))
+        patiently!(self, file, v4::listxattrs(self.with_xattrs("LISTXATTRS")?, file))
     }
 
     /// Removes an extended attribute.
@@ -62,7 +62,7 @@ impl Mount {
     pub async fn removexattr(&self, file: &Handle, name: &[u8]) -> Result<()> {
         let client = self.with_xattrs("REMOVEXATTR")?;
         let _change = self.change([file]);
-        patiently!(self, v4::removexattr(client, file, name))
+        patiently!(self, file, v4::removexattr(client, file, name))
     }
 
     /// The client, if its version has extended attributes (RFC 8276 §8).

@@ -43,6 +43,7 @@ pub(super) enum Answer {
         owner: Vec<u8>,
         offset: u64,
         length: u64,
+        is_exclusive: bool,
     },
 }
 
@@ -85,6 +86,7 @@ async fn ask_version<V: Version>(link: &Link, question: &Question<'_>) -> Result
                     owner: holder.owner.0.to_vec(),
                     offset: holder.offset.into(),
                     length: length_of(holder.length.into()),
+                    is_exclusive: holder.exclusive,
                 },
             })
         }

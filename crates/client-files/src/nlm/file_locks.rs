@@ -65,20 +65,25 @@ impl LockOwner {
 
     async fn whose(&self, wanted: HeldLock) -> Error {
         match self.ask(Verb::Test, wanted).await {
-            Ok(Answer::Held { offset, length, .. }) => self.error("LOCK", Reason::Locked { offset, length }),
+            Ok(Answer::Held { offset, length, is_exclusive, .. }) => {
+                self.error("LOCK", Reason::Locked { offset, length, is_exclusive })
+            }
             Ok(Answer::Status(_)) => self.denied(wanted),
             Err(error) => error,
         }
     }
 
+    /// The refusal of a lock whose holder is unknown.
     fn denied(&self, wanted: HeldLock) -> Error {
-        self.error("LOCK", Reason::Locked { offset: wanted.offset, length: wanted.length() })
+        let (offset, length) = (wanted.offset, wanted.length());
+        self.error("LOCK", Reason::Locked { offset, length, is_exclusive: true })
     }
 
     fn refusal(&self, operation: &'static str, answer: &Answer, wanted: HeldLock) -> Error {
         let status = match answer {
-            Answer::Held { offset, length, .. } => {
-                return self.error(operation, Reason::Locked { offset: *offset, length: *length });
+            Answer::Held { offset, length, is_exclusive, .. } => {
+                let (offset, length, is_exclusive) = (*offset, *length, *is_exclusive);
+                return self.error(operation, Reason::Locked { offset, length, is_exclusive });
             }
             Answer::Status(Wire::Denied | Wire::Deadlock | Wire::Blocked) => return self.denied(wanted),
             Answer::Status(Wire::Granted) => Status::Ok,

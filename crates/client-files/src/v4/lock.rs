@@ -5,6 +5,7 @@ use proto::nfs4::{ArgOp, Lock, LockArgs, LockType, Locker, Putfh, ResOr, StateOw
 
 use super::client::Attempts;
 use super::held_locks::{HeldLock, HeldLocks};
+use super::lockt::locked;
 use super::locku::unlock;
 use super::open_file::{Held, OpenFile};
 use super::owner::Name;
@@ -130,7 +131,7 @@ async fn lock_once(file: &OpenFile, session: Option<&Arc<Session>>, wanted: Held
             ResOr::Ok(_) => {}
             ResOr::Explained(denied) => {
                 used_seqids(&mut file.held(), &asker, Status::Denied);
-                return Err(reply.error(Reason::Locked { offset: denied.offset, length: denied.length }));
+                return Err(reply.error(locked(&denied)));
             }
             ResOr::Fail(status) => {
                 used_seqids(&mut file.held(), &asker, status);

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use client_calls::v4::{Request, putfh};
-use proto::nfs4::{ArgOp, LockType, Lockt, LocktArgs, Putfh, ResOr, StateOwner};
+use proto::nfs4::{ArgOp, LockDenied, LockType, Lockt, LocktArgs, Putfh, ResOr, StateOwner};
 
 use super::client::Attempts;
 use super::held_locks::HeldLock;
@@ -55,10 +55,14 @@ impl OpenFile {
         results.ok::<Putfh, _>()?;
         match results.next::<Lockt>()? {
             ResOr::Ok(()) => Ok(()),
-            ResOr::Explained(denied) => {
-                Err(reply.error(Reason::Locked { offset: denied.offset, length: denied.length }))
-            }
+            ResOr::Explained(denied) => Err(reply.error(locked(&denied))),
             ResOr::Fail(status) => Err(reply.refusal(status)),
         }
     }
+}
+
+/// The refusal of a lock because of another one.
+pub(super) fn locked(denied: &LockDenied<'_>) -> Reason {
+    let is_exclusive = matches!(denied.lock_type, LockType::Write | LockType::WriteWait);
+    Reason::Locked { offset: denied.offset, length: denied.length, is_exclusive }
 }

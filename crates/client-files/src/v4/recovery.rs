@@ -26,6 +26,7 @@ use tokio::runtime;
 
 use super::callback;
 use super::client::{Client, Inner, Trouble};
+use super::create_session::create_session;
 use super::exchange_id::exchange_id;
 use super::registration::Recovery;
 use super::renewal;
@@ -117,7 +118,18 @@ impl Client {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        self.replace_client(&wire).await
+    }
+
+    /// Has the server drop state of which this client does not know, such as that of an OPEN whose reply was lost: a
+    /// client that restarted holds nothing (RFC 8881 §18.35.4). Otherwise the server waits for it after a restart.
+    async fn replace_client(&self, wire: &Wire<'_>) -> Result<()> {
+        let known = exchange_id(wire, &self.0.identity.restarted()).await?;
+        let session = create_session(wire, &known, 1).await?;
+        if let Some(channel) = &session.channel {
+            destroy_session(wire, channel.session).await?;
+        }
+        destroy_clientid(wire, known.client).await
     }
 
     /// Closes all files, including those of OPENs in flight that nobody waits for any more.

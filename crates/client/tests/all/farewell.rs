@@ -1,11 +1,13 @@
 //! Mounts of NFSv4 that are dropped: the server need not wait for the end of their leases.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use client::{File, Mount, OpenOptions, Version};
-use proto::nfs4::OpNumber;
+use proto::nfs4::{ArgOp, OpNumber, Res, ResOp, Status};
 use vfs::{CreateMode, SetAttributes, Stability};
 
+use crate::fake4;
 use crate::real::proxy::Proxy;
 use crate::real::{Export, until};
 
@@ -62,6 +64,32 @@ async fn leave_is_taken_once() {
     }
     assert_eq!(proxy.count(OpNumber::DestroyClientid as u32), 1);
     assert_eq!(proxy.sessions(), 1);
+}
+
+/// As where the reply to an OPEN was lost, or a file could not be closed because it is gone.
+#[tokio::test]
+async fn server_that_keeps_state_of_a_client_is_told_at_unmount_that_the_client_holds_none() {
+    let verifiers = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&verifiers);
+    let (address, fake) = fake4::start(move |operation, _| {
+        let mut seen = seen.lock().unwrap();
+        match operation {
+            ArgOp::ExchangeId(args) => {
+                seen.push(args.verifier);
+                None
+            }
+            // It drops the state of a client with another verifier.
+            ArgOp::DestroyClientid(_) if seen.len() == 1 => {
+                Some(ResOp::DestroyClientid(Res::Fail(Status::ClientidBusy)))
+            }
+            _ => None,
+        }
+    })
+    .await;
+    fake4::connect(address, "/").await.unwrap().unmount().await.unwrap();
+    let verifiers = verifiers.lock().unwrap();
+    assert!(verifiers.len() == 2 && verifiers[0] != verifiers[1], "{verifiers:?}");
+    assert_eq!((fake.count("CreateSession"), fake.count("DestroySession")), (2, 2));
 }
 
 #[test]

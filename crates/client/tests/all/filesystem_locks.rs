@@ -57,6 +57,23 @@ fn owners_keep_each_other_out_of_what_they_lock_and_not_themselves() {
     }
 }
 
+#[test]
+fn lock_that_conflicts_is_reported_with_its_kind_and_range() {
+    for version in VERSIONS {
+        let remote = Remote::start(version);
+        let other = remote.again_as(0);
+        let (mine, yours) = (open(&remote.files), open(&other));
+        for held in [range(10, 19, false), range(10, 19, true)] {
+            assert_eq!(yours.lock(&CX, YOURS, held).unwrap(), LockOutcome::Free);
+            let tested = mine.test_lock(&CX, MINE, range(0, u64::MAX, true)).unwrap();
+            assert_eq!(tested, LockOutcome::Taken(held), "{version}");
+            let refused = mine.lock(&CX, MINE, range(0, u64::MAX, true)).unwrap();
+            assert_eq!(refused, LockOutcome::Taken(held), "{version}");
+            yours.unlock(&CX, YOURS, 0..=u64::MAX).unwrap();
+        }
+    }
+}
+
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }

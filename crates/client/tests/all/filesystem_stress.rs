@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use client::RemoteFs;
 use vfs::{
-    Context, CreateMode, Detail, FileLock, FileSystem, Handle, LockOutcome, LockOwner, Name, NewNode, OpenMode, Place,
-    SetAttributes, Stability,
+    Context, CreateMode, Detail, Error, FileLock, FileSystem, Handle, LockOutcome, LockOwner, Name, NewNode, OpenMode,
+    Place, SetAttributes, Stability,
 };
 
 use crate::remote::script::list;
@@ -183,5 +183,61 @@ fn threads_that_share_a_tree_leave_what_each_of_them_did() {
         assert!(found == expected, "{version}: {:?} and {:?}", found.keys(), expected.keys());
         let handle = other.lookup(&CX, place(other.root(), "count")).unwrap().handle;
         assert_eq!(read_all(&other, &handle), (THREADS * COUNTS).to_be_bytes(), "{version}");
+    }
+}
+
+/// How often each thread does something to one of the names that all fight for.
+const FIGHTS: usize = 150;
+
+/// What programs do to a few names at once, each as the kernel does it: a walk that meets a stale handle is made again.
+fn fight(files: &RemoteFs, seed: u64) {
+    let mut random = Random(seed);
+    for _ in 0..FIGHTS {
+        let (name, other) = (format!("name{}", random.below(2)), format!("name{}", random.below(2)));
+        let at = place(files.root(), &name);
+        let step = random.below(4);
+        let walk = || match step {
+            0 => files.remove(&CX, at),
+            1 => files.rename(&CX, at, place(files.root(), &other)),
+            2 => {
+                let made = files.create(&CX, at, CreateMode::Unchecked, &SetAttributes::default())?;
+                let open = files.open(&CX, &made.handle, OpenMode::Write)?;
+                open.write_at(&CX, 0, &[1; 100], Stability::Unstable)?;
+                open.sync(&CX)
+            }
+            _ => {
+                let found = files.find(&CX, at)?.entry;
+                let open = files.open(&CX, &found.handle, OpenMode::Read)?;
+                for _ in 0..3 {
+                    open.read_at(&CX, 0, &mut [0; 100]).expect("an open file stays readable");
+                    thread::yield_now();
+                }
+                Ok(())
+            }
+        };
+        // A name may lead to another file at each walk.
+        let mut walked = walk();
+        for _ in 0..10 {
+            walked = if matches!(walked, Err(Error::Stale)) { walk() } else { break };
+        }
+        assert!(matches!(walked, Ok(()) | Err(Error::NoEntry)), "step {step}: {walked:?}");
+    }
+}
+
+#[test]
+fn threads_that_open_remove_and_rename_the_same_names_lose_no_open_file() {
+    for version in VERSIONS {
+        let remote = Remote::start(version);
+        thread::scope(|scope| {
+            for number in 0..THREADS {
+                let files = &remote.files;
+                scope.spawn(move || fight(files, number));
+            }
+        });
+        let files = &remote.files;
+        files.maintain();
+        files.maintain();
+        let left = list(files, &files.root(), Detail::Names).unwrap();
+        assert!(left.iter().all(|name| name.starts_with(b"name")), "{version}: {left:?}");
     }
 }

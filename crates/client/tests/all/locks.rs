@@ -43,10 +43,10 @@ async fn locks_of_two_clients_conflict_and_say_where() {
         held.lock(LockKind::Exclusive, 100, 50).await.unwrap();
         held.lock(LockKind::Shared, 200, 10).await.unwrap();
         let refused = other.try_lock(LockKind::Shared, 0, WHOLE).await.unwrap_err();
-        assert!(matches!(refused.reason(), Reason::Locked { offset: 100, length: 50 }), "{version}: {refused}");
+        assert!(matches!(refused.reason(), Reason::Locked { offset: 100, length: 50, .. }), "{version}: {refused}");
         assert!(refused.to_string().contains("bytes 100 to 149 are locked"), "{refused}");
         let refused = other.test_lock(LockKind::Exclusive, 205, 1).await.unwrap_err();
-        assert!(matches!(refused.reason(), Reason::Locked { offset: 200, length: 10 }), "{version}: {refused}");
+        assert!(matches!(refused.reason(), Reason::Locked { offset: 200, length: 10, .. }), "{version}: {refused}");
         other.test_lock(LockKind::Shared, 205, 1).await.unwrap();
         other.try_lock(LockKind::Shared, 205, 1).await.unwrap();
         held.unlock(110, 10).await.unwrap();
@@ -71,7 +71,7 @@ async fn two_files_of_one_mount_are_two_owners_and_meet_those_of_other_versions(
         for yours in &mounts {
             let second = open(yours, b"file").await;
             let refused = second.try_lock(LockKind::Shared, 7, 1).await.unwrap_err();
-            let Reason::Locked { offset: 5, length } = refused.reason() else { panic!("{refused}") };
+            let Reason::Locked { offset: 5, length, .. } = refused.reason() else { panic!("{refused}") };
             assert_eq!(*length, WHOLE, "{} and {}", mine.version(), yours.version());
             second.close().await.unwrap();
         }
@@ -156,7 +156,7 @@ async fn locks_are_reclaimed_after_a_restart_before_anybody_else_has_them() {
         let other = open(&Mount::connect(&export.url(), &hard).await.unwrap(), b"file").await;
         let asking = other.try_lock(LockKind::Exclusive, 5, 1);
         let refused = tokio::time::timeout(PATIENCE, asking).await.unwrap().unwrap_err();
-        assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 10 }), "{version}: {refused}");
+        assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 10, .. }), "{version}: {refused}");
         other.try_lock(LockKind::Exclusive, 12, 1).await.unwrap();
         assert!(other.try_lock(LockKind::Exclusive, 25, 1).await.is_err(), "{version}");
         file.unlock(0, 10).await.unwrap();

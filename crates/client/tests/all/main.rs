@@ -47,7 +47,9 @@ mod nlm;
 mod read_plus;
 mod read_plus_empty;
 mod real;
+
 mod remote;
+mod replaced;
 mod seek;
 mod sharing;
 mod simulation;

@@ -219,7 +219,7 @@ async fn restart_of_a_server_without_streams_is_noticed_by_a_call_that_finds_nob
     export.restart_after(Duration::from_secs(1));
     let other = open(&export.mount(Version::V3).await, b"file").await;
     let refused = tokio::time::timeout(PATIENCE, other.try_lock(LockKind::Shared, 5, 1)).await.unwrap().unwrap_err();
-    assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 10 }), "{refused}");
+    assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 10, .. }), "{refused}");
     assert!(mount.counters().refusals > 0);
     asking.abort();
     file.close().await.unwrap();
@@ -234,7 +234,7 @@ async fn lock_manager_of_version_1_serves_nfs_version_2() {
     let (file, other) = (open(&mount, b"file").await, open(&export.mount(Version::V3).await, b"file").await);
     file.lock(LockKind::Exclusive, 5, 10).await.unwrap();
     let refused = other.try_lock(LockKind::Shared, 0, WHOLE).await.unwrap_err();
-    assert!(matches!(refused.reason(), Reason::Locked { offset: 5, length: 10 }), "{refused}");
+    assert!(matches!(refused.reason(), Reason::Locked { offset: 5, length: 10, .. }), "{refused}");
     let refused = file.try_lock(LockKind::Shared, 1 << 32, 1).await.unwrap_err();
     assert_eq!(refused.status(), Some(Status::FileTooBig), "{refused}");
     file.close().await.unwrap();

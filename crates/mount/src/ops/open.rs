@@ -1,6 +1,7 @@
 //! OPEN: opens a file to read or write it.
 
-use vfs::{Attributes, Handle, OpenMode, SetAttributes};
+use rustix::io::Errno;
+use vfs::{Access, Attributes, Handle, OpenMode, SetAttributes, permission};
 
 use super::set_ids;
 use crate::abi::{OPEN_ENDS_SET_IDS, flags, open};
@@ -15,6 +16,7 @@ pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let (flags, open_flags) = (arguments.u32()?, arguments.u32()?);
     let handle = call.handle()?;
     let identity = call.identity();
+    check_rights(&call, &handle, &identity, flags)?;
     let opened = open_file(&call, handle, identity, flags)?;
     let cx = opened.context(call.worker);
     if flags & flags::TRUNCATE != 0 {
@@ -30,13 +32,34 @@ pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     Ok(())
 }
 
+/// Checks the opener's rights where neither the kernel nor the file system's open does. Without that, the writes of a
+/// file that may not be written would fail when nobody is left to get the error. A file that only may be executed is
+/// read by the kernel alone.
+fn check_rights(call: &Call<'_>, handle: &Handle, identity: &Identity, flags: u32) -> Result<(), Errno> {
+    let (fs, cx) = (&call.session.fs, call.context(identity));
+    let mut wanted = match flags & flags::ACCESS_MODE {
+        flags::READ_ONLY if flags & flags::EXECUTE != 0 => Access::EXECUTE,
+        flags::READ_ONLY => Access::READ,
+        flags::WRITE_ONLY => Access::WRITE,
+        _ => Access::READ | Access::WRITE,
+    };
+    if flags & flags::TRUNCATE != 0 {
+        wanted = wanted | Access::WRITE;
+    }
+    let is_checked_by_open = call.session.properties.checks_opens && wanted != Access::EXECUTE;
+    if call.session.options.checks_permissions && (is_checked_by_open || !wanted.contains(Access::WRITE)) {
+        return Ok(());
+    }
+    let attributes = fs.attributes(&cx, handle).map_err(errno)?;
+    if is_checked_by_open && permission::by_mode(&attributes, &cx.caller).contains(wanted) {
+        return Ok(());
+    }
+    let allowed = fs.access(&cx, handle, &attributes, wanted).map_err(errno)?;
+    if allowed.contains(wanted) { Ok(()) } else { Err(Errno::ACCESS) }
+}
+
 /// Opens a file for this identity.
-pub(crate) fn open_file(
-    call: &Call<'_>,
-    handle: Handle,
-    identity: Identity,
-    flags: u32,
-) -> Result<Opened, rustix::io::Errno> {
+pub(crate) fn open_file(call: &Call<'_>, handle: Handle, identity: Identity, flags: u32) -> Result<Opened, Errno> {
     let mode = if flags & flags::ACCESS_MODE == flags::READ_ONLY { OpenMode::Read } else { OpenMode::Write };
     let file = call.session.fs.open(&call.context(&identity), &handle, mode).map_err(errno)?;
     Ok(Opened::new(file, handle, identity))

@@ -10,8 +10,7 @@ use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
 use crate::reply::kind_bits;
 
-/// The offsets of `.` and `..`, which the file system does not list: its own cookies are moved behind them, and leave
-/// room at the end.
+/// The offsets of `.` and `..`, which the file system does not list: the positions of its entries follow them.
 const DOTS: u64 = 2;
 /// The type for an unknown kind.
 const UNKNOWN: u32 = 0;
@@ -34,7 +33,10 @@ pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> FuseResult {
     let mut arguments = call.arguments();
     let (number, place) = (arguments.u64()?, arguments.u64()?);
     let room = (arguments.u32()? as usize).min(MAX_DATA_BYTES);
-    if call.session.open_dirs.is_endless(number, place) {
+    let positions = call.session.open_dirs.positions(number)?;
+    let mut position = place.saturating_sub(DOTS);
+    let after = positions.cookie(position)?;
+    if call.session.open_dirs.is_endless(number, after) {
         tracing::warn!("the listing of a directory would not end: the server repeats cookies");
         return Err(Errno::IO);
     }
@@ -45,15 +47,19 @@ pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> FuseResult {
     }
     let identity = call.identity();
     let (fs, cx) = (&call.session.fs, call.context(&identity));
-    let list = ReadDir { dir: &dir, after: place - DOTS, detail };
-    let mut offsets = Vec::new();
+    let list = ReadDir { dir: &dir, after, detail };
+    let mut cookies = Vec::new();
     let mut each = |entry: DirEntry<'_>| {
-        let next = put_entry(call, &entry, room, detail)?;
-        offsets.push(next);
+        if !fits(call, entry.name, room, detail) {
+            return ControlFlow::Break(());
+        }
+        position = positions.behind(position, entry.cookie);
+        put_entry(call, &entry, position, detail);
+        cookies.push(entry.cookie);
         ControlFlow::Continue(())
     };
     let listed = fs.read_dir(&cx, list, &mut each);
-    call.session.open_dirs.note_reply(number, offsets);
+    call.session.open_dirs.note_reply(number, cookies);
     match listed {
         Err(error) if call.output.length() == 0 => Err(errno(error)),
         // The entries before the error are returned, and the next request meets the error again.
@@ -73,7 +79,7 @@ fn dots(call: &mut Call<'_>, dir: &Handle, place: u64, room: usize, detail: Deta
     let dots: [(&[u8], Attributes); 2] = [(b".", own), (b"..", above)];
     for (next, (name, attributes)) in (1..).zip(dots).skip(place as usize) {
         let item = Item { name, fileid: attributes.fileid, next, kind: Some(FileKind::Directory) };
-        if !fits(call, &item, room, detail) {
+        if !fits(call, name, room, detail) {
             return Ok(next - 1);
         }
         if detail == Detail::Entries {
@@ -85,25 +91,19 @@ fn dots(call: &mut Call<'_>, dir: &Handle, place: u64, room: usize, detail: Deta
     Ok(DOTS)
 }
 
-/// Adds an entry, and returns the offset behind it, unless there is no room.
-fn put_entry(call: &mut Call<'_>, entry: &DirEntry<'_>, room: usize, detail: Detail) -> ControlFlow<(), u64> {
-    let next = entry.cookie.saturating_add(DOTS);
-    let item = Item { name: entry.name, fileid: entry.fileid, next, kind: entry.kind };
-    if !fits(call, &item, room, detail) {
-        return ControlFlow::Break(());
-    }
+fn put_entry(call: &mut Call<'_>, entry: &DirEntry<'_>, position: u64, detail: Detail) {
+    let item = Item { name: entry.name, fileid: entry.fileid, next: position + DOTS, kind: entry.kind };
     match (detail, &entry.entry) {
         (Detail::Names | Detail::Kinds, _) => {}
         (Detail::Entries, Some(entry)) => call.reply_entry(entry),
         (Detail::Entries, None) => call.output.zeros(ENTRY_BYTES),
     }
     put(call, &item);
-    ControlFlow::Continue(next)
 }
 
-fn fits(call: &Call<'_>, item: &Item<'_>, room: usize, detail: Detail) -> bool {
+fn fits(call: &Call<'_>, name: &[u8], room: usize, detail: Detail) -> bool {
     let entry = if detail == Detail::Entries { ENTRY_BYTES } else { 0 };
-    call.output.length() + entry + (DIRENT_BYTES + item.name.len()).next_multiple_of(8) <= room
+    call.output.length() + entry + (DIRENT_BYTES + name.len()).next_multiple_of(8) <= room
 }
 
 /// `fuse_dirent`.

@@ -17,7 +17,7 @@ pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let flags = arguments.u32()?;
     arguments.u32()?;
     let data = arguments.bytes(size)?;
-    let is_synchronous = call.session.options.is_synchronous || flags & flags::DSYNC != 0;
+    let is_synchronous = call.session.options.is_synchronous || flags & (flags::DSYNC | flags::DIRECT) != 0;
     let stability = if is_synchronous { Stability::File } else { Stability::Unstable };
     let cx = opened.context(call.worker);
     if write_flags & WRITE_ENDS_SET_IDS != 0 {
