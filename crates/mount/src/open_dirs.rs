@@ -48,7 +48,7 @@ impl OpenDirs {
         hold(&self.open).remove(&number);
     }
 
-    /// Notes a request for the entries behind a cookie. Returns whether the listing is endless: it comes back to a cookie
+    /// Notes a request for the entries behind a cookie. Returns whether the listing is endless: it comes back to one
     /// by following its own ones. A program that moves it by seekdir(3) begins again.
     pub(crate) fn is_endless(&self, number: u64, cookie: u64) -> bool {
         let mut open = hold(&self.open);

@@ -1,7 +1,7 @@
 //! The kernel's offsets in the listing of an open directory.
 //!
-//! A cookie of the file system may be any number of 64 bits. The kernel passes offsets of 63 bits, and to programs of 32
-//! bits those of 31 bits. So each open directory numbers the entries that it lists, and keeps their cookies.
+//! A cookie of the file system may be any number of 64 bits. The kernel passes offsets of 63 bits, and to programs of
+//! 32 bits those of 31 bits. So each open directory numbers the entries that it lists, and keeps their cookies.
 
 use std::sync::Mutex;
 

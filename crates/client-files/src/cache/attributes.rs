@@ -151,7 +151,7 @@ impl AttributeCache {
     }
 
     /// Invalidates the attributes of a file whose handle is stale, and those of all directories: the next walk to the
-    /// file asks the server for each directory on its way.
+    /// file asks the server for each of its directories.
     pub(crate) fn drop_stale(&self, file: &Handle) {
         let mut files = self.lock();
         self.put(&mut files, file, None);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client::{Caching, Dir, Mount, OpenOptions, Options, Result, Rights, Status, Version, XattrMode};
+use client::{Caching, Dir, Mount, OpenOptions, Options, Result, Rights, Version, XattrMode};
 use vfs::{Context, Detail, Error, FileSystem, Handle, Name, NewNode, OpenMode, Place, SetAttributes};
 
 use crate::real::{Export, VERSIONS};
@@ -38,7 +38,7 @@ async fn replace(other: &Dir, text: &str) {
     other.rename("new", other, "cfg").await.unwrap();
 }
 
-/// Each operation by path after everything on its way was replaced.
+/// Each operation by path after each of its directories was replaced.
 async fn use_all(root: &Dir, other: &Dir) -> Result<()> {
     let has_xattrs = root.mount().version() == Version::V4_2;
     for step in 0..if has_xattrs { 11 } else { 10 } {
@@ -127,20 +127,6 @@ fn second_walk_of_the_kernel_finds_what_others_put_in_place_of_a_file_or_a_direc
             remote.runtime.block_on(replace(&other, what));
             twice(step).unwrap_or_else(|error| panic!("{version}: {what}: {error}"));
         }
-    }
-}
-
-#[tokio::test]
-async fn file_that_is_open_and_gone_is_stale() {
-    for version in [Version::V2, Version::V3] {
-        let export = Export::start();
-        let (mine, others) = (mount(&export, version, DAY).await, mount(&export, version, Duration::ZERO).await);
-        replace(&others.root_dir(), "first").await;
-        let file = mine.root_dir().open("cfg", &OpenOptions::read()).await.unwrap();
-        replace(&others.root_dir(), "second").await;
-        let read = file.read(0, 10).await;
-        assert_eq!(read.unwrap_err().status(), Some(Status::Stale), "{version}");
-        assert_eq!(mine.root_dir().read("cfg").await.unwrap(), b"second");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
@@ -184,9 +184,9 @@ fn place_that_is_no_directory_is_refused_with_its_name() {
 /// The exit status of a program that another user runs on the mount; `None` if it cannot be run.
 fn as_another(program: impl AsRef<std::ffi::OsStr>, arguments: &[&std::ffi::OsStr]) -> Option<bool> {
     use std::os::unix::process::CommandExt;
-    let mut command = std::process::Command::new(program);
-    command.args(arguments).uid(12_345).gid(12_345).stdout(std::process::Stdio::null());
-    command.stderr(std::process::Stdio::null()).status().ok().map(|status| status.success())
+    let mut command = Command::new(program);
+    command.args(arguments).uid(12_345).gid(12_345).stdout(Stdio::null());
+    command.stderr(Stdio::null()).status().ok().map(|status| status.success())
 }
 
 #[test]
