@@ -73,6 +73,8 @@ struct Node {
     listing: Listing,
     /// How many opens it has.
     pins: usize,
+    /// Whether this mount has removed its last name. The server may still have it open for a while.
+    is_gone: bool,
     last_use: u64,
 }
 
@@ -117,7 +119,7 @@ impl Handles {
         let number = table.number_of(&entry.handle)?;
         let clock = table.clock;
         let node = table.nodes.entry(number).or_insert_with(|| Node::new(entry));
-        (node.last_use, node.kind) = (clock, entry.attributes.kind);
+        (node.last_use, node.kind, node.is_gone) = (clock, entry.attributes.kind, false);
         if let Some(name) = name {
             node.name = Some(name.clone());
             table.note_name(name, entry.handle, self.max);
@@ -137,9 +139,16 @@ impl Handles {
         let mut table = self.lock();
         table.clock += 1;
         let clock = table.clock;
-        let node = table.nodes.get_mut(&number).ok_or(Error::Stale)?;
+        let node = table.nodes.get_mut(&number).filter(|node| !node.is_gone || node.pins > 0).ok_or(Error::Stale)?;
         node.last_use = clock;
         Ok(Known { number, handle: node.handle, kind: node.kind })
+    }
+
+    /// Notes that this mount has removed the last name of a file. It is stale unless it is open, or found by a name.
+    pub(super) fn note_gone(&self, number: Number) {
+        if let Some(node) = self.lock().nodes.get_mut(&number) {
+            node.is_gone = true;
+        }
     }
 
     /// The directory of a number.
@@ -216,7 +225,7 @@ impl Node {
     }
 
     fn unnamed(handle: Handle, kind: FileKind) -> Node {
-        Node { handle, kind, name: None, listing: Listing::NONE, pins: 0, last_use: 0 }
+        Node { handle, kind, name: None, listing: Listing::NONE, pins: 0, is_gone: false, last_use: 0 }
     }
 }
 

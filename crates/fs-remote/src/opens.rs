@@ -25,6 +25,8 @@ pub(super) struct Opens {
 pub(super) struct Removal<'o> {
     opens: &'o Opens,
     number: Number,
+    /// Whether the name is known to be the file's last one.
+    is_last: bool,
 }
 
 #[derive(Debug, Default)]
@@ -82,14 +84,14 @@ impl Opens {
     }
 
     /// Begins to remove the last name of a file. `None` if the file is open: then it needs a hidden name.
-    pub(super) fn begin_removal(&self, number: Number) -> Option<Removal<'_>> {
+    pub(super) fn begin_removal(&self, number: Number, is_last: bool) -> Option<Removal<'_>> {
         let mut table = self.lock();
         let slot = table.files.entry(number).or_default();
         if slot.count > 0 {
             return None;
         }
         slot.removals += 1;
-        Some(Removal { opens: self, number })
+        Some(Removal { opens: self, number, is_last })
     }
 
     /// Counts a close. The last one gets the name to remove, and calls [`Opens::end_removal`] afterwards.
@@ -208,6 +210,13 @@ impl Opens {
 
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Removal<'_> {
+    /// The file, if it is gone with the name.
+    pub(super) fn last_of(&self) -> Option<Number> {
+        self.is_last.then_some(self.number)
     }
 }
 

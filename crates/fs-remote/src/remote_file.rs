@@ -131,9 +131,12 @@ impl HiddenName {
 
     /// Removes the name. Nobody gets the error.
     pub(super) async fn remove(self) {
-        if let Err(error) = self.hidden.remove().await {
-            let server = self.shared.mount.server();
-            tracing::debug!(server, %error, "cannot remove the name of a file that was removed while it was open");
+        match self.hidden.remove().await {
+            Ok(()) => self.shared.handles.note_gone(self.number),
+            Err(error) => {
+                let server = self.shared.mount.server();
+                tracing::debug!(server, %error, "cannot remove the name of a file that was removed while it was open");
+            }
         }
     }
 }

@@ -15,11 +15,13 @@ pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, s
     let dir = shared.handles.find_dir(&place.dir)?;
     let at = NameAt { dir: &dir, name: place.name.as_bytes() };
     let _name = shared.name_locks.lock(&[at]);
-    let _removal = match victim(shared, cx, at, seen)? {
+    let removal = match victim(shared, cx, at, seen)? {
         Victim::Open(victim) => return hide(shared, cx, at, &victim),
         Victim::Closed(removal) => removal,
     };
-    shared.lose_name(at, || shared.wait(cx, shared.mount_for(cx).remove(&dir.handle, at.name)))
+    shared.lose_name(at, || shared.wait(cx, shared.mount_for(cx).remove(&dir.handle, at.name)))?;
+    removal.iter().filter_map(Removal::last_of).for_each(|file| shared.handles.note_gone(file));
+    Ok(())
 }
 
 /// The file that a change takes a name from.
@@ -38,7 +40,7 @@ pub(super) fn victim<'s>(
     seen: Option<&Entry>,
 ) -> Result<Victim<'s>> {
     if shared.opens.is_empty() {
-        match shared.handles.file_at(at.dir, at.name).map(|number| shared.opens.begin_removal(number)) {
+        match shared.handles.file_at(at.dir, at.name).map(|number| shared.opens.begin_removal(number, false)) {
             // Somebody has opened it just now.
             Some(None) => {}
             removal => return Ok(Victim::Closed(removal.flatten())),
@@ -55,7 +57,7 @@ pub(super) fn victim<'s>(
         return Ok(Victim::Closed(None));
     }
     shared.opens.let_go_of_new(victim.number);
-    let removal = shared.opens.begin_removal(victim.number);
+    let removal = shared.opens.begin_removal(victim.number, true);
     Ok(if removal.is_some() { Victim::Closed(removal) } else { Victim::Open(victim) })
 }
 

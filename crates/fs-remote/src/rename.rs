@@ -13,10 +13,13 @@ pub(super) fn rename(shared: &Arc<Shared>, cx: &Context<'_>, from: Place<'_>, to
     let old = NameAt { dir: &from_dir, name: from.name.as_bytes() };
     let new = NameAt { dir: &to_dir, name: to.name.as_bytes() };
     let _names = shared.name_locks.lock(&[old, new]);
-    let (_removal, hidden) = keep_victim(shared, cx, old, new)?;
+    let (removal, hidden) = keep_victim(shared, cx, old, new)?;
     let renamed = shared.move_name(old, new, || {
         shared.wait(cx, shared.mount_for(cx).rename(&from_dir.handle, old.name, &to_dir.handle, new.name))
     });
+    if renamed.is_ok() && (from.dir, old.name) != (to.dir, new.name) {
+        removal.iter().filter_map(Removal::last_of).for_each(|file| shared.handles.note_gone(file));
+    }
     let Some((victim, hidden)) = hidden else { return renamed };
     // Another client may have removed the name of a file that this did not replace: its hidden name stays, too.
     renamed.and(remove_at_close(shared, cx, &to_dir, &victim, hidden))
