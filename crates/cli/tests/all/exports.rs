@@ -490,7 +490,11 @@ fn inner_export_for_others_is_not_entered_by_way_of_the_outer_one() {
             assert!(said.contains("permission denied") || said.contains("refuses this client"), "{version}: {said}");
         }
         assert_eq!(wharf_ok(&["cat", &url("open", version)]), "open");
-        assert!(wharf_ok(&["ls", &url("", version)]).contains("open\n"), "the listing goes on");
+        let output = wharf(&["ls", &url("", version)]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.stdout, b"open\nsecret\n", "{version}: the listing goes on; {said}");
+        assert!(said.contains("/secret: permission denied"), "{version}: {said}");
+        assert_eq!(output.status.code(), Some(1), "{version}: a file could not be looked up");
     }
     fs::write(&exports, lines("127.0.0.0/8")).unwrap();
     server.signal(Signal::HUP);
