@@ -38,6 +38,8 @@ pub struct Echo {
     pub file: Mutex<Option<SharedFile>>,
     pub calls: AtomicU64,
     pub disconnected: Mutex<Vec<Peer>>,
+    /// Called for each closed connection, before it is noted here.
+    pub on_disconnected: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
     /// Whether the peers of closed connections had all answers.
     pub delivered: Mutex<Vec<bool>>,
     pub workers: Mutex<Vec<usize>>,
@@ -160,6 +162,9 @@ impl Service for Echo {
     }
 
     fn disconnected(&self, peer: &Peer, is_delivered: bool) {
+        if let Some(hear) = &*self.on_disconnected.lock().unwrap() {
+            hear();
+        }
         self.delivered.lock().unwrap().push(is_delivered);
         self.disconnected.lock().unwrap().push(*peer);
     }

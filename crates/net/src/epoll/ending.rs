@@ -114,10 +114,9 @@ impl<S: Service + ?Sized> Loop<S> {
         for index in 0..self.connections.end() {
             let Some(key) = self.connections.key_at(index) else { continue };
             self.close(key, CloseReason::Shutdown);
-            if let Some(connection) = self.connections.remove(key) {
+            if let Some(connection) = self.connections.get_mut(key) {
                 tracing::warn!(peer = %connection.peer.address, "calls were still being answered when the server ended");
-                self.context.engine.service.disconnected(&connection.peer, connection.is_delivered);
-                self.context.engine.hub.leave(self.context.loop_index);
+                self.forget(key);
             }
         }
     }

@@ -188,13 +188,18 @@ impl<S: Service + ?Sized> Loop<S> {
 
     fn forget_if_done(&mut self, key: SlabKey) {
         let done = |connection: &mut Connection| connection.channel.is_none() && connection.calls.given() == 0;
-        if self.connections.get_mut(key).is_some_and(done)
-            && let Some(connection) = self.connections.remove(key)
-        {
-            self.context.engine.service.disconnected(&connection.peer, connection.is_delivered);
-            drop(connection);
-            self.context.engine.hub.leave(self.context.loop_index);
+        if self.connections.get_mut(key).is_some_and(done) {
+            self.forget(key);
         }
+    }
+
+    /// Forgets a connection. The service hears of it last: on hearing of it, it may open the next one.
+    fn forget(&mut self, key: SlabKey) {
+        let Some(connection) = self.connections.remove(key) else { return };
+        let (peer, is_delivered) = (connection.peer, connection.is_delivered);
+        drop(connection);
+        self.context.engine.hub.leave(self.context.loop_index);
+        self.context.engine.service.disconnected(&peer, is_delivered);
     }
 
     fn read_mailbox(&mut self) {

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::mpsc;
 
 use net::{Limits, NetError};
 
@@ -73,6 +74,20 @@ fn connections_of_its_own_count_among_those_that_may_be_open() {
     drop(listener.accept().unwrap());
     wait_until("the service hears of the end", || server.disconnected() == 1);
     assert!(server.handle.connect(address).is_ok());
+}
+
+#[test]
+fn service_that_hears_of_the_end_of_a_connection_may_open_the_next_one_at_once() {
+    let server = TestServer::start(Limits { max_connections: 1, ..Limits::default() }, 1);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, told) = mpsc::channel();
+    let handle = server.handle.clone();
+    let hear = move || tell.send(handle.connect(address).is_ok()).unwrap();
+    *server.echo.on_disconnected.lock().unwrap() = Some(Box::new(hear));
+    drop(server.connect());
+    assert_eq!(told.recv_timeout(PATIENCE), Ok(true));
+    *server.echo.on_disconnected.lock().unwrap() = None;
 }
 
 #[test]
