@@ -2,8 +2,8 @@
 //!
 //! All shelves together are bounded. What makes room is a node that was not used since the hand last came by (second
 //! chance). Other shelves in turn make room before the one that needs it, so that an idle worker does not keep its
-//! nodes at the cost of a busy one. A node holds a descriptor, and a descriptor keeps a removed file's space: a file
-//! that is gone leaves every shelf.
+//! nodes at the cost of a busy one. A node holds a descriptor: one that nobody uses leaves after a while. A descriptor
+//! keeps a removed file's space: a file that is gone leaves every shelf.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +32,10 @@ const MAX_PASSED: usize = 64;
 /// How many nodes are copied with a shelf locked, when all of them are looked at.
 const NODES_AT_ONCE: usize = 1024;
 
+/// How many rounds of [`NodeCache::drop_idle`], one in ten seconds, a node stays that nobody uses: most of a minute, so
+/// that a client which goes through very many files finds them at hand the next time.
+const MAX_IDLE_ROUNDS: u8 = 5;
+
 /// Keeps two workers' locks off one cache line.
 #[repr(align(128))]
 struct AlignedShelf(Mutex<Shelf>);
@@ -47,6 +51,8 @@ struct CachedNode {
     handle: Handle,
     node: Arc<HostNode>,
     used: bool,
+    /// How often [`NodeCache::drop_idle`] met it since it was used.
+    idle_rounds: u8,
 }
 
 impl NodeCache {
@@ -63,7 +69,7 @@ impl NodeCache {
 
     /// Puts a node on `worker`'s shelf, in place of another one when all are full.
     pub(crate) fn put(&self, worker: usize, handle: Handle, node: Arc<HostNode>) {
-        let replaced = self.shelf(worker).put(CachedNode { handle, node, used: false });
+        let replaced = self.shelf(worker).put(CachedNode { handle, node, used: false, idle_rounds: 0 });
         if replaced.is_none() && self.count.fetch_add(1, Ordering::Relaxed) >= self.max_nodes {
             self.make_room(worker);
         }
@@ -115,6 +121,18 @@ impl NodeCache {
         }
     }
 
+    /// Takes the nodes off their shelves that were not used for [`MAX_IDLE_ROUNDS`] calls, to give descriptors back.
+    pub(crate) fn drop_idle(&self) {
+        for worker in 0..self.shelves.len() {
+            let mut end = usize::MAX;
+            while end > 0 {
+                let (taken, first) = self.shelf(worker).take_idle_before(end);
+                self.count.fetch_sub(taken.len(), Ordering::Relaxed);
+                end = first;
+            }
+        }
+    }
+
     /// Takes a node off one of the shelves whose turn it is, or else off that of `worker`, which has a new one, or else
     /// off any.
     fn make_room(&self, worker: usize) {
@@ -141,7 +159,7 @@ impl NodeCache {
 impl Shelf {
     fn get(&mut self, handle: &Handle) -> Option<Arc<HostNode>> {
         let slot = &mut self.slots[*self.places.get(handle)?];
-        slot.used = true;
+        (slot.used, slot.idle_rounds) = (true, 0);
         Some(Arc::clone(&slot.node))
     }
 
@@ -158,6 +176,23 @@ impl Shelf {
         let end = end.min(self.slots.len());
         let first = end.saturating_sub(NODES_AT_ONCE);
         (self.slots[first..end].iter().map(|slot| (slot.handle, Arc::clone(&slot.node))).collect(), first)
+    }
+
+    /// Takes the idle ones of the last nodes before a place, and counts the round for the others; says the place of the
+    /// first of them.
+    fn take_idle_before(&mut self, end: usize) -> (Vec<CachedNode>, usize) {
+        let end = end.min(self.slots.len());
+        let first = end.saturating_sub(NODES_AT_ONCE);
+        let mut taken = Vec::new();
+        for place in (first..end).rev() {
+            let slot = &mut self.slots[place];
+            slot.idle_rounds += 1;
+            if slot.idle_rounds > MAX_IDLE_ROUNDS {
+                let handle = slot.handle;
+                taken.extend(self.remove(&handle));
+            }
+        }
+        (taken, first)
     }
 
     /// Takes a node that was not used since the hand passed it last; after many that were used, the next one.

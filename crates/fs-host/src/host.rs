@@ -71,6 +71,7 @@ impl FileSystem for HostFs {
 
     fn maintain(&self) {
         self.made.tidy();
+        self.nodes.drop_idle();
         self.release_removed();
         self.tidy_searches();
         self.tidy_store();

@@ -36,6 +36,29 @@ fn nothing_stays_open_when_the_export_is_closed() {
 }
 
 #[test]
+fn files_that_nobody_uses_give_their_descriptors_back_and_those_in_use_keep_them() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for form in forms() {
+        let export = Export::on_disk();
+        let options = HostOptions { max_nodes: Some(1000), workers: 8, ..export.options(form) };
+        let fs = HostFs::open(&export.path(), options).unwrap();
+        let before = open_descriptors();
+        let files: Vec<_> = (0..100).map(|number| touch(&fs, &number.to_string()).handle).collect();
+        let ask = |worker, file| assert!(fs.attributes(&Context { worker, ..CX }, file).is_ok());
+        (0..8).for_each(|worker| files.iter().for_each(|file| ask(worker, file)));
+        let at_hand = open_descriptors() - before;
+        assert!(at_hand >= 200, "{form:?}: workers have the files at hand, with {at_hand} descriptors");
+        for _ in 0..6 {
+            ask(1, &files[7]);
+            fs.maintain();
+        }
+        let left = open_descriptors() - before;
+        assert!((1..=3).contains(&left), "{form:?}: {left} descriptors are left for a file and the root");
+        files.iter().for_each(|file| ask(0, file));
+    }
+}
+
+#[test]
 fn file_that_the_kernel_opens_by_its_handle_takes_one_descriptor() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let export = Export::on_disk();

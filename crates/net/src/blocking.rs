@@ -1,7 +1,8 @@
 //! The threads that answer calls that have to wait, and read what a loop cannot send without waiting.
 //!
 //! They are few. The first one starts with the server, so that a call that waits is answered though the system allows
-//! no further thread; the others start when they are first needed. In which order they take the calls, `lanes` says.
+//! no further thread. The others start when they are needed, and end when they had nothing to do for a while, so that
+//! their memory is given back. In which order they take the calls, `lanes` says.
 //! Their queue needs no limit of its own: each connection and each loop's datagrams have one for what they put in.
 
 use std::io;
@@ -63,7 +64,6 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
             };
             engine.hub.loops[loop_index].mailbox.post(message);
         }
-        engine.hub.jobs.thread_ended();
     })?;
     Ok(())
 }

@@ -20,9 +20,8 @@ use crate::Limits;
 const STRANGERS_PART: usize = 8;
 const STRANGER_PART: usize = 32;
 
-/// How much must have been held for its memory to be given back to the system, and how often that is tried.
+/// How much must have been held for its memory to be given back to the system.
 const RELEASE_BYTES: usize = 8 << 20;
-const RELEASES: usize = 2;
 
 /// How many connections are so many that some of them make room for clients with fewer, if any are.
 pub(crate) type ManyConnections = Option<usize>;
@@ -37,10 +36,8 @@ pub(crate) struct Budget {
     client_connections: usize,
     held: AtomicUsize,
     held_by_strangers: AtomicUsize,
-    /// The most that was held since memory was last given back to the system.
+    /// The most that was held since much of it was freed.
     peak: AtomicUsize,
-    /// How often memory is still to be given back: what the loops keep for the next messages is freed only later.
-    releases_due: AtomicUsize,
     /// How many clients have exports.
     friends: AtomicUsize,
     clients: Mutex<HashMap<IpAddr, Arc<ClientBudget>>>,
@@ -67,7 +64,6 @@ impl Budget {
             held: AtomicUsize::new(0),
             held_by_strangers: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
-            releases_due: AtomicUsize::new(0),
             friends: AtomicUsize::new(0),
             clients: Mutex::new(HashMap::new()),
         })
@@ -110,14 +106,14 @@ impl Budget {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether memory that is free is worth being given back to the system: much more was held than is held now.
-    pub(crate) fn is_release_due(&self) -> bool {
+    /// Whether much more was held than is held now; said once.
+    pub(crate) fn has_freed(&self) -> bool {
         let (held, peak) = (self.held.load(Relaxed), self.peak.load(Relaxed));
-        if peak >= RELEASE_BYTES && held < peak / 2 {
+        let has_freed = peak >= RELEASE_BYTES && held < peak / 2;
+        if has_freed {
             self.peak.store(held, Relaxed);
-            self.releases_due.store(RELEASES, Relaxed);
         }
-        self.releases_due.fetch_update(Relaxed, Relaxed, |due| due.checked_sub(1)).is_ok()
+        has_freed
     }
 
     /// Whether so little is held by all clients that none of them can be without room.
@@ -278,16 +274,16 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_given_back_when_much_less_is_held_than_before() {
+    fn much_is_freed_when_much_less_is_held_than_before() {
         let budget = budget();
         let mut account = join(&budget, 1, true);
         account.set(RELEASE_BYTES);
-        assert!(!budget.is_release_due());
+        assert!(!budget.has_freed());
         account.set(0);
-        assert_eq!([(); 3].map(|()| budget.is_release_due()), [true, true, false]);
+        assert_eq!([(); 2].map(|()| budget.has_freed()), [true, false]);
         account.set(RELEASE_BYTES - 1);
         account.set(0);
-        assert!(!budget.is_release_due(), "it was little");
+        assert!(!budget.has_freed(), "it was little");
     }
 
     #[test]

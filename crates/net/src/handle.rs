@@ -13,6 +13,7 @@ use crate::connection::Accepted;
 use crate::dial;
 use crate::hub::{Admitted, Hub};
 use crate::mailbox::{LoopMessage, OwnDatagram};
+use crate::release::Seen;
 use crate::sys::{self, LocalAddress};
 use crate::{Counters, Delivery, NetError};
 
@@ -105,10 +106,16 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Gives memory that is free back to the system when clients hold much less than before. To be called every few
-    /// seconds from a thread that may wait: it may take some milliseconds, which nobody else has to wait for.
+    /// Gives memory that is free back to the system when a load is over, clients hold much less than before, or
+    /// blocking threads ended. To be called every few seconds from a thread that may wait: it may take some
+    /// milliseconds, which nobody else has to wait for.
     pub fn release_memory(&self) {
-        if self.hub.budget.is_release_due() {
+        let seen = Seen {
+            has_freed: self.hub.budget.has_freed(),
+            messages: self.counters().messages,
+            ended_threads: self.hub.jobs.ended_threads(),
+        };
+        if self.hub.releases.is_due(seen) {
             sys::release_memory();
         }
     }

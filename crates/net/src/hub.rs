@@ -13,6 +13,7 @@ use crate::complaints::Complaints;
 use crate::counters::LoopCounters;
 use crate::jobs::JobQueue;
 use crate::mailbox::Mailbox;
+use crate::release::Releases;
 use crate::{Counters, Limits, SendPath};
 
 /// What is shared and does not depend on the service's type.
@@ -24,6 +25,7 @@ pub(crate) struct Hub {
     pub(crate) jobs: JobQueue,
     pub(crate) complaints: Complaints,
     pub(crate) budget: Arc<Budget>,
+    pub(crate) releases: Releases,
     pub(crate) loop_threads: Mutex<Vec<JoinHandle<()>>>,
     running_loops: AtomicUsize,
     open: AtomicUsize,
@@ -73,9 +75,10 @@ impl Hub {
     pub(crate) fn new(limits: Limits, policy: Policy, bound: Vec<Bound>, loops: usize) -> io::Result<Hub> {
         let shared: io::Result<Box<[LoopShared]>> = (0..loops).map(|_| LoopShared::new()).collect();
         Ok(Hub {
-            jobs: JobQueue::new(limits.blocking_threads, limits.spare_blocking_threads),
+            jobs: JobQueue::new(limits.blocking_threads, limits.spare_blocking_threads, limits.blocking_thread_idle),
             complaints: Complaints::default(),
             budget: Budget::new(&limits),
+            releases: Releases::default(),
             limits,
             policy,
             bound,

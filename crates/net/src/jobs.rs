@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use buffer::{Buffer, Output, SharedFile};
 use peer::Peer;
@@ -108,6 +108,7 @@ pub(crate) struct JobQueue {
     state: Mutex<QueueState>,
     changed: Condvar,
     max_threads: usize,
+    max_idle: Duration,
 }
 
 struct QueueState {
@@ -120,10 +121,10 @@ struct QueueState {
 
 impl JobQueue {
     /// Makes an empty queue for up to `max_threads` threads, of which the last `spare` are kept for lanes that have
-    /// none.
-    pub(crate) fn new(max_threads: usize, spare: usize) -> JobQueue {
+    /// none. All threads but one end when they had no job for `max_idle`.
+    pub(crate) fn new(max_threads: usize, spare: usize, max_idle: Duration) -> JobQueue {
         let state = QueueState { jobs: Lanes::new(max_threads, spare), started: 0, idle: 0, ended: 0, closed: false };
-        JobQueue { state: Mutex::new(state), changed: Condvar::new(), max_threads }
+        JobQueue { state: Mutex::new(state), changed: Condvar::new(), max_threads, max_idle }
     }
 
     /// Lets no further job in, drops those that no thread has taken and lets the threads end.
@@ -143,7 +144,7 @@ impl JobQueue {
     pub(crate) fn wait_until_ended(&self, deadline: Instant) -> usize {
         let mut state = self.lock();
         loop {
-            let left = state.started - state.ended;
+            let left = state.running();
             let wait = deadline.saturating_duration_since(Instant::now());
             if left == 0 || wait.is_zero() {
                 return left;
@@ -171,7 +172,7 @@ impl JobQueue {
         if !state.jobs.has_next() {
             return None;
         }
-        if state.idle >= state.jobs.len() || state.started == self.max_threads {
+        if state.idle >= state.jobs.len() || state.running() == self.max_threads {
             drop(state);
             self.changed.notify_one();
             return None;
@@ -180,22 +181,28 @@ impl JobQueue {
         Some(state.started - 1)
     }
 
-    /// Takes the next job, waiting for it; nothing when the queue is closed. Says as well which thread has to be
-    /// started, as the end of the job before may have made room for more than this one.
+    /// Takes the next job, waiting for it; nothing when the thread has to end, which is counted as ended then. Says as
+    /// well which thread has to be started, as the end of the job before may have made room for more than this one.
     pub(crate) fn take(&self, finished: Option<Lane>) -> Option<(BlockingJob, Option<usize>)> {
         let mut state = self.lock();
         if let Some(lane) = finished {
             state.jobs.done(lane);
         }
+        let mut is_idle = false;
         loop {
             if let Some((_, job)) = state.jobs.take() {
                 return Some((job, self.call_thread(state)));
             }
-            if state.closed {
+            if state.closed || is_idle && state.running() > 1 {
+                state.ended += 1;
+                drop(state);
+                self.changed.notify_all();
                 return None;
             }
             state.idle += 1;
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let waited = self.changed.wait_timeout(state, self.max_idle);
+            let (locked, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            (state, is_idle) = (locked, timeout.timed_out());
             state.idle -= 1;
         }
     }
@@ -207,12 +214,18 @@ impl JobQueue {
         state.started - 1
     }
 
-    pub(crate) fn thread_ended(&self) {
-        self.lock().ended += 1;
-        self.changed.notify_all();
+    /// How many threads have ended so far.
+    pub(crate) fn ended_threads(&self) -> usize {
+        self.lock().ended
     }
 
     pub(crate) fn thread_not_started(&self) {
         self.lock().started -= 1;
+    }
+}
+
+impl QueueState {
+    fn running(&self) -> usize {
+        self.started - self.ended
     }
 }

@@ -39,9 +39,11 @@ pub struct Limits {
     /// How long a connection may be silent before it is closed; `None` means for ever. A connection with calls in
     /// flight is not silent; one that does not take its answers is. Default 15 minutes.
     pub idle_timeout: Option<Duration>,
-    /// How many threads answer calls that have to wait, over all loops; at least 1. They start when they are first
-    /// needed. Default 64.
+    /// How many threads answer calls that have to wait, over all loops; at least 1. They start when they are needed.
+    /// Default 64.
     pub blocking_threads: usize,
+    /// After which time without a call such a thread ends, unless it is the only one. Default 10 s.
+    pub blocking_thread_idle: Duration,
     /// How many of these are kept for calls that wait for what no other thread is busy with, such as another export;
     /// fewer than there are. Default 16.
     pub spare_blocking_threads: usize,
@@ -65,6 +67,7 @@ impl Default for Limits {
             max_message_bytes: 2 << 20,
             idle_timeout: Some(Duration::from_secs(15 * 60)),
             blocking_threads: 64,
+            blocking_thread_idle: Duration::from_secs(10),
             spare_blocking_threads: 16,
             max_datagrams_in_flight: 256,
         }
