@@ -33,7 +33,7 @@ pub struct Flags {
     /// since 1970. Without an offset it is UTC, as in ls -l.
     #[arg(short = 'd', long, value_name = "TIME", value_parser = time::parse, conflicts_with = "reference")]
     date: Option<Timestamp>,
-    /// Use this time in UTC: [[CC]YY]MMDDhhmm[.ss].
+    /// Use this time in UTC: `[[CC]YY]MMDDhhmm[.ss]`.
     #[arg(short = 't', value_name = "STAMP", value_parser = time::parse_stamp, conflicts_with_all = ["reference", "date"])]
     stamp: Option<Timestamp>,
     #[command(flatten)]
