@@ -211,7 +211,7 @@ impl Flags {
         let defaults = Job::new(self.file_url());
         Job {
             name: workload.to_string(),
-            options: self.connect.options(),
+            options: self.connect.preferring_3().options(),
             workload,
             block_bytes: self.bs.unwrap_or(default_bytes),
             depth: self.iodepth,

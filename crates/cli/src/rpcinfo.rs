@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use client::rpcbind::{self, Service};
-use client::{Connection, Credentials, Options, Url};
+use client::{Connection, Credentials, Options, Reason, Url};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::remote::{self, ConnectFlags, about, server_url};
 /// Show the programs that a server's rpcbind lists.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The server: HOST, or HOST:PORT if its rpcbind (or a Wharf server) is not at port 111.
+    /// The server: HOST, or HOST:PORT if its rpcbind (or a Wharf server) is neither at port 111 nor at port 2049.
     #[arg(value_name = "HOST", default_value = "localhost")]
     host: String,
     /// Show programs, versions, protocols and ports only, in the format of rpcinfo -p.
@@ -28,6 +28,8 @@ pub struct Flags {
 
 /// The port of rpcbind (RFC 1833 §2).
 const RPCBIND_PORT: u16 = 111;
+/// The port of NFS (RFC 8881 §2.9.3).
+const NFS_PORT: u16 = 2049;
 
 #[derive(Serialize)]
 struct ServiceRecord<'a> {
@@ -62,18 +64,40 @@ async fn ask(url: &Url, flags: &Flags) -> Result<Vec<Service>, Failure> {
     // Queries of rpcbind need neither credentials nor a privileged port.
     let options = Options { credentials: Credentials::None, use_privileged_port: false, ..flags.connect.options() };
     let options = url.over(&options);
-    let port = options.nfs_port.unwrap_or(RPCBIND_PORT);
+    if let Some(port) = options.nfs_port {
+        return Ok(connect(url, port, &options).await?.map_err(about(flags.host.clone()))?.1);
+    }
+    let found = connect(url, RPCBIND_PORT, &options).await?;
+    let Err(Reason::Connect { source, .. }) = found.as_ref().map_err(client::Error::reason) else {
+        return Ok(found.map_err(about(flags.host.clone()))?.1);
+    };
+    // A server without rpcbind may have all programs at the usual port of NFS, as Wharf has.
+    match connect(url, NFS_PORT, &options).await? {
+        Ok((address, services)) => {
+            eprintln!("wharf: no rpcbind at port {RPCBIND_PORT}; this is the list of the server at {address}");
+            Ok(services)
+        }
+        Err(_) => Err(Failure::NoRpcbind { host: flags.host.clone(), why: source.to_string() }),
+    }
+}
+
+/// The services that rpcbind knows at the first of the host's addresses that answers at `port`, and that address.
+async fn connect(
+    url: &Url,
+    port: u16,
+    options: &Options,
+) -> Result<client::Result<(SocketAddr, Vec<Service>)>, Failure> {
     let resolve = |source| Failure::Resolve { host: url.host.clone(), source };
-    let mut last = resolve(io::ErrorKind::NotFound.into());
+    let mut last = None;
     let addresses: Vec<SocketAddr> =
         tokio::net::lookup_host((url.host.as_str(), port)).await.map_err(resolve)?.collect();
     for address in addresses {
-        match Connection::connect(address, &url.host, &options).await {
-            Ok(connection) => return rpcbind::dump(&connection).await.map_err(about(flags.host.clone())),
-            Err(error) => last = about(flags.host.clone())(error),
+        match Connection::connect(address, &url.host, options).await {
+            Ok(connection) => return Ok(rpcbind::dump(&connection).await.map(|services| (address, services))),
+            Err(error) => last = Some(error),
         }
     }
-    Err(last)
+    last.map(Err).ok_or_else(|| resolve(io::ErrorKind::NotFound.into()))
 }
 
 fn show(records: &[ServiceRecord<'_>], output: &mut Output) -> Result<(), Failure> {

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
@@ -33,12 +33,15 @@ impl Listen {
     }
 }
 
-/// Reads `ADDRESS:PORT`, an address alone for port 2049, `PORT` or `localhost:PORT` for this machine, or `:PORT` for
+/// Reads `ADDRESS:PORT`, where a link-local address has a zone (`[fe80::1%eth0]:2049`), an address alone for port 2049, `PORT` or `localhost:PORT` for this machine, or `:PORT` for
 /// all addresses.
 impl FromStr for Listen {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Listen, String> {
+        if let Some(address) = in_zone(text) {
+            return address.map(Listen::At);
+        }
         let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
         if let Ok(address) = bare.parse::<IpAddr>() {
             return Ok(Listen::At(SocketAddr::new(address, NFS_PORT)));
@@ -57,6 +60,24 @@ impl FromStr for Listen {
             )),
         }
     }
+}
+
+/// A link-local address with a zone (RFC 4007 §11), which the system finds: a number, or a name of an interface.
+fn in_zone(text: &str) -> Option<Result<SocketAddr, String>> {
+    let (address, rest) = text.strip_prefix('[').unwrap_or(text).split_once('%')?;
+    address.parse::<Ipv6Addr>().ok()?;
+    let (zone, port) = match text.starts_with('[') {
+        true => rest.split_once(']')?,
+        false => (rest, ""),
+    };
+    let port = if port.is_empty() { NFS_PORT } else { port.strip_prefix(':')?.parse().ok()? };
+    let found = (format!("{address}%{zone}").as_str(), port).to_socket_addrs();
+    let found = found.ok().and_then(|mut addresses| addresses.next());
+    Some(found.ok_or_else(|| {
+        format!(
+            "{text:?} is not an address: no network interface is called {zone}; `ip link` shows those that there are"
+        )
+    }))
 }
 
 impl fmt::Display for Listen {
@@ -96,8 +117,21 @@ mod tests {
     }
 
     #[test]
+    fn zone_of_a_link_local_address_is_a_name_or_a_number() {
+        for text in ["[fe80::1%lo]:3049", "[fe80::1%1]:3049"] {
+            let Listen::At(SocketAddr::V6(address)) = text.parse().unwrap() else { panic!("{text}") };
+            assert_eq!((address.scope_id(), address.port()), (1, 3049), "{text}");
+        }
+        for text in ["fe80::1%lo", "[fe80::1%lo]"] {
+            assert_eq!(text.parse::<Listen>().unwrap().to_string(), "[fe80::1%1]:2049", "{text}");
+        }
+        let refused = "[fe80::1%nowhere]:2049".parse::<Listen>().unwrap_err();
+        assert!(refused.contains("no network interface is called nowhere"), "{refused}");
+    }
+
+    #[test]
     fn what_names_no_address_is_refused() {
-        for text in ["", "host:2049", "1.2.3:4", "::1:x", "127.0.0.1:70000", "70000", "localhost:x"] {
+        for text in ["", "host:2049", "1.2.3:4", "::1:x", "127.0.0.1:70000", "70000", "localhost:x", "[fe80::1%lo]:x"] {
             assert!(text.parse::<Listen>().unwrap_err().contains("is not an address"), "{text}");
         }
     }

@@ -31,7 +31,12 @@ pub(crate) fn announce(registry: &Registry, bound: &[Bound]) {
 
 /// Also listens on rpcbind's port, on each address that serves NFS.
 pub(crate) fn listen(sockets: &mut net::Server, registry: &Registry, bound: &[Bound]) -> Result<(), StartError> {
-    let mut addresses: Vec<_> = bound.iter().map(|at| SocketAddr::new(at.address.ip(), PORT)).collect();
+    let at_port = |mut address: SocketAddr| {
+        // The zone of a link-local address stays.
+        address.set_port(PORT);
+        address
+    };
+    let mut addresses: Vec<_> = bound.iter().map(|at| at_port(at.address)).collect();
     addresses.sort_unstable();
     addresses.dedup();
     for address in addresses {

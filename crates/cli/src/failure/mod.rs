@@ -125,6 +125,14 @@ pub enum Failure {
         /// What the client says.
         source: client::Error,
     },
+    /// Nothing lists the programs of the server.
+    #[error("{host}: no rpcbind at port 111 ({why}), and no list at port 2049; name the server's own port as HOST:PORT")]
+    NoRpcbind {
+        /// The server, as the user named it.
+        host: String,
+        /// What the system says of rpcbind's port.
+        why: String,
+    },
     /// The host name cannot be resolved.
     #[error("cannot find the address of {host}: {source}")]
     Resolve {

@@ -10,7 +10,8 @@ const MAX_NAMES: u64 = 2_000_000;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Connection")]
 pub struct ConnectFlags {
-    /// NFS version; 4 is the newest NFSv4 that the server supports. [default: 3]
+    /// NFS version; 4 is the newest NFSv4 that the server supports. [default: the newest of all that it supports; 3 for
+    /// bench]
     #[arg(long, value_name = "VERSION")]
     version: Option<VersionFlag>,
     /// Transport protocol. NFSv4 uses TCP. [default: tcp]
@@ -74,10 +75,15 @@ enum TransportFlag {
 impl ConnectFlags {
     /// Returns these flags as options of the client.
     pub fn options(&self) -> Options {
-        let defaults = Options::default();
+        let defaults = Options::negotiating();
+        let lowest_version = match self.version {
+            None => defaults.lowest_version,
+            Some(VersionFlag::V4) => Some(Version::V4_0),
+            Some(_) => None,
+        };
         Options {
             version: self.version.map_or(defaults.version, VersionFlag::version),
-            lowest_version: matches!(self.version, Some(VersionFlag::V4)).then_some(Version::V4_0),
+            lowest_version,
             transport: self.proto.map_or(defaults.transport, TransportFlag::transport),
             nfs_port: self.port,
             mount_port: self.mountport,
@@ -97,6 +103,11 @@ impl ConnectFlags {
     /// The same flags, with NFSv4.2 as the default version.
     pub fn preferring_4_2(&self) -> ConnectFlags {
         ConnectFlags { version: self.version.or(Some(VersionFlag::V4_2)), ..self.clone() }
+    }
+
+    /// The same flags, with NFSv3 as the default version: measurements compare servers in one version.
+    pub fn preferring_3(&self) -> ConnectFlags {
+        ConnectFlags { version: self.version.or(Some(VersionFlag::V3)), ..self.clone() }
     }
 
     fn credentials(&self) -> Credentials {

@@ -106,7 +106,8 @@ struct OfferFlags {
 #[command(next_help_heading = "Server")]
 struct ServerFlags {
     /// Address and port to listen on, over TCP and UDP; port 0 picks a free one. A port alone, or `localhost:PORT`, is
-    /// for this machine, `:PORT` for all addresses. May be repeated. [default: localhost:2049]
+    /// for this machine, `:PORT` for all addresses; a link-local address has its interface, as in [fe80::1%eth0]:2049.
+    /// May be repeated. [default: localhost:2049]
     #[arg(long, alias = "port", value_name = "ADDR:PORT")]
     listen: Vec<Listen>,
     /// Portmapper for clients that ask for ports: `builtin` answers on port 111, `register` uses this machine's

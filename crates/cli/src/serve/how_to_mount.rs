@@ -21,9 +21,10 @@ pub fn describe(name: &str, address: SocketAddr) -> String {
 /// The host name for clients; for an unspecified address, that of this machine.
 fn host_of(address: SocketAddr) -> String {
     let ip = address.ip().to_canonical();
-    match ip.is_unspecified() {
-        true => rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        false => ip.to_string(),
+    match address {
+        _ if ip.is_unspecified() => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        SocketAddr::V6(address) if address.scope_id() != 0 => format!("{ip}%{}", address.scope_id()),
+        _ => ip.to_string(),
     }
 }
 
@@ -53,6 +54,8 @@ mod tests {
         let text = describe("/it's", "[::1]:1".parse().unwrap());
         assert!(text.contains(r"proto=tcp6 '[::1]:/it'\''s' /mnt"), "{text}");
         assert!(text.contains("nfs://[::1]/it%27s?"), "{text}");
+        let text = describe("/srv", "[fe80::1%3]:1".parse().unwrap());
+        assert!(text.contains("'[fe80::1%3]:/srv' /mnt") && text.contains("nfs://[fe80::1%253]/srv?"), "{text}");
     }
 
     #[test]

@@ -170,9 +170,9 @@ fn experiments_are_listed_and_explained_and_the_nearest_name_is_suggested() {
             assert!(text.contains(part), "{name} has no '{part}': {text}");
         }
     }
-    let said = program::wharf_fails(1, &["lab", "run", "replypath"]);
+    let said = program::wharf_fails(2, &["lab", "run", "replypath"]);
     assert!(said.contains("no experiment 'replypath': did you mean 'reply-path'?"), "{said}");
-    let said = program::wharf_fails(1, &["lab", "run", "read-ahead", "--server", "other=nfs://host/export"]);
+    let said = program::wharf_fails(2, &["lab", "run", "read-ahead", "--server", "other=nfs://host/export"]);
     assert!(said.contains("read-ahead takes no other servers: it compares ways of Wharf to read ahead"), "{said}");
     let said = program::wharf_fails(1, &["lab", "report", "/"]);
     assert!(said.contains("/ is no folder of a run") && said.contains("wharf lab run NAME --out DIR"), "{said}");

@@ -161,7 +161,7 @@ fn programs_and_mounted_directories_are_listed_as_the_classic_tools_do() {
     assert!(programs.contains(&format!("\n    100003    3   tcp {port:>6}  nfs\n")), "{programs}");
     assert!(!programs.contains("tcp6"), "{programs}");
     for _ in 0..2 {
-        wharf_ok(&["ls", &server.url("/mem")]);
+        wharf_ok(&["ls", "--version", "3", &server.url("/mem")]);
     }
     assert_eq!(wharf_ok(&["showmount", "-d", &host]), "/mem\n");
     assert_eq!(wharf_ok(&["showmount", "-d", "--json", &host]), "[\n  \"/mem\"\n]\n");

@@ -30,6 +30,8 @@ fn output_of_data_is_also_there_as_json() {
     assert_eq!(stat[0]["kind"], "directory");
     let exports = json(&wharf_ok(&["showmount", "-e", "--json", &host]));
     assert_eq!(exports[0]["directory"], export.to_str().unwrap());
+    // NFSv4 has no list of mounts.
+    wharf_ok(&["ls", "--version", "3", &server.url(&export)]);
     let mounts = json(&wharf_ok(&["showmount", "-a", "--json", &host]));
     assert_eq!(mounts[0]["host"], "127.0.0.1");
     let services = json(&wharf_ok(&["rpcinfo", "--json", &host]));
@@ -95,7 +97,8 @@ fn failure_names_the_file_and_the_reason_and_ends_with_1() {
         (&["cp", &url, &url], &[&url, "no such file"]),
         (&["ls", &server.url("/elsewhere")], &["/elsewhere", "no such file"]),
         (&["ls", "nfs://127.0.0.1:1/x"], &["127.0.0.1:1", "check that the server runs"]),
-        (&["ls", "nfs://127.0.0.9/x"], &["127.0.0.9:111", "name the server's port"]),
+        (&["ls", "nfs://127.0.0.9/x"], &["127.0.0.9:2049", "check that the server runs"]),
+        (&["ls", "nfs://127.0.0.9/x?version=3"], &["127.0.0.9:111", "name the server's port"]),
         (&["showmount", "127.0.0.1:1"], &["127.0.0.1:1"]),
         (&["rpcinfo", "127.0.0.1:1"], &["127.0.0.1:1"]),
     ] {

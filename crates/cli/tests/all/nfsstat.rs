@@ -78,7 +78,8 @@ fn command_says_all_rows_figures_of_procedures_or_json() {
     assert_eq!((number(&all, "ExchangeId"), number(&all, "CreateSess")), (1, 1));
     let operations = said(&wharf(&["ls", "--nfsstat=operations", "--version", "4.1", &url]));
     assert!(operations.contains("\nv4 LOOKUP ") && operations.contains("\nSEQUENCE "), "{operations}");
-    let json: serde_json::Value = serde_json::from_str(&said(&wharf(&["ls", "--nfsstat=json", &url]))).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&said(&wharf(&["ls", "--nfsstat=json", "--version", "3", &url]))).unwrap();
     let procedures = json["procedures"].as_array().unwrap();
     let lookup = procedures.iter().find(|procedure| procedure["name"] == "LOOKUP").unwrap();
     assert_eq!((&lookup["calls"], &lookup["wire"]["count"]), (&1.into(), &1.into()));

@@ -93,6 +93,68 @@ fn built_in_rpcbind_answers_the_tools_of_the_system() {
     }
 }
 
+#[test]
+fn commands_find_a_server_without_rpcbind_at_the_usual_port() {
+    let Some(namespace) = Namespace::new() else { return };
+    let alone = namespace.command(WHARF).args(["rpcinfo", "127.0.0.1"]).output().unwrap();
+    let said = String::from_utf8_lossy(&alone.stderr);
+    assert!(alone.status.code() == Some(1) && said.contains("name the server's own port as HOST:PORT"), "{said}");
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    std::fs::write(export.join("here"), "text").unwrap();
+    let export = export.to_str().unwrap();
+    let _server = serve(&namespace, "off", &[export]);
+    let listed = namespace.command(WHARF).args(["rpcinfo", "-p", "127.0.0.1"]).output().unwrap();
+    let said = String::from_utf8_lossy(&listed.stderr).into_owned();
+    assert!(said.contains("no rpcbind at port 111") && said.contains("127.0.0.1:2049"), "{said}");
+    let services = lines(&succeeds(&listed));
+    assert!(services.iter().any(|line| line == "100003 4 tcp 2049 nfs"), "{services:?}");
+    assert!(wharf(&namespace, &["showmount", "-e", "127.0.0.1"]).contains(export));
+    for parameters in ["", "?version=2", "?version=3"] {
+        let url = format!("nfs://127.0.0.1{export}{parameters}");
+        assert_eq!(wharf(&namespace, &["ls", &url]), "here\n", "{url}");
+    }
+}
+
+#[test]
+fn commands_speak_the_newest_version_and_older_ones_where_only_those_have_the_export() {
+    let Some(namespace) = Namespace::new() else { return };
+    let scratch = Scratch::new();
+    let (root, below) = (scratch.dir("root"), scratch.dir("root/below"));
+    std::fs::write(below.join("here"), "text").unwrap();
+    let (root, below) = (root.to_str().unwrap(), below.to_str().unwrap());
+    let lines = format!("{root} 127.0.0.1(rw,insecure,fsid=0)\n{below} 127.0.0.1(rw,insecure)\n");
+    let exports = scratch.file("exports", &lines);
+    let _server = serve(&namespace, "off", &["--exports", exports.to_str().unwrap()]);
+    for (path, is_v4) in [("/below/here", true), (&*format!("{below}/here"), false)] {
+        let command = ["cat", "--nfsstat=json", &format!("127.0.0.1:{path}")];
+        let output = namespace.command(WHARF).args(command).output().unwrap();
+        assert_eq!(succeeds(&output), "text", "{path}");
+        let counts = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(counts.contains("\"EXCHANGE_ID\""), is_v4, "{path}: {counts}");
+    }
+    let output = namespace.command(WHARF).args(["ls", "127.0.0.1:/nowhere/at/all"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("no such export"), "{said}");
+}
+
+#[test]
+fn link_local_address_is_served_and_reached_in_its_zone() {
+    let Some(namespace) = Namespace::new() else { return };
+    let script = "ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up && \
+                  ip address add fe80::1/64 dev v0 nodad";
+    if !namespace.command("sh").args(["-c", script]).output().unwrap().status.success() {
+        println!("skipped: there are no veth devices or no IPv6 here");
+        return;
+    }
+    let mut command = namespace.command(WHARF);
+    command.args(["serve", "--listen", "[fe80::1%v0]:2049", "--client", "fe80::/10", "mem:1M"]);
+    let _server = Server::spawn(1, command);
+    for url in ["nfs://[fe80::1%25v0]/mem", "nfs://[fe80::1%25v0]/mem?version=3&mountport=2049", "[fe80::1%v0]:/mem"] {
+        assert_eq!(wharf(&namespace, &["ls", url]), "", "{url}");
+    }
+}
+
 /// The rpcbind of the system, in a namespace where nothing else has its port and its socket.
 struct Rpcbind(Child);
 

@@ -198,8 +198,14 @@ fn single_export_is_also_the_root() {
     let scratch = Scratch::new();
     let export = scratch.dir("export");
     fs::write(export.join("here"), "").unwrap();
-    let server = Server::start(1, &[export.to_str().unwrap()]);
-    assert_eq!(wharf_ok(&["ls", &server.url("/")]), "here\n");
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    for version in ["2", "3"] {
+        assert_eq!(wharf_ok(&["ls", "--version", version, &server.url("/")]), "here\n");
+    }
+    // NFSv4 shows the way to the export there, and finds a file of the export all the same.
+    assert_eq!(wharf_ok(&["cat", &server.url("/here")]), "");
+    wharf_ok(&["touch", &server.url("/new")]);
+    assert!(export.join("new").exists());
 }
 
 #[test]

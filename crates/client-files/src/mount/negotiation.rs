@@ -29,9 +29,9 @@ impl Dialer<'_> {
     }
 
     /// Mounts in the version of the options, or else in the newest older one that the server speaks and the options
-    /// allow. If there is none, the error is that of the newest.
+    /// allow. If there is none, or the export is missing in NFSv4's tree and elsewhere, the error is that of the newest.
     async fn negotiate(&self, path: &[u8]) -> Result<Mount> {
-        let (mut options, mut first) = (self.options.clone(), None);
+        let (mut options, mut first, mut is_after_export) = (self.options.clone(), None, false);
         loop {
             let dialer = Dialer { options: &options, ..*self };
             let error = match dialer.mount(path).await {
@@ -43,10 +43,11 @@ impl Dialer<'_> {
                 false => step_down(options.version, &error),
             };
             let Some(next) = next.filter(|next| may_be(&options, *next)) else {
-                return Err(if is_of_version(&error) { first.unwrap_or(error) } else { error });
+                return Err(if is_of_version(&error) || is_after_export { first.unwrap_or(error) } else { error });
             };
             tracing::debug!(server = %self.server, refused = %options.version, %next, "another version of NFS");
             options.version = next;
+            is_after_export |= is_missing_export(&error);
             // An error about a transport that this version lacks is not worth reporting.
             first = first.or(Some(error).filter(|error| !matches!(error.reason(), Reason::NeedsStream(_))));
         }
@@ -54,8 +55,8 @@ impl Dialer<'_> {
 }
 
 impl Dialer<'_> {
-    /// Whether the server has no NFSv4: `error` shows that nothing listens at its port, and rpcbind has not registered
-    /// it. A server that is starting has registered NFSv4, or has no rpcbind yet.
+    /// Whether the server has no NFSv4 at its port: `error` shows that nothing listens there, and rpcbind has not
+    /// registered it there. A server that is starting has registered NFSv4, or has no rpcbind yet.
     async fn is_without_v4(&self, error: &Error) -> bool {
         let Reason::Connect { source, .. } = error.reason() else { return false };
         let is_usual_port = self.options.version >= Version::V4_0 && self.options.nfs_port.is_none();
@@ -63,7 +64,8 @@ impl Dialer<'_> {
             return false;
         }
         // GETPORT is no help: for an unknown version, rpcbind returns the port of another one.
-        let is_v4 = |service: &Service| (service.program, service.version) == (proto::nfs3::PROGRAM, 4);
+        let usual = (proto::nfs3::PROGRAM, 4, Some(proto::nfs4::PORT));
+        let is_v4 = |service: &Service| (service.program, service.version, service.port) == usual;
         self.registered().await.is_ok_and(|services| !services.iter().any(is_v4))
     }
 
@@ -89,8 +91,13 @@ fn is_of_version(error: &Error) -> bool {
     )
 }
 
-/// The version to try after `error`, if it shows that the server does not speak this one. A missing reply or export
-/// says nothing about versions.
+/// Whether there is no such export. The tree of NFSv4 may have other paths than MOUNT, as with `fsid=0` of exports(5).
+fn is_missing_export(error: &Error) -> bool {
+    matches!(error.reason(), Reason::NoExport(_))
+}
+
+/// The version to try after `error`, if it shows that the server does not speak this one, or that NFSv4 does not have
+/// the export. A missing reply says nothing about versions.
 fn step_down(version: Version, error: &Error) -> Option<Version> {
     let before_v4 = || if version >= Version::V4_0 { Some(Version::V3) } else { version.older() };
     match error.reason() {
@@ -99,6 +106,7 @@ fn step_down(version: Version, error: &Error) -> Option<Version> {
         Reason::Rejected(Rejection::ProgramMismatch { .. } | Rejection::ProgramUnavailable)
         | Reason::NotRegistered { .. }
         | Reason::NeedsStream(_) => before_v4(),
+        Reason::NoExport(_) if version >= Version::V4_0 => Some(Version::V3),
         _ => None,
     }
 }
