@@ -35,6 +35,8 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // As for other programs, output that nobody wants may be closed while there is none.
+        daemon::check_stream(1)?;
         self.0.write(bytes)
     }
 

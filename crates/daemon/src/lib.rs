@@ -43,3 +43,4 @@ pub use records::ClientRecordsError;
 pub use reply_log::sync as sync_replies;
 pub use server::{MadeBefore, ReadPlusMode};
 pub use state_dir::{StateDirError, check_dir as check_state_dir, default_dir as default_state_dir};
+pub use sys::check_stream;

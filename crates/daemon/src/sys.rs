@@ -1,8 +1,9 @@
-//! The system calls that no safe wrapper covers: a shared mapping, and ignoring a signal. All `unsafe` code of this
-//! crate is here.
+//! The system calls that no safe wrapper covers: a shared mapping, ignoring a signal, and a look at descriptors before
+//! Rust's runtime starts. All `unsafe` code of this crate is here.
 
 use std::fs::File;
 use std::io;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use memmap2::{MmapMut, MmapOptions};
 
@@ -23,4 +24,35 @@ pub(crate) fn ignore_file_size_signal() {
     // SAFETY: ignoring a signal runs no code of ours, and the call touches no memory of ours. It cannot fail: the
     // signal exists, and may be ignored.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// The standard streams that were closed when the process began, one bit for each.
+static CLOSED_STREAMS: AtomicU8 = AtomicU8::new(0);
+
+/// Runs before `main`: Rust's runtime opens closed streams as `/dev/null`, where output would be lost unnoticed.
+// SAFETY: the section holds functions that the C library calls once, without threads, before `main`; they may ignore
+// its arguments. This one needs nothing of Rust's runtime.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = {
+    extern "C" fn look() {
+        for stream in 0..=2 {
+            // SAFETY: the call only asks whether the descriptor is open, and touches no memory of ours.
+            if unsafe { libc::fcntl(stream, libc::F_GETFD) } == -1 {
+                CLOSED_STREAMS.fetch_or(1 << stream, Ordering::Relaxed);
+            }
+        }
+    }
+    look
+};
+
+/// Fails as a system call would if standard input (0), output (1) or error (2) was closed when the process began.
+///
+/// # Errors
+/// EBADF.
+pub fn check_stream(stream: u8) -> io::Result<()> {
+    match CLOSED_STREAMS.load(Ordering::Relaxed) & 1 << stream {
+        0 => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(libc::EBADF)),
+    }
 }

@@ -88,6 +88,7 @@ async fn write_stream(session: &Session, file: File, progress: &CopyProgress, is
 /// The next bytes of standard input; empty at its end.
 async fn read_piece() -> io::Result<Vec<u8>> {
     let read = tokio::task::spawn_blocking(|| {
+        daemon::check_stream(0)?;
         let mut piece = Vec::new();
         io::stdin().lock().take(PIECE_BYTES).read_to_end(&mut piece).map(|_| piece)
     });
