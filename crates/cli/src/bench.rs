@@ -27,7 +27,7 @@ use crate::remote::{self, ConnectFlags, Session, about};
 #[derive(Debug, Args)]
 pub struct Flags {
     /// File or directory to use, such as nfs://host/export/file or host:/export/file.
-    #[arg(value_name = "URL", value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", value_parser = remote::url_argument())]
     url: Url,
     /// Workloads, separated by commas. Data: read, write, rw, randread, randwrite, randrw. Metadata: getattr, access,
     /// lookup, createremove, readdirplus (whole directory), open (and close), lock (and unlock), newfile (create, write

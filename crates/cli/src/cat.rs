@@ -15,7 +15,7 @@ use crate::remote::{self, ConnectFlags, Session, about};
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The files, such as nfs://host/export/file or host:/export/file.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     #[command(flatten)]
     own: OwnFlags,

@@ -17,7 +17,7 @@ pub struct Flags {
     #[arg(value_name = "OWNER")]
     owner: Ownership,
     /// The files, such as nfs://host/export/file or host:/export/file.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// Change directories and their contents. Symbolic links in them are changed themselves.
     #[arg(short = 'R', long, visible_short_alias = 'r')]

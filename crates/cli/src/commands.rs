@@ -1,3 +1,6 @@
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
@@ -14,6 +17,20 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Arguments {
+    /// Reads the command line, or ends the process with what is wrong with it.
+    pub fn read(command_line: Vec<OsString>) -> Arguments {
+        Arguments::try_parse_from(command_line).unwrap_or_else(|mut error| {
+            // An unknown flag is a mistake, and hardly ever a file of that name, for which clap advises `-- -R`.
+            if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
+                let useful = tips.into_iter().filter(|tip| !tip.to_string().contains("as a value")).collect();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(useful));
+            }
+            error.exit()
+        })
+    }
 }
 
 /// The commands.

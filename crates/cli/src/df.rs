@@ -13,7 +13,7 @@ use crate::remote::{self, ConnectFlags, Session, about, display_name, human_byte
 #[derive(Debug, Args)]
 pub struct Flags {
     /// Files or directories on the file systems, such as nfs://host/export or host:/export.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// Show sizes with units, in powers of 1024.
     #[arg(short = 'h', long)]

@@ -16,7 +16,7 @@ use crate::remote::{self, ConnectFlags, Node, Session, Shown, Step, Walk, human_
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The directories or files, such as nfs://host/export/dir or host:/export/dir.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// Show only a total for each URL.
     #[arg(short = 's', long, conflicts_with_all = ["all", "max_depth"])]

@@ -18,7 +18,7 @@ pub struct Flags {
     #[arg(value_name = "TARGET")]
     target: OsString,
     /// URL of the link to create, such as nfs://host/export/link or host:/export/link.
-    #[arg(value_name = "URL", value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", value_parser = remote::url_argument())]
     link: Url,
     #[command(flatten)]
     connect: ConnectFlags,
@@ -41,9 +41,8 @@ async fn symbolic(flags: &Flags) -> Result<(), Failure> {
 }
 
 async fn hard(flags: &Flags) -> Result<(), Failure> {
-    let target = flags.target.to_string_lossy();
-    let target =
-        remote::parse_url(&target).map_err(|source| Failure::BadUrl { text: target.clone().into_owned(), source })?;
+    let bad = |source| Failure::BadUrl { text: flags.target.to_string_lossy().into_owned(), source };
+    let target = remote::parse_url_bytes(&flags.target).map_err(bad)?;
     let (target, link) = Session::open_both(&target, &flags.link, &flags.connect).await?;
     let file = target.find(Follow::Nothing).await?;
     // Servers do not report which of the two names they refuse.

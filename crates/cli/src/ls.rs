@@ -15,7 +15,7 @@ use crate::remote::{
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The directories or files, such as nfs://host/export/dir or host:/export/dir.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// Show mode, links, owner, group, size and modification time (UTC).
     #[arg(short = 'l', long)]

@@ -40,12 +40,10 @@ mod truncate;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use commands::Arguments;
 
 fn main() -> ExitCode {
-    match Arguments::parse_from(find::command_line(mount::command_line().into_iter())).command.run() {
+    match Arguments::read(find::command_line(mount::command_line().into_iter())).command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -9,7 +9,7 @@ use crate::remote::{self, ConnectFlags, Session, about, new_dir_mode};
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The directories, such as nfs://host/export/dir or host:/export/dir.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// Create missing parents, and accept existing directories.
     #[arg(short = 'p', long)]

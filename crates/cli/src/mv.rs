@@ -9,10 +9,10 @@ use crate::remote::{self, ConnectFlags, Session, about};
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The file, such as nfs://host/export/old or host:/export/old.
-    #[arg(value_name = "FROM", value_parser = remote::parse_url)]
+    #[arg(value_name = "FROM", value_parser = remote::url_argument())]
     from: Url,
     /// The new name, or an existing directory to move it into. An existing file is replaced.
-    #[arg(value_name = "TO", value_parser = remote::parse_url)]
+    #[arg(value_name = "TO", value_parser = remote::url_argument())]
     to: Url,
     #[command(flatten)]
     connect: ConnectFlags,

@@ -11,7 +11,7 @@ use crate::remote::{self, ConnectFlags, Session, Step, Walk, about};
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The files, such as nfs://host/export/file or host:/export/file.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// Remove directories and their contents.
     #[arg(short = 'r', long)]

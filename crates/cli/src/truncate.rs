@@ -14,14 +14,14 @@ use crate::touch::find_or_create;
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The files, such as nfs://host/export/file or host:/export/file.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// The size in bytes, or with K, M, G or T. With + or - it is a change, with < or > a limit, and with / or % the
     /// size is rounded down or up to a multiple.
     #[arg(short = 's', long, value_name = "SIZE", allow_hyphen_values = true, required_unless_present = "reference")]
     size: Option<Size>,
     /// Use the size of this file.
-    #[arg(short = 'r', long, value_name = "URL", value_parser = remote::parse_url, conflicts_with = "size")]
+    #[arg(short = 'r', long, value_name = "URL", value_parser = remote::url_argument(), conflicts_with = "size")]
     reference: Option<Url>,
     /// Do not create missing files.
     #[arg(short = 'c', long)]

@@ -19,7 +19,7 @@ pub struct Flags {
     #[arg(value_name = "MODE")]
     mode: Mode,
     /// The files, such as nfs://host/export/file or host:/export/file.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// Change directories and their contents. Symbolic links in them are not followed.
     #[arg(short = 'R', long, visible_short_alias = 'r')]

@@ -34,7 +34,7 @@ pub struct Flags {
     /// nfs://host/export/dir or host:/export/dir. One side must be on a server. An existing directory as DST receives
     /// the copies; several sources require one.
     // One list: with two arguments, clap would take a value behind an option for the last one.
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required = true, value_parser = remote::location_argument())]
     paths: Vec<Location>,
     /// Copy directories and their contents.
     #[arg(short = 'r', long, visible_short_alias = 'R')]

@@ -44,6 +44,11 @@ pub enum BenchError {
 impl BenchError {
     /// Whether the command line is wrong.
     pub fn is_of_arguments(&self) -> bool {
-        matches!(self, BenchError::Unknown(_) | BenchError::Only(_) | BenchError::NoServers { .. })
+        use lab::bench::Error::{BlockSize, FileSize, Range};
+        match self {
+            BenchError::Unknown(_) | BenchError::Only(_) | BenchError::NoServers { .. } => true,
+            BenchError::Lab(error) => matches!(error, Range { .. } | FileSize { .. } | BlockSize(_)),
+            _ => false,
+        }
     }
 }

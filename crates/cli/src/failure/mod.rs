@@ -126,7 +126,9 @@ pub enum Failure {
         source: client::Error,
     },
     /// Nothing lists the programs of the server.
-    #[error("{host}: no rpcbind at port 111 ({why}), and no list at port 2049; name the server's own port as HOST:PORT")]
+    #[error(
+        "{host}: no rpcbind at port 111 ({why}), and no list at port 2049; name the server's own port as HOST:PORT"
+    )]
     NoRpcbind {
         /// The server, as the user named it.
         host: String,

@@ -24,7 +24,7 @@ use pattern::Pattern;
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The directories to search, such as nfs://host/export/dir or host:/export/dir.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// The name matches this pattern, with *, ? and [a-z].
     #[arg(long, value_name = "PATTERN")]
@@ -42,7 +42,7 @@ pub struct Flags {
     #[arg(long, value_name = "DAYS", allow_hyphen_values = true, value_parser = Amount::parse_days)]
     mtime: Option<Amount>,
     /// It was modified later than this file.
-    #[arg(long, value_name = "URL", value_parser = remote::parse_url)]
+    #[arg(long, value_name = "URL", value_parser = remote::url_argument())]
     newer: Option<Url>,
     /// It is a file without bytes or a directory without entries.
     #[arg(long)]

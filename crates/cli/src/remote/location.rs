@@ -1,6 +1,9 @@
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use client::{Parameters, Url, UrlError};
 
 /// A local or remote file, or a standard stream.
@@ -58,6 +61,47 @@ pub fn parse_url(text: &str) -> Result<Url, LocationError> {
     Ok(Url { host: host.to_owned(), port: None, path, parameters: Parameters::default() })
 }
 
+/// Reads an argument as a URL or `host:/path`, whose path need not be UTF-8.
+pub fn url_argument() -> impl TypedValueParser<Value = Url> {
+    OsStringValueParser::new().try_map(|text: OsString| parse_url_bytes(&text))
+}
+
+/// Reads a URL, or `host:/path`, whose path need not be UTF-8.
+///
+/// # Errors
+/// When it is neither.
+pub fn parse_url_bytes(text: &OsStr) -> Result<Url, LocationError> {
+    match text.to_str() {
+        Some(text) => parse_url(text),
+        None => match read_bytes(text)? {
+            Location::Remote(url) => Ok(url),
+            _ => Err(LocationError::Malformed(text.to_string_lossy().into_owned())),
+        },
+    }
+}
+
+/// Reads an argument as a [`Location`], whose path need not be UTF-8.
+pub fn location_argument() -> impl TypedValueParser<Value = Location> {
+    OsStringValueParser::new().try_map(|text: OsString| text.to_str().map_or_else(|| read_bytes(&text), str::parse))
+}
+
+/// Reads a text that is not UTF-8.
+fn read_bytes(text: &OsStr) -> Result<Location, LocationError> {
+    let bytes = text.as_bytes();
+    // In a URL, escapes stand for bytes.
+    let escaped = |byte: &u8| if byte.is_ascii() { char::from(*byte).to_string() } else { format!("%{byte:02x}") };
+    let url: String = bytes.iter().map(escaped).collect();
+    if is_url(&url) {
+        return Ok(Location::Remote(url.parse()?));
+    }
+    let colon = bytes.windows(2).position(|pair| pair == b":/");
+    let host = colon.and_then(|colon| str::from_utf8(&bytes[..colon + 2]).ok().zip(Some(&bytes[colon + 1..])));
+    match host.and_then(|(host, path)| Some((parse_url(host).ok()?, path))) {
+        Some((url, path)) => Ok(Location::Remote(Url { path: path.to_vec(), ..url })),
+        None => Ok(Location::Local(PathBuf::from(text))),
+    }
+}
+
 /// Splits `host:/path`, and removes brackets around the host.
 fn split_host(text: &str) -> Option<(&str, &str)> {
     // The first colon before a slash: IPv6 addresses contain colons.
@@ -95,5 +139,17 @@ mod tests {
             assert!(text.parse::<Location>().is_err() && parse_url(text).is_err(), "{text}");
         }
         assert!(matches!("-".parse(), Ok(Location::Stream)));
+    }
+
+    #[test]
+    fn path_need_not_be_utf_8() {
+        for text in [&b"nfs://h/a\xff?version=3"[..], b"h:/a\xff", b"[h]:/a\xff"] {
+            let Ok(Location::Remote(url)) = read_bytes(OsStr::from_bytes(text)) else { panic!("{text:?}") };
+            assert_eq!((url.host.as_str(), url.path.as_slice()), ("h", &b"/a\xff"[..]), "{text:?}");
+        }
+        for text in [&b"./a\xff"[..], b"/a:/\xff", b"\xff:/x"] {
+            let local = read_bytes(OsStr::from_bytes(text));
+            assert!(matches!(local, Ok(Location::Local(path)) if path.as_os_str().as_bytes() == text), "{text:?}");
+        }
     }
 }

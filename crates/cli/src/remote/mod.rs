@@ -14,7 +14,7 @@ mod walk;
 pub use change::set_attributes;
 pub use connect::Session;
 pub use flags::ConnectFlags;
-pub use location::{Location, LocationError, parse_url};
+pub use location::{Location, LocationError, location_argument, parse_url, parse_url_bytes, url_argument};
 pub use name::{Shown, display_name};
 pub use runtime::{FAREWELL, run, run_to_its_end};
 pub use server::server_url;

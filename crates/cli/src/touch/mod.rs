@@ -15,7 +15,7 @@ use crate::remote::{self, ConnectFlags, Session, about, new_file_mode};
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The files, such as nfs://host/export/file or host:/export/file.
-    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote::url_argument())]
     urls: Vec<Url>,
     /// Set the time of access only.
     #[arg(short = 'a')]
@@ -27,7 +27,7 @@ pub struct Flags {
     #[arg(short = 'c', long)]
     no_create: bool,
     /// Use the times of this file.
-    #[arg(short = 'r', long, value_name = "URL", value_parser = remote::parse_url)]
+    #[arg(short = 'r', long, value_name = "URL", value_parser = remote::url_argument())]
     reference: Option<Url>,
     /// Use this time: '2026-11-27 14:00:00', with T, a fraction or an offset such as +01:00, a date alone, or @SECONDS
     /// since 1970. Without an offset it is UTC, as in ls -l.
