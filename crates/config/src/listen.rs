@@ -33,8 +33,8 @@ impl Listen {
     }
 }
 
-/// Reads `ADDRESS:PORT`, where a link-local address has a zone (`[fe80::1%eth0]:2049`), an address alone for port 2049, `PORT` or `localhost:PORT` for this machine, or `:PORT` for
-/// all addresses.
+/// Reads `ADDRESS:PORT`, where a link-local address has a zone (`[fe80::1%eth0]:2049`), an address alone for port 2049,
+/// `PORT` or `localhost:PORT` for this machine, or `:PORT` for all addresses.
 impl FromStr for Listen {
     type Err = String;
 

@@ -29,7 +29,7 @@ impl Dialer<'_> {
     }
 
     /// Mounts in the version of the options, or else in the newest older one that the server speaks and the options
-    /// allow. If there is none, or the export is missing in NFSv4's tree and elsewhere, the error is that of the newest.
+    /// allow. If there is none, or the export is missing in all of them, the error is that of the newest.
     async fn negotiate(&self, path: &[u8]) -> Result<Mount> {
         let (mut options, mut first, mut is_after_export) = (self.options.clone(), None, false);
         loop {
