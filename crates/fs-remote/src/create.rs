@@ -27,7 +27,7 @@ pub(super) fn create(
         return Ok(entry);
     }
     let made = shared.wait(cx, shared.mount_for(cx).create(&dir.handle, name, mode, set))?;
-    shared.entry(cx, &made, Some(NameIn::new(dir.handle, name)))
+    shared.entry(cx, shared.handles.now(), &made, Some(NameIn::new(dir.handle, name)))
 }
 
 /// NFSv2 has no exclusive creation; a guarded one is the nearest.
@@ -79,6 +79,7 @@ pub(super) fn make_node(
     let dir = shared.handles.find_dir(&place.dir)?;
     let (mount, dir, name) = (&shared.mount_for(cx), &dir.handle, place.name.as_bytes());
     let special = |file| async move { mount.mknod(dir, name, file, set).await };
+    let asked = shared.handles.now();
     let made = match node {
         NewNode::Directory => shared.wait(cx, mount.mkdir(dir, name, set)),
         NewNode::Symlink(target) => shared.wait(cx, mount.symlink(dir, name, target, set)),
@@ -87,7 +88,7 @@ pub(super) fn make_node(
         NewNode::Fifo => shared.wait(cx, special(SpecialFile::Fifo)),
         NewNode::Socket => shared.wait(cx, special(SpecialFile::Socket)),
     };
-    shared.entry(cx, &made?, Some(NameIn::new(*dir, name)))
+    shared.entry(cx, asked, &made?, Some(NameIn::new(*dir, name)))
 }
 
 /// Gives a file a further name.

@@ -73,10 +73,14 @@ struct Node {
     listing: Listing,
     /// How many opens it has.
     pins: usize,
-    /// Whether this mount has removed its last name. The server may still have it open for a while.
-    is_gone: bool,
+    /// When this mount removed its last name, if it did. The server may still have it open for a while.
+    gone: Option<Moment>,
     last_use: u64,
 }
+
+/// A moment in the order of what happens to a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Moment(u64);
 
 /// What a listing keeps from one part to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +102,8 @@ struct Table {
     nodes: HashMap<Number, Node>,
     /// The file that a name last led to, by the number of its directory.
     names: Order<(Number, Box<[u8]>), Handle>,
+    /// When this mount last took a name from a file. Answers that were asked for before may tell of such names.
+    changed: Moment,
     root: Handle,
     clock: u64,
 }
@@ -107,22 +113,36 @@ impl Handles {
 
     /// Makes a table with the root and up to `max` files besides open ones.
     pub(super) fn new(root: &client_files::Entry, max: usize) -> Handles {
-        let mut table = Table { nodes: HashMap::new(), names: Order::default(), root: root.handle, clock: 0 };
+        let (names, changed) = (Order::default(), Moment::default());
+        let mut table = Table { nodes: HashMap::new(), names, changed, root: root.handle, clock: 0 };
         table.nodes.insert(Self::ROOT, Node { pins: 1, ..Node::new(root) });
         Handles { table: Mutex::new(table), max }
     }
 
-    /// The number of a file that a reply named, with the name that led to it, if any.
+    /// This moment, at which somebody asks for a file.
+    pub(super) fn now(&self) -> Moment {
+        Moment(self.lock().clock)
+    }
+
+    /// The number of a file that a reply named, with the name that leads to it, if any. Nobody changes the name now.
     pub(super) fn meet(&self, entry: &client_files::Entry, name: Option<NameIn>) -> Result<Known> {
+        self.meet_asked(self.now(), entry, name)
+    }
+
+    /// Like [`Handles::meet`], for the answer to a question. The name may lead to another file since, or to none.
+    pub(super) fn meet_asked(&self, asked: Moment, entry: &client_files::Entry, name: Option<NameIn>) -> Result<Known> {
         let mut table = self.lock();
         table.clock += 1;
         let number = table.number_of(&entry.handle)?;
         let clock = table.clock;
         let node = table.nodes.entry(number).or_insert_with(|| Node::new(entry));
-        (node.last_use, node.kind, node.is_gone) = (clock, entry.attributes.kind, false);
+        (node.last_use, node.kind) = (clock, entry.attributes.kind);
+        node.gone = node.gone.filter(|gone| asked < *gone);
         if let Some(name) = name {
             node.name = Some(name.clone());
-            table.note_name(name, entry.handle, self.max);
+            if asked >= table.changed {
+                table.note_name(name, entry.handle, self.max);
+            }
         }
         if table.nodes.len() > self.max {
             table.forget_oldest();
@@ -139,15 +159,18 @@ impl Handles {
         let mut table = self.lock();
         table.clock += 1;
         let clock = table.clock;
-        let node = table.nodes.get_mut(&number).filter(|node| !node.is_gone || node.pins > 0).ok_or(Error::Stale)?;
+        let node =
+            table.nodes.get_mut(&number).filter(|node| node.gone.is_none() || node.pins > 0).ok_or(Error::Stale)?;
         node.last_use = clock;
         Ok(Known { number, handle: node.handle, kind: node.kind })
     }
 
     /// Notes that this mount has removed the last name of a file. It is stale unless it is open, or found by a name.
     pub(super) fn note_gone(&self, number: Number) {
-        if let Some(node) = self.lock().nodes.get_mut(&number) {
-            node.is_gone = true;
+        let mut table = self.lock();
+        let now = table.tick();
+        if let Some(node) = table.nodes.get_mut(&number) {
+            node.gone = Some(now);
         }
     }
 
@@ -183,7 +206,9 @@ impl Handles {
 
     /// Drops a name that no longer leads to its file. Returns that file.
     pub(super) fn forget_name(&self, dir: &Known, name: &[u8]) -> Option<Handle> {
-        self.lock().names.remove(&(dir.number, name.into()))
+        let mut table = self.lock();
+        table.changed = table.tick();
+        table.names.remove(&(dir.number, name.into()))
     }
 
     /// The last listing of a directory.
@@ -225,11 +250,16 @@ impl Node {
     }
 
     fn unnamed(handle: Handle, kind: FileKind) -> Node {
-        Node { handle, kind, name: None, listing: Listing::NONE, pins: 0, is_gone: false, last_use: 0 }
+        Node { handle, kind, name: None, listing: Listing::NONE, pins: 0, gone: None, last_use: 0 }
     }
 }
 
 impl Table {
+    fn tick(&mut self) -> Moment {
+        self.clock += 1;
+        Moment(self.clock)
+    }
+
     /// The number that the handle has or would get.
     fn number_of(&self, handle: &Handle) -> Result<Number> {
         if *handle == self.root {
@@ -317,6 +347,22 @@ mod tests {
         assert!(matches!(handles.find(&idle.number.into()), Err(Error::Stale)));
         handles.unpin(open.number);
         assert_eq!(handles.meet(&entry(b"idle"), None).unwrap().number, idle.number);
+    }
+
+    #[test]
+    fn answer_from_before_a_removal_brings_neither_the_file_nor_its_name_back() {
+        let (handles, file) = (Handles::new(&entry(b"root"), 10), entry(b"file"));
+        let dir = handles.find(&Handles::ROOT.into()).unwrap();
+        let at = NameAt { dir: &dir, name: b"name" };
+        let (asked, known) = (handles.now(), handles.meet(&file, Some(at.to_owned())).unwrap());
+        assert_eq!(handles.file_at(&dir, at.name), Some(known.number));
+        handles.forget_name(&dir, at.name);
+        handles.note_gone(known.number);
+        handles.meet_asked(asked, &file, Some(at.to_owned())).unwrap();
+        assert_eq!(handles.file_at(&dir, at.name), None);
+        assert!(matches!(handles.find(&known.number.into()), Err(Error::Stale)));
+        handles.meet_asked(handles.now(), &file, Some(at.to_owned())).unwrap();
+        assert!(handles.find(&known.number.into()).is_ok());
     }
 
     #[test]

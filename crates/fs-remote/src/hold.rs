@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vfs::{Handle, Result};
 
 use super::handles::Number;
+use super::open::Opening;
 use super::remote_file::HiddenName;
 use super::shared::Shared;
 
@@ -18,7 +19,7 @@ pub(super) struct RemoteHold {
 
 /// Holds a file.
 pub(super) fn hold(shared: &Arc<Shared>, node: &Handle) -> Result<RemoteHold> {
-    let known = shared.handles.find(node)?;
+    let (known, _opening) = Opening::begin(shared, node)?;
     shared.handles.pin(&known);
     shared.opens.begin(known.number);
     Ok(RemoteHold { shared: Arc::clone(shared), number: known.number })

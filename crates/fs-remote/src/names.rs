@@ -1,14 +1,15 @@
 use client_files::Rights;
 use vfs::{Context, Entry, Error, FileKind, Found, Handle, OpenFile, Place, Result};
 
-use super::handles::{Handles, Known, NameIn};
+use super::handles::{Handles, Known, Moment, NameIn};
 use super::shared::Shared;
 
 pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
+    let asked = shared.handles.now();
     let found = shared.wait(cx, shared.mount_for(cx).find(&dir.handle, name))?;
-    shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))
+    shared.entry(cx, asked, &found, Some(NameIn::new(dir.handle, name)))
 }
 
 /// Like [`lookup`], but does not refetch expired attributes of a file that is no directory and has no writer here:
@@ -16,8 +17,9 @@ pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Res
 pub(super) fn find(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Found> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
+    let asked = shared.handles.now();
     let (found, is_current) = shared.wait(cx, shared.mount_for(cx).find_or_remember(&dir.handle, name))?;
-    let entry = shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))?;
+    let entry = shared.entry(cx, asked, &found, Some(NameIn::new(dir.handle, name)))?;
     Ok(Found { entry, is_current })
 }
 
@@ -28,11 +30,12 @@ pub(super) fn parent(shared: &Shared, cx: &Context<'_>, dir: &Handle) -> Result<
         let attributes = shared.wait(cx, shared.mount_for(cx).attributes(&known.handle))?;
         return Ok(Entry { handle: *dir, attributes });
     }
+    let asked = shared.handles.now();
     let found = match parent_by_name(shared, cx, &known) {
         Some(found) => found?,
         None => shared.wait(cx, shared.mount_for(cx).lookup_parent(&known.handle))?,
     };
-    shared.entry(cx, &found, None)
+    shared.entry(cx, asked, &found, None)
 }
 
 /// The directory in which a directory was last found, if the cached name is still valid.
@@ -58,10 +61,16 @@ pub(super) fn read_link(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Res
 }
 
 impl Shared {
-    /// Registers a file and returns it under its number. If it is written here, the server may not have all changes
-    /// yet.
-    pub(super) fn entry(&self, cx: &Context<'_>, found: &client_files::Entry, name: Option<NameIn>) -> Result<Entry> {
-        let known = self.handles.meet(found, name)?;
+    /// Registers a file that was asked for and returns it under its number. If it is written here, the server may not
+    /// have all changes yet.
+    pub(super) fn entry(
+        &self,
+        cx: &Context<'_>,
+        asked: Moment,
+        found: &client_files::Entry,
+        name: Option<NameIn>,
+    ) -> Result<Entry> {
+        let known = self.handles.meet_asked(asked, found, name)?;
         let attributes = match self.opens.writer(known.number) {
             Some(file) => file.attributes(cx)?,
             None => found.attributes,

@@ -13,14 +13,13 @@ use super::status;
 
 /// Opens a regular file, or shares one that is open already.
 pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<RemoteFile>> {
-    let known = shared.handles.find(node)?;
+    let (known, _opening) = Opening::begin(shared, node)?;
     match known.kind {
         FileKind::Regular => {}
         FileKind::Directory => return Err(Error::IsDirectory),
         _ => return Err(Error::WrongKind),
     }
     let mount = shared.mount_for(cx);
-    let _opening = Opening::begin(shared, known.number);
     if let Some(file) = shared.opens.take_new(known.number, mount.principal()) {
         // The reply to its creation replaces that to an open, as long as its attributes are valid.
         shared.wait(cx, mount.attributes(&known.handle))?;
@@ -43,16 +42,18 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
 }
 
 /// A file that is being opened. It counts as open, so that removing its name leaves it usable.
-struct Opening<'s> {
+pub(super) struct Opening<'s> {
     shared: &'s Arc<Shared>,
     number: Number,
 }
 
 impl Opening<'_> {
-    /// Waits for a removal of the file's last name that began before.
-    fn begin(shared: &Arc<Shared>, number: Number) -> Opening<'_> {
+    /// Waits for a removal of the file's last name that began before: then the file is stale.
+    pub(super) fn begin<'s>(shared: &'s Arc<Shared>, node: &Handle) -> Result<(Known, Opening<'s>)> {
+        let number = shared.handles.find(node)?.number;
         shared.opens.begin(number);
-        Opening { shared, number }
+        let opening = Opening { shared, number };
+        Ok((shared.handles.find(node)?, opening))
     }
 }
 

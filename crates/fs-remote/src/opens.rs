@@ -193,12 +193,14 @@ impl Opens {
         self.lock().files.get(&number).is_some_and(|slot| slot.hidden.is_some())
     }
 
-    /// Has a name removed at the last close. Returns the name if the file is already closed.
+    /// Has a name removed at the last close. Returns a name to remove now if the file is already closed, or has two;
+    /// the caller calls [`Opens::end_removal`] afterwards.
     pub(super) fn hide(&self, number: Number, name: Hidden) -> Option<Hidden> {
-        match self.lock().files.get_mut(&number) {
-            Some(slot) if slot.count > 0 => slot.hidden.replace(name),
-            _ => Some(name),
-        }
+        let mut table = self.lock();
+        let slot = table.files.entry(number).or_default();
+        let left = if slot.count > 0 { slot.hidden.replace(name) } else { Some(name) };
+        slot.removals += usize::from(left.is_some());
+        left
     }
 
     /// The open file behind `file`, if it is one of these.

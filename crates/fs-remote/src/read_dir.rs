@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use client_files::{Detail, DirEntry, DirPosition, Page, Version};
 use vfs::{Context, EachEntry, Error, ReadDir, Result};
 
-use super::handles::{Known, Listing, NameIn};
+use super::handles::{Known, Listing, Moment, NameIn};
 use super::shared::Shared;
 
 /// The most consecutive replies without an entry.
@@ -26,9 +26,10 @@ pub(super) fn read_dir(
     };
     let mut after = list.after;
     for _ in 0..MAX_EMPTY_PAGES {
+        let asked = shared.handles.now();
         let page = page(shared, cx, &dir, after, detail)?;
         let has_entries = !page.entries.is_empty();
-        if give(shared, cx, &dir, &page, each)?.is_break() {
+        if give(shared, cx, (&dir, asked), &page, each)?.is_break() {
             return Ok(vfs::Listing::Stopped);
         }
         match (page.is_last, has_entries) {
@@ -60,13 +61,20 @@ fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, after: u64, detail: Deta
     Ok(page)
 }
 
-fn give(shared: &Shared, cx: &Context<'_>, dir: &Known, page: &Page, each: EachEntry<'_>) -> Result<ControlFlow<()>> {
+fn give(
+    shared: &Shared,
+    cx: &Context<'_>,
+    (dir, asked): (&Known, Moment),
+    page: &Page,
+    each: EachEntry<'_>,
+) -> Result<ControlFlow<()>> {
     for entry in &page.entries {
         if entry.cookie == 0 {
             return Err(Error::Io(io::Error::other("the server gives a cookie that cannot be passed on")));
         }
         let DirEntry { name, fileid, cookie, entry, .. } = entry;
-        let entry = entry.map(|found| shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))).transpose()?;
+        let register = |found| shared.entry(cx, asked, &found, Some(NameIn::new(dir.handle, name)));
+        let entry = entry.map(register).transpose()?;
         let kind = entry.map(|entry| entry.attributes.kind);
         if each(vfs::DirEntry { name, fileid: *fileid, cookie: *cookie, kind, entry }).is_break() {
             return Ok(ControlFlow::Break(()));

@@ -115,7 +115,7 @@ async fn close(mount: Mount, file: File, hidden: Option<HiddenName>) {
     }
 }
 
-/// The hidden name of a file that is closed. Whoever opens the file meanwhile waits until this is dropped.
+/// A hidden name that no open file needs. Whoever opens the file meanwhile waits until this is dropped.
 pub(super) struct HiddenName {
     shared: Arc<Shared>,
     number: Number,
@@ -126,6 +126,12 @@ impl HiddenName {
     /// Counts a close. The last one gets the hidden name, if there is one.
     pub(super) fn at_close(shared: &Arc<Shared>, number: Number) -> Option<HiddenName> {
         let hidden = shared.opens.end(number)?;
+        Some(HiddenName { shared: Arc::clone(shared), number, hidden })
+    }
+
+    /// Keeps the hidden name for the last close. Gets a name to remove now if there is one.
+    pub(super) fn unused(shared: &Arc<Shared>, number: Number, hidden: Hidden) -> Option<HiddenName> {
+        let hidden = shared.opens.hide(number, hidden)?;
         Some(HiddenName { shared: Arc::clone(shared), number, hidden })
     }
 

@@ -8,6 +8,7 @@ use vfs::{Context, Entry, FileKind, Place, Result};
 
 use super::handles::{Known, NameAt, NameIn};
 use super::opens::{Hidden, Removal};
+use super::remote_file::HiddenName;
 use super::shared::Shared;
 
 /// Removes a name of anything but a directory. Looks the file up first if an open one could be lost.
@@ -32,19 +33,19 @@ pub(super) enum Victim<'s> {
     Closed(Option<Removal<'s>>),
 }
 
-/// The file that would lose its name. While no file is open, what the mount knows of the name suffices.
+/// The file that would lose its name. While no file is open, what the mount knows of the name suffices. A name of which
+/// it knows nothing is looked up: otherwise somebody could open the file until it is gone.
 pub(super) fn victim<'s>(
     shared: &'s Shared,
     cx: &Context<'_>,
     at: NameAt<'_>,
     seen: Option<&Entry>,
 ) -> Result<Victim<'s>> {
-    if shared.opens.is_empty() {
-        match shared.handles.file_at(at.dir, at.name).map(|number| shared.opens.begin_removal(number, false)) {
-            // Somebody has opened it just now.
-            Some(None) => {}
-            removal => return Ok(Victim::Closed(removal.flatten())),
-        }
+    if shared.opens.is_empty()
+        && let Some(number) = shared.handles.file_at(at.dir, at.name)
+        && let Some(removal) = shared.opens.begin_removal(number, false)
+    {
+        return Ok(Victim::Closed(Some(removal)));
     }
     let (victim, attributes) = match seen {
         Some(seen) => (shared.handles.find(&seen.handle)?, seen.attributes),
@@ -62,26 +63,20 @@ pub(super) fn victim<'s>(
 }
 
 /// Renames an open file to a hidden name, which the last close removes.
-fn hide(shared: &Shared, cx: &Context<'_>, at: NameAt<'_>, victim: &Known) -> Result<()> {
+fn hide(shared: &Arc<Shared>, cx: &Context<'_>, at: NameAt<'_>, victim: &Known) -> Result<()> {
     let dir = at.dir;
     let hidden = hidden_name(shared);
     shared
         .lose_name(at, || shared.wait(cx, shared.mount_for(cx).rename(&dir.handle, at.name, &dir.handle, &hidden)))?;
-    remove_at_close(shared, cx, dir, victim, hidden)
+    remove_at_close(shared, cx, dir, victim, hidden);
+    Ok(())
 }
 
 /// Has the last close remove a hidden name, or removes it now if the file is already closed.
-pub(super) fn remove_at_close(
-    shared: &Shared,
-    cx: &Context<'_>,
-    dir: &Known,
-    victim: &Known,
-    hidden: Vec<u8>,
-) -> Result<()> {
+pub(super) fn remove_at_close(shared: &Arc<Shared>, cx: &Context<'_>, dir: &Known, victim: &Known, hidden: Vec<u8>) {
     let hidden = Hidden { name: NameIn::new(dir.handle, &hidden), mount: shared.mount_for(cx) };
-    match shared.opens.hide(victim.number, hidden) {
-        Some(left) => shared.wait(cx, left.remove()),
-        None => Ok(()),
+    if let Some(left) = HiddenName::unused(shared, victim.number, hidden) {
+        shared.run(left.remove());
     }
 }
 

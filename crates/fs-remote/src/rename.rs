@@ -22,7 +22,8 @@ pub(super) fn rename(shared: &Arc<Shared>, cx: &Context<'_>, from: Place<'_>, to
     }
     let Some((victim, hidden)) = hidden else { return renamed };
     // Another client may have removed the name of a file that this did not replace: its hidden name stays, too.
-    renamed.and(remove_at_close(shared, cx, &to_dir, &victim, hidden))
+    remove_at_close(shared, cx, &to_dir, &victim, hidden);
+    renamed
 }
 
 /// What keeps the file that a rename takes its last name from: nobody opens it, or it has a hidden name.

@@ -104,6 +104,7 @@ fn names_that_are_known_cost_one_call_to_change() {
         bench.make("file");
         let (_, calls) = bench.calls(|| files.make_node(&CX, bench.place("dir"), NewNode::Directory, &set).unwrap());
         assert_eq!(calls, "MKDIR 1", "{version}");
+        assert!(matches!(files.find(&CX, bench.place("other")), Err(Error::NoEntry)));
         let (_, calls) = bench.calls(|| files.rename(&CX, bench.place("file"), bench.place("other")).unwrap());
         assert_eq!(calls, "RENAME 1", "{version}");
         let (_, calls) = bench.calls(|| files.remove(&CX, bench.place("other")).unwrap());
