@@ -261,7 +261,7 @@ mod tests {
         let mut backends = backends();
         let before = backends.exports(&specs(&["mem:1M"])).unwrap();
         let failure = backends.exports(&specs(&["mem:1M", "/there/is/nothing/here"])).err().unwrap();
-        assert!(failure.to_string().starts_with("/there/is/nothing/here: "), "{failure}");
+        assert!(failure.to_string().starts_with("cannot open /there/is/nothing/here for serving: "), "{failure}");
         let after = backends.exports(&specs(&["mem:1M"])).unwrap();
         assert!(Arc::ptr_eq(&before[0].file_system, &after[0].file_system));
     }
