@@ -1,7 +1,7 @@
 //! The identity that requests are sent with, and the caller's rights.
 
-use client_files::{Credentials, Mount, Rights};
-use vfs::{Access, Attributes, Caller, Context, FileKind, Handle, Result, permission};
+use client_files::{Credentials, Mount, Rights, Version};
+use vfs::{Access, Attributes, Caller, Context, Error, FileKind, Handle, Result, Stability, permission};
 
 use super::shared::Shared;
 
@@ -36,7 +36,18 @@ pub(super) fn access(
         return Ok(wanted);
     }
     let is_dir = attributes.kind == FileKind::Directory;
-    let given = shared.wait(cx, mount.rights(&known.handle, rights(wanted, is_dir)))?;
+    let mut given = shared.wait(cx, mount.rights(&known.handle, rights(wanted, is_dir)))?;
+    if mount.version() == Version::V2 && wanted.contains(Access::WRITE) && attributes.kind == FileKind::Regular {
+        let writing = rights(Access::WRITE, false);
+        if given.contains(writing) || cx.caller.uid != attributes.uid {
+            // There is no ACCESS. A WRITE of no bytes shows whether the server refuses to write.
+            given = match shared.wait(cx, mount.write(&known.handle, 0, Vec::new().into(), Stability::File)) {
+                Ok(_) => given | writing,
+                Err(Error::AccessDenied | Error::NotPermitted) => Rights::from_bits(given.bits() & !writing.bits()),
+                Err(error) => return Err(error),
+            };
+        }
+    }
     let allowed = |part: Access| given.contains(rights(part, is_dir));
     let parts = [Access::READ, Access::WRITE, Access::EXECUTE].into_iter();
     Ok(parts.filter(|part| allowed(*part)).fold(Access::NONE, |sum, part| sum | part) & wanted)

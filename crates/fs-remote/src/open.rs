@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use client_files::{File, OpenOptions, Version};
 use proto::nfs4::MinorVersion;
-use vfs::{Context, Error, FileKind, Handle, OpenMode, Result, Stability};
+use vfs::{Context, Error, FileKind, Handle, OpenMode, Result};
 
 use super::handles::{Known, NameIn, Number};
 use super::remote_file::{HiddenName, RemoteFile};
@@ -32,10 +32,6 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
         return Ok(file);
     }
     let file = open_at_server(shared, cx, &known, mode)?;
-    if mode == OpenMode::Write && shared.mount.version() == Version::V2 {
-        // There is no ACCESS. A WRITE of no bytes shows whether the server refuses to write.
-        shared.wait(cx, mount.write(&known.handle, 0, Vec::new().into(), Stability::File))?;
-    }
     let file = RemoteFile::new(shared, known, mode, file);
     shared.opens.insert(&file);
     Ok(file)

@@ -36,12 +36,6 @@ fn mode(mode: u32) -> SetAttributes {
     SetAttributes { mode: Some(mode), ..SetAttributes::default() }
 }
 
-/// Whether the server judges a user of what is in memory. In version 2 it cannot be asked, and whom it takes the
-/// superuser for is not known.
-fn is_judged(version: Version, user: &Credentials) -> bool {
-    version != Version::V2 || !matches!(user, Credentials::Sys { uid: 0, .. })
-}
-
 async fn names(mount: &Mount, dir: &str) -> client::Result<usize> {
     let dir = mount.open_dir(dir).await?;
     let (mut entries, mut count) = (dir.read_dir(Detail::Entries), 0);
@@ -64,7 +58,7 @@ async fn what_is_made_belongs_to_who_made_it_and_memory_tells_others_no_more_tha
         assert_eq!((found.uid, found.gid), (ALICE, ALICE), "{version}");
         assert_eq!(names(&alice, "private").await.unwrap(), 1, "{version}");
         // What alice has seen is in memory, and her file is open.
-        for other in [&bob, &root].into_iter().filter(|other| is_judged(version, other.credentials())) {
+        for other in [&bob, &root] {
             let denied = Some(Status::AccessDenied);
             let refused = other.root_dir().lookup("private/file", Follow::Links).await.unwrap_err();
             assert_eq!(refused.status(), denied, "{version}");
@@ -216,7 +210,7 @@ fn caller_of_a_file_system_is_who_the_server_judges() {
         let hers = files.open(&alice, &file.handle, OpenMode::Write).unwrap();
         hers.write_at(&alice, 0, b"hers", Stability::Unstable).unwrap();
         // Numbers of files outlive the right to look for them.
-        for other in [bob, Context::ROOT].into_iter().filter(|other| is_judged(version, &user(other.caller.uid, &[]))) {
+        for other in [bob, Context::ROOT] {
             let opened = files.open(&other, &file.handle, OpenMode::Read);
             assert!(matches!(opened, Err(Error::AccessDenied)), "{version}");
             let found = files.lookup(&other, place(dir.handle, "file"));
