@@ -30,7 +30,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
-use client_files::{Credentials, Mount};
+use client_files::Mount;
 use tokio::runtime;
 use vfs::{
     Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileHold, FileSystem, Found, Handle, Listing,
@@ -105,11 +105,6 @@ impl RemoteFs {
             name_seed,
             hidden_names,
         }))
-    }
-
-    /// Whether each call is sent with its caller's credentials: then the server checks everybody's rights.
-    pub fn acts_for_callers(&self) -> bool {
-        matches!(self.0.mount.credentials(), Credentials::Sys { uid: 0, .. })
     }
 
     /// The mount.

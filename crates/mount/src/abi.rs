@@ -55,7 +55,6 @@ pub(crate) mod opcode {
     pub(crate) const GETLK: u32 = 31;
     pub(crate) const SETLK: u32 = 32;
     pub(crate) const SETLKW: u32 = 33;
-    pub(crate) const ACCESS: u32 = 34;
     pub(crate) const CREATE: u32 = 35;
     pub(crate) const INTERRUPT: u32 = 36;
     pub(crate) const DESTROY: u32 = 38;
@@ -130,9 +129,6 @@ pub(crate) mod flags {
     pub(crate) const READ_ONLY: u32 = 0;
     pub(crate) const EXCLUSIVE: u32 = 0o200;
     pub(crate) const TRUNCATE: u32 = 0o1000;
-    pub(crate) const WRITE_ONLY: u32 = 1;
-    /// The file is opened to be executed: a flag of the kernel that no caller can set.
-    pub(crate) const EXECUTE: u32 = 0o40;
     pub(crate) const DSYNC: u32 = 0o10000;
     /// Reads and writes go past all caches. The number depends on the processor.
     pub(crate) const DIRECT: u32 = rustix::fs::OFlags::DIRECT.bits();

@@ -67,15 +67,9 @@ fn flags(options: &Options) -> MountFlags {
 
 /// The options for both ways, each with a comma in front.
 fn common(options: &Options) -> String {
-    let mut text = format!(",max_read={MAX_DATA_BYTES}");
-    for (is_set, name) in
-        [(options.allows_others, ",allow_other"), (options.checks_permissions, ",default_permissions")]
-    {
-        if is_set {
-            text.push_str(name);
-        }
-    }
-    text
+    let others = if options.allows_others { ",allow_other" } else { "" };
+    // Without the kernel's checks nobody would check who opens a FIFO, a socket or a device: that calls nobody here.
+    format!(",max_read={MAX_DATA_BYTES},default_permissions{others}")
 }
 
 fn by_fusermount(dir: &Path, options: &Options) -> Result<Device, MountError> {

@@ -114,7 +114,6 @@ pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize,
         // Changes of names are stable when their call returns.
         opcode::RELEASEDIR => ops::releasedir::run(call),
         opcode::FSYNCDIR | opcode::DESTROY => Ok(()),
-        opcode::ACCESS => ops::access::run(call),
         opcode::GETLK => ops::getlk::run(call),
         opcode::SETLK..=opcode::SETLKW => ops::setlk::run(call),
         opcode::SETXATTR..=opcode::REMOVEXATTR => xattrs(call),

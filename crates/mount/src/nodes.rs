@@ -90,11 +90,6 @@ impl Nodes {
         (mode & lent != 0).then_some(mode & !lent)
     }
 
-    /// Whether the permission bits of a directory let everybody search it.
-    pub(crate) fn may_all_search(&self, number: u64) -> bool {
-        hold(&self.0).nodes.get(&number).is_some_and(|node| node.mode & 0o111 == 0o111)
-    }
-
     /// Notes the new permission bits of a file.
     pub(crate) fn note_mode(&self, number: u64, mode: u32) {
         if let Some(node) = hold(&self.0).nodes.get_mut(&number) {

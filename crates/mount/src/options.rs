@@ -24,8 +24,6 @@ pub struct Options {
     pub is_synchronous: bool,
     /// Whether users other than the one who mounts may use it (`allow_other`).
     pub allows_others: bool,
-    /// Whether the kernel checks permission bits (`default_permissions`). Otherwise only the file system does.
-    pub checks_permissions: bool,
     /// How long the kernel caches names and attributes.
     pub validity: Validity,
     /// Whether the kernel writes data back late. It then assumes that nobody else changes files.
@@ -53,7 +51,6 @@ impl Default for Options {
             allows_set_ids: true,
             is_synchronous: false,
             allows_others: rustix::process::geteuid().is_root(),
-            checks_permissions: true,
             validity: Validity::default(),
             is_writeback: false,
             is_direct: false,

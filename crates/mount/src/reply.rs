@@ -77,7 +77,6 @@ impl Call<'_> {
         let number = self.session.nodes.tell(entry.handle, &entry.attributes);
         self.output.gives(Undo::Forget(number));
         let mut validity = self.session.options.validity;
-        validity.names = self.validity_in_dir(validity.names);
         if !is_current {
             validity.attributes = Duration::ZERO;
         }
@@ -91,17 +90,9 @@ impl Call<'_> {
         attributes(self.output, &entry.attributes);
     }
 
-    /// How long the kernel may cache a name in the directory of the request. If nobody but the file system checks
-    /// permissions, a cached name is found by everybody, so it must be in a directory that everybody may search.
-    fn validity_in_dir(&self, validity: Duration) -> Duration {
-        let options = &self.session.options;
-        let is_checked = options.checks_permissions || !options.allows_others;
-        if is_checked || self.session.nodes.may_all_search(self.request.node) { validity } else { Duration::ZERO }
-    }
-
     /// `fuse_entry_out` for a missing name, which the kernel may cache.
     pub(crate) fn reply_absence(&mut self) {
-        let validity = self.validity_in_dir(self.session.options.validity.absences);
+        let validity = self.session.options.validity.absences;
         self.output.zeros(16);
         seconds(self.output, validity);
         self.output.zeros(8);

@@ -43,8 +43,8 @@ pub struct Properties {
     /// Whether open files can be locked ([`OpenFile::lock`](crate::OpenFile::lock)). If not, the caller must keep locks
     /// itself.
     pub locks: bool,
-    /// Whether [`FileSystem::open`](crate::FileSystem::open) checks the caller's rights, at least where the permission
-    /// bits grant them. If not, the caller must ask [`FileSystem::access`](crate::FileSystem::access) before.
+    /// Whether [`FileSystem::open`](crate::FileSystem::open) checks the caller's rights. If not, the caller must ask
+    /// [`FileSystem::access`](crate::FileSystem::access) before.
     pub checks_opens: bool,
     /// The verifier of directory cookies: cookies of one verifier are invalid under another. A file system whose
     /// cookies survive a restart always returns the same.

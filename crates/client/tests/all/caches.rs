@@ -464,7 +464,7 @@ async fn hundred_who_ask_the_same_at_once_cost_one_call() {
         assert_eq!(calls_of_a_hundred(&mount, link).await, 2, "{version}: LOOKUP, READLINK");
         let list = |dir: Dir| async move { assert_eq!(names(&dir, Detail::Names).await.len(), 2) };
         assert_eq!(calls_of_a_hundred(&mount, list).await, 1, "{version}: READDIR");
-        // Version 2 has no ACCESS: the attributes say it, and a listing and a look-up show what the server lets be done.
+        // Version 2 has no ACCESS: the attributes say it, and a listing and a look-up show what the server allows.
         let access = |dir: Dir| async move { dir.access("dir", Rights::READ).await.map(drop).unwrap() };
         let asked = if version == Version::V2 { 3 } else { 1 };
         assert_eq!(calls_of_a_hundred(&mount, access).await, asked, "{version}: ACCESS, or GETATTR, READDIR, LOOKUP");

@@ -1,6 +1,5 @@
 //! The operations of the kernel's interface, one file each.
 
-pub(crate) mod access;
 pub(crate) mod copy_file_range;
 pub(crate) mod create;
 pub(crate) mod fallocate;

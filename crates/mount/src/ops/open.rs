@@ -1,7 +1,7 @@
 //! OPEN: opens a file to read or write it.
 
 use rustix::io::Errno;
-use vfs::{Access, Attributes, Handle, OpenMode, SetAttributes, permission};
+use vfs::{Access, Attributes, Handle, OpenMode, SetAttributes};
 
 use super::set_ids;
 use crate::abi::{OPEN_ENDS_SET_IDS, flags, open};
@@ -32,30 +32,17 @@ pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     Ok(())
 }
 
-/// Checks the opener's rights where neither the kernel nor the file system's open does. Without that, the writes of a
-/// file that may not be written would fail when nobody is left to get the error. A file that only may be executed is
-/// read by the kernel alone.
+/// Asks the file system whether the opener may write, where its open does not. Without that, the writes of a file that
+/// may not be written would fail when nobody is left to get the error. The kernel has checked the permission bits.
 fn check_rights(call: &Call<'_>, handle: &Handle, identity: &Identity, flags: u32) -> Result<(), Errno> {
+    let is_read = flags & flags::ACCESS_MODE == flags::READ_ONLY && flags & flags::TRUNCATE == 0;
+    if is_read || call.session.properties.checks_opens {
+        return Ok(());
+    }
     let (fs, cx) = (&call.session.fs, call.context(identity));
-    let mut wanted = match flags & flags::ACCESS_MODE {
-        flags::READ_ONLY if flags & flags::EXECUTE != 0 => Access::EXECUTE,
-        flags::READ_ONLY => Access::READ,
-        flags::WRITE_ONLY => Access::WRITE,
-        _ => Access::READ | Access::WRITE,
-    };
-    if flags & flags::TRUNCATE != 0 {
-        wanted = wanted | Access::WRITE;
-    }
-    let is_checked_by_open = call.session.properties.checks_opens && wanted != Access::EXECUTE;
-    if call.session.options.checks_permissions && (is_checked_by_open || !wanted.contains(Access::WRITE)) {
-        return Ok(());
-    }
     let attributes = fs.attributes(&cx, handle).map_err(errno)?;
-    if is_checked_by_open && permission::by_mode(&attributes, &cx.caller).contains(wanted) {
-        return Ok(());
-    }
-    let allowed = fs.access(&cx, handle, &attributes, wanted).map_err(errno)?;
-    if allowed.contains(wanted) { Ok(()) } else { Err(Errno::ACCESS) }
+    let allowed = fs.access(&cx, handle, &attributes, Access::WRITE).map_err(errno)?;
+    if allowed.contains(Access::WRITE) { Ok(()) } else { Err(Errno::ACCESS) }
 }
 
 /// Opens a file for this identity.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
@@ -179,31 +179,4 @@ fn place_that_is_no_directory_is_refused_with_its_name() {
     assert!(text.starts_with("/dev/null: is not a directory"), "{text}");
     let mounted = mount::mount(memory(), "/does/not/exist".as_ref(), Options::default());
     assert!(mounted.err().unwrap().to_string().starts_with("/does/not/exist: "));
-}
-
-/// The exit status of a program that another user runs on the mount; `None` if it cannot be run.
-fn as_another(program: impl AsRef<std::ffi::OsStr>, arguments: &[&std::ffi::OsStr]) -> Option<bool> {
-    use std::os::unix::process::CommandExt;
-    let mut command = Command::new(program);
-    command.args(arguments).uid(12_345).gid(12_345).stdout(Stdio::null());
-    command.stderr(Stdio::null()).status().ok().map(|status| status.success())
-}
-
-#[test]
-fn file_system_that_checks_permissions_decides_what_is_opened_tested_and_run() {
-    let options = Options { checks_permissions: false, ..Options::default() };
-    let Some(site) = Site::new(memory(), options) else { return };
-    fs::set_permissions(site.dir(), fs::Permissions::from_mode(0o755)).unwrap();
-    let path = site.path("program");
-    fs::copy("/bin/true", &path).unwrap();
-    let arguments: [&std::ffi::OsStr; 1] = [path.as_os_str()];
-    for (mode, reads, runs) in
-        [(0o700, false, None), (0o744, true, None), (0o711, false, Some(true)), (0o755, true, Some(true))]
-    {
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        assert_eq!(as_another("cat", &arguments), Some(reads), "{mode:o}");
-        assert_eq!(as_another("test", &["-r".as_ref(), path.as_os_str()]), Some(reads), "{mode:o}");
-        assert_eq!(as_another("test", &["-w".as_ref(), path.as_os_str()]), Some(false), "{mode:o}");
-        assert_eq!(as_another(&path, &[]), runs, "{mode:o}");
-    }
 }
