@@ -49,23 +49,29 @@ fn try_to_start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usi
 }
 
 fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> io::Result<()> {
-    let engine = Arc::clone(engine);
-    let worker = engine.hub.loops.len() + number % engine.hub.limits.blocking_workers();
+    let (engine, hub) = (Arc::clone(engine), Arc::clone(&engine.hub));
     thread::Builder::new().name(format!("blocking-{number}")).spawn(move || {
-        let mut finished = None;
-        while let Some((job, one_more)) = engine.hub.jobs.take(finished) {
-            if let Some(number) = one_more {
-                try_to_start_thread(&engine, number);
-            }
-            finished = Some(job.lane());
-            let (loop_index, message) = match job {
-                BlockingJob::Call(job) => (job.loop_index, LoopMessage::Done(perform(&engine, worker, job))),
-                BlockingJob::Fetch(job) => (job.loop_index, LoopMessage::Fetched(fetch(&job))),
-            };
-            engine.hub.loops[loop_index].mailbox.post(message);
-        }
+        do_jobs(engine, number);
+        hub.jobs.thread_gone();
     })?;
     Ok(())
+}
+
+/// Takes jobs until the thread has to end, and lets go of the service.
+fn do_jobs<S: Service + ?Sized>(engine: Arc<Engine<S>>, number: usize) {
+    let worker = engine.hub.loops.len() + number % engine.hub.limits.blocking_workers();
+    let mut finished = None;
+    while let Some((job, one_more)) = engine.hub.jobs.take(finished) {
+        if let Some(number) = one_more {
+            try_to_start_thread(&engine, number);
+        }
+        finished = Some(job.lane());
+        let (loop_index, message) = match job {
+            BlockingJob::Call(job) => (job.loop_index, LoopMessage::Done(perform(&engine, worker, job))),
+            BlockingJob::Fetch(job) => (job.loop_index, LoopMessage::Fetched(fetch(&job))),
+        };
+        engine.hub.loops[loop_index].mailbox.post(message);
+    }
 }
 
 fn fetch(job: &FetchJob) -> Fetched {

@@ -115,7 +115,10 @@ struct QueueState {
     jobs: Lanes<SocketAddr, BlockingJob>,
     started: usize,
     idle: usize,
+    /// Threads that take no further job.
     ended: usize,
+    /// Those of them that have let go of the service.
+    gone: usize,
     closed: bool,
 }
 
@@ -123,7 +126,8 @@ impl JobQueue {
     /// Makes an empty queue for up to `max_threads` threads, of which the last `spare` are kept for lanes that have
     /// none. All threads but one end when they had no job for `max_idle`.
     pub(crate) fn new(max_threads: usize, spare: usize, max_idle: Duration) -> JobQueue {
-        let state = QueueState { jobs: Lanes::new(max_threads, spare), started: 0, idle: 0, ended: 0, closed: false };
+        let state =
+            QueueState { jobs: Lanes::new(max_threads, spare), started: 0, idle: 0, ended: 0, gone: 0, closed: false };
         JobQueue { state: Mutex::new(state), changed: Condvar::new(), max_threads, max_idle }
     }
 
@@ -140,11 +144,11 @@ impl JobQueue {
         }
     }
 
-    /// Waits until every thread has ended, no longer than until `deadline`; says how many are left.
+    /// Waits until every thread has let go of the service, no longer than until `deadline`; says how many are left.
     pub(crate) fn wait_until_ended(&self, deadline: Instant) -> usize {
         let mut state = self.lock();
         loop {
-            let left = state.running();
+            let left = state.started - state.gone;
             let wait = deadline.saturating_duration_since(Instant::now());
             if left == 0 || wait.is_zero() {
                 return left;
@@ -195,8 +199,6 @@ impl JobQueue {
             }
             if state.closed || is_idle && state.running() > 1 {
                 state.ended += 1;
-                drop(state);
-                self.changed.notify_all();
                 return None;
             }
             state.idle += 1;
@@ -212,6 +214,12 @@ impl JobQueue {
         let mut state = self.lock();
         state.started += 1;
         state.started - 1
+    }
+
+    /// Counts a thread that has ended and let go of the service.
+    pub(crate) fn thread_gone(&self) {
+        self.lock().gone += 1;
+        self.changed.notify_all();
     }
 
     /// How many threads have ended so far.

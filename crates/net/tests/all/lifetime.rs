@@ -54,6 +54,16 @@ fn shutdown_finishes_what_was_read_and_closes() {
 }
 
 #[test]
+fn nothing_of_a_server_that_has_ended_holds_the_service() {
+    for _ in 0..200 {
+        let server = TestServer::start(Limits::default(), 2);
+        server.handle.shutdown(Duration::ZERO);
+        server.handle.join();
+        assert_eq!(Arc::strong_count(&server.echo), 1);
+    }
+}
+
+#[test]
 fn shutdown_sends_whole_answers_though_unread_calls_are_left() {
     let server = TestServer::start(Limits { max_unsent_bytes: 1, ..Limits::default() }, 1);
     let mut stream = server.connect();
