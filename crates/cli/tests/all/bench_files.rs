@@ -45,6 +45,6 @@ fn numbers_that_make_no_benchmark_end_with_2() {
         let said = wharf_fails(2, &["bench", flag, value, url]);
         assert!(said.contains(flag), "{said}");
     }
-    let said = wharf_fails(1, &["bench", "--bs", "4k", "--size", "8", url]);
+    let said = wharf_fails(2, &["bench", "--bs", "4k", "--size", "8", url]);
     assert!(said.contains("--size") && said.contains("--bs"), "{said}");
 }
