@@ -50,7 +50,7 @@ use shared::Shared;
 ///
 /// **Identity.** On a superuser's mount, every call is sent with its caller's credentials ([`Mount::acting_as`]), and
 /// calls on an open file with those of its opener. Any other mount keeps its own
-/// [`Credentials`]. For callers with another user ID, [`FileSystem::access`] grants only
+/// [`Credentials`](client_files::Credentials). For callers with another user ID, [`FileSystem::access`] grants only
 /// what the permission bits grant them, too.
 ///
 /// **Handles** are numbers made from the server's handles, so a file has the same number in every process that mounts

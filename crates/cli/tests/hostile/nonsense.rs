@@ -138,8 +138,8 @@ fn calls_that_make_no_sense_get_their_error_and_the_next_one_its_answer() {
         // RPC_MISMATCH from version 2 to 2, and AUTH_ERROR with AUTH_TOOWEAK for GSS.
         (call_of(1, &[3, 100_003, 3, 0, 0, 0, 0, 0]), &[1, 1, 0, 2, 2][..]),
         (call_of(2, &[2, 100_003, 3, 1, 6, 0, 0, 0]), &[1, 1, 1, 5]),
-        // PROG_UNAVAIL for the side protocol of access lists, PROG_MISMATCH for NFS version 5, PROC_UNAVAIL.
-        (call_of(3, &[2, 100_227, 3, 0, 0, 0, 0, 0]), &[&ACCEPTED[..], &[1]].concat()),
+        // PROG_UNAVAIL for the side protocol of quotas, PROG_MISMATCH for NFS version 5, PROC_UNAVAIL.
+        (call_of(3, &[2, 100_011, 2, 0, 0, 0, 0, 0]), &[&ACCEPTED[..], &[1]].concat()),
         (call_of(4, &[2, 100_003, 5, 0, 0, 0, 0, 0]), &[&ACCEPTED[..], &[2, 2, 4]].concat()),
         (call(6, 999, &[]), &[&ACCEPTED[..], &[3]].concat()),
         // GARBAGE_ARGS.
