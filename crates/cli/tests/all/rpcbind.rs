@@ -318,7 +318,7 @@ fn registration_of_a_server_that_was_killed_is_replaced() {
     let mut command = namespace.command(WHARF);
     command.args(["serve", "mem:1M", "--rpcbind", "register", "--listen", "127.0.0.1:2050"]);
     let second = Server::spawn(1, command);
-    second.wait_for_log("replaced=38");
+    second.wait_for_log("replaced=46");
     assert_eq!((registered(&namespace, 2049), registered(&namespace, 2050)), (0, SERVICES));
     // The second server has no address of IPv6, and rpcbind no service there any more.
     let all = wharf(&namespace, &["rpcinfo", "127.0.0.1"]);
