@@ -216,6 +216,14 @@ impl FileSystem for HostFs {
         self.volume.memory()
     }
 
+    fn log_mark(&self) -> Result<Option<Vec<u8>>> {
+        self.read_log_mark()
+    }
+
+    fn set_log_mark(&self, mark: &[u8]) -> Result<()> {
+        self.write_log_mark(mark)
+    }
+
     fn space(&self, _cx: &Context<'_>, _node: &Handle) -> Result<Space> {
         self.volume.space()
     }

@@ -48,6 +48,7 @@ mod link;
 mod lock_file;
 mod lock_holder;
 mod lock_ranges;
+mod log_mark;
 mod lookup;
 mod lookup_pace;
 mod made;

@@ -14,22 +14,20 @@ use crate::proc_path::proc_path;
 
 const PREFIX: &[u8] = b"user.";
 
+/// The start of the names that the server keeps for itself: clients neither see nor change such attributes.
+const OWN_PREFIX: &[u8] = b"wharf.";
+
 /// The longest value, and the longest list of names, that Linux has, in bytes.
 const MAX_BYTES: usize = 65_536;
 
 impl HostFs {
     pub(crate) fn xattr(&self, cx: &Context<'_>, handle: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {
         let node = self.xattr_node(cx, handle)?;
-        self.identity.own()?;
-        let mut value = vec![0; MAX_BYTES];
-        match rustix::fs::getxattr(proc_path(node.fd()).as_c_str(), &*full(name)?, &mut value) {
-            Ok(length) => {
-                value.truncate(length);
-                Ok(Some(value))
-            }
-            Err(Errno::NODATA) => Ok(None),
-            Err(errno) => Err(failed(errno)),
+        if name.as_bytes().starts_with(OWN_PREFIX) {
+            return Ok(None);
         }
+        self.identity.own()?;
+        read(proc_path(node.fd()).as_c_str(), &full(name)?)
     }
 
     pub(crate) fn xattr_names(&self, cx: &Context<'_>, handle: &Handle) -> Result<Vec<Box<[u8]>>> {
@@ -38,6 +36,7 @@ impl HostFs {
         let mut list = vec![0_u8; MAX_BYTES];
         let length = rustix::fs::listxattr(proc_path(node.fd()).as_c_str(), &mut list).map_err(failed)?;
         let names = list[..length].split(|&byte| byte == 0).filter_map(|name| name.strip_prefix(PREFIX));
+        let names = names.filter(|name| !name.starts_with(OWN_PREFIX));
         let mut names: Vec<Box<[u8]>> = names.map(Box::from).collect();
         names.sort_unstable();
         Ok(names)
@@ -49,12 +48,12 @@ impl HostFs {
             XattrMode::Create => XattrFlags::CREATE,
             XattrMode::Replace => XattrFlags::REPLACE,
         };
-        let name = full(set.name)?;
+        let name = clients(set.name)?;
         self.change_xattr(cx, handle, |path| rustix::fs::setxattr(path, &*name, set.value, flags))
     }
 
     pub(crate) fn take_xattr(&self, cx: &Context<'_>, handle: &Handle, name: XattrName<'_>) -> Result<()> {
-        let name = full(name)?;
+        let name = clients(name)?;
         self.change_xattr(cx, handle, |path| rustix::fs::removexattr(path, &*name))
     }
 
@@ -88,6 +87,23 @@ impl HostFs {
             _ => Err(Error::WrongKind),
         }
     }
+}
+
+pub(crate) fn read(path: &CStr, name: &CStr) -> Result<Option<Vec<u8>>> {
+    let mut value = vec![0; MAX_BYTES];
+    match rustix::fs::getxattr(path, name, &mut value) {
+        Ok(length) => {
+            value.truncate(length);
+            Ok(Some(value))
+        }
+        Err(Errno::NODATA) => Ok(None),
+        Err(errno) => Err(failed(errno)),
+    }
+}
+
+/// The kernel's name of an attribute that clients may change.
+fn clients(name: XattrName<'_>) -> Result<CString> {
+    if name.as_bytes().starts_with(OWN_PREFIX) { Err(Error::AccessDenied) } else { full(name) }
 }
 
 /// A name as the kernel knows it.

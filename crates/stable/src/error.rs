@@ -42,6 +42,62 @@ pub enum WriteLogError {
         /// How many records there are.
         records: u64,
     },
+    /// An export is to be served without the log that it needs.
+    #[error(
+        "acknowledged changes of {export} may be in the write log {0} alone; serve it with --write-log {0}, or move them \
+         to storage with `wharf log drain {0}`, or give them up with `wharf log drain --discard {0}`", path.display()
+    )]
+    NeedsLog {
+        /// The export.
+        export: String,
+        /// Where the log was.
+        path: PathBuf,
+    },
+    /// A log that exports need is missing.
+    #[error(
+        "the write log {} is missing, and acknowledged changes of {} may be in it alone; bring it back, or give them up \
+         with `wharf log drain --discard {}`", path.display(), exports.join(" and "), path.display()
+    )]
+    MissingLog {
+        /// Where the log was.
+        path: PathBuf,
+        /// The exports.
+        exports: Vec<String>,
+    },
+    /// An export needs another log, or a newer copy of this one.
+    #[error(
+        "acknowledged changes of {export} may be in another write log alone, or in a newer copy of this one, which was \
+         {0}; serve the export with that log, or give them up with `wharf log drain --discard {0} --export {export}`; to \
+         use what this log has, run `wharf log adopt` with it", path.display()
+    )]
+    NeedsOtherLog {
+        /// The export.
+        export: String,
+        /// Where the log was.
+        path: PathBuf,
+    },
+    /// A log has records of an export that does not need it.
+    #[error(
+        "the write log has {records} changes of {export}, which does not depend on it: it is an old copy, or another \
+         server's, and the export may have newer data; drop its changes with `wharf log drain --discard {0}`, or have \
+         them made all the same with `wharf log adopt {0}`", path.display()
+    )]
+    NotOfExport {
+        /// The export.
+        export: String,
+        /// How many records there are.
+        records: u64,
+        /// The log.
+        path: PathBuf,
+    },
+    /// The mark of an export cannot be read or stored.
+    #[error("cannot read or store which write log {export} depends on: {source}")]
+    Mark {
+        /// The export.
+        export: String,
+        /// The error of the file system.
+        source: vfs::Error,
+    },
     /// A record is invalid.
     #[error("a record of the write log cannot be read ({source}); was it written by a later version?")]
     Record {

@@ -28,16 +28,20 @@
 #![forbid(unsafe_code)]
 
 mod aliases;
+mod dependence;
 mod device;
 mod error;
+mod hex;
 mod layer;
 mod log;
+mod mark;
 mod owner;
 mod record;
 mod replay;
 mod state_file;
 mod write_log;
 
+pub use dependence::{check_unlogged, exports_of_log, give_up_log};
 pub use device::{AlignedBuffer, Device, FileDevice, MemoryDevice};
 pub use error::WriteLogError;
 pub use layer::StableFs;

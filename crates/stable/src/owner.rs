@@ -2,7 +2,8 @@
 
 use vfs::FileSystem;
 
-use crate::state_file::{bytes, hex};
+use crate::hex::{bytes, hex};
+use crate::mark::root;
 
 /// The log's random name, and the numbers of the exports that it has records of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub(crate) struct LogOwner {
 pub(crate) struct OwnedExport {
     pub(crate) name: String,
     number: u32,
-    /// The number of the root directory, and a value that distinguishes it from a later directory with that number.
+    /// The root directory ([`root`]).
     root: (u64, u64),
     /// The memory that had the unflushed changes ([`FileSystem::memory`]).
     memory: Option<u64>,
@@ -90,8 +91,7 @@ pub fn owners_exports(owner: &[u8]) -> Option<Vec<String>> {
 
 impl OwnedExport {
     pub(crate) fn of(name: &str, fs: &dyn FileSystem) -> OwnedExport {
-        let root = fs.origin().map_or((0, 0), |origin| (origin.fileid, origin.birth));
-        OwnedExport { name: name.to_owned(), number: 0, root, memory: fs.memory() }
+        OwnedExport { name: name.to_owned(), number: 0, root: root(fs), memory: fs.memory() }
     }
 
     pub(crate) fn is_same_tree(&self, other: &OwnedExport) -> bool {

@@ -1,10 +1,13 @@
 //! State of a log that must survive the loss of its device: handles of recreated files, whether the log was retired
-//! because its device failed, exports whose storage failed too, and how many replays there were.
+//! because its device failed, exports whose storage failed too, how many replays there were, and which exports depend
+//! on the log.
 //!
-//! A text file of lines in the state directory, appended and synced. Changes are rare.
+//! A text file of lines in the state directory, appended and synced. Changes are rare. Beside it, a file of one line
+//! has the log's newest generation, which changes with each trim.
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,9 +15,17 @@ use own_files::OwnDir;
 use vfs::Handle;
 
 use crate::error::WriteLogError;
+use crate::hex::{bytes, hex};
+use crate::mark::Mark;
 
 /// The file in the state directory.
 const NAME: &str = "write-log";
+
+/// The file of the generation in the state directory.
+const GENERATION_NAME: &str = "write-log-generation";
+
+/// The fixed length of its line, less than a sector's, so that it is written as a whole.
+const GENERATION_BYTES: usize = 64;
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +38,15 @@ pub(crate) enum StateLine {
     Lost { log: String, export: String },
     /// Changes of this export were replayed. There is a line for each time.
     Replayed { export: String },
+    /// The log that this export depends on or depended on. The last line of an export counts.
+    Mark { export: String, mark: Mark },
 }
 
 #[derive(Debug)]
 pub(crate) struct StateFile {
     path: PathBuf,
     file: Mutex<File>,
+    generation: File,
 }
 
 impl StateFile {
@@ -41,14 +55,32 @@ impl StateFile {
         let dir = OwnDir::create(dir)?;
         let path = dir.path().join(NAME);
         let mut file = dir.file(NAME)?;
+        let generation = dir.file(GENERATION_NAME)?;
         // New lines go behind what was read.
         let text = io::read_to_string(&file)?;
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n")?;
         }
         dir.sync()?;
-        let lines = text.lines().filter_map(StateLine::read).collect();
-        Ok((StateFile { path, file: Mutex::new(file) }, lines))
+        Ok((StateFile { path, file: Mutex::new(file), generation }, lines(&text)))
+    }
+
+    /// The newest generation of the log with this id, as far as it was kept.
+    pub(crate) fn generation(&self, log: &str) -> io::Result<u64> {
+        let mut line = [0; GENERATION_BYTES];
+        let length = self.generation.read_at(&mut line, 0)?;
+        let text = std::str::from_utf8(&line[..length]).unwrap_or_default();
+        Ok(match *text.split_whitespace().collect::<Vec<_>>() {
+            [id, generation, "."] if id == log => generation.parse().unwrap_or(0),
+            _ => 0,
+        })
+    }
+
+    /// Keeps the generation of the log with this id, so that an older copy of the log is refused.
+    pub(crate) fn keep_generation(&self, log: &str, generation: u64) -> Result<(), WriteLogError> {
+        let line = format!("{:<width$}\n", format!("{log} {generation} ."), width = GENERATION_BYTES - 1);
+        let kept = self.generation.write_all_at(line.as_bytes(), 0).and_then(|()| self.generation.sync_data());
+        kept.map_err(|source| WriteLogError::State { path: self.path.with_file_name(GENERATION_NAME), source })
     }
 
     /// Appends lines, which are on stable storage when this returns.
@@ -64,6 +96,17 @@ impl StateFile {
     }
 }
 
+/// Reads the lines of the file in `dir`.
+pub(crate) fn read(dir: &OwnDir) -> io::Result<Vec<StateLine>> {
+    let Some(file) = dir.file_to_read(NAME)? else { return Ok(Vec::new()) };
+    Ok(lines(&io::read_to_string(file)?))
+}
+
+/// Ignores lines that are torn.
+fn lines(text: &str) -> Vec<StateLine> {
+    text.lines().filter_map(StateLine::read).collect()
+}
+
 impl StateLine {
     fn text(&self) -> String {
         let text = match self {
@@ -73,6 +116,7 @@ impl StateLine {
             StateLine::Retired { log } => format!("retired {log}"),
             StateLine::Replayed { export } => format!("replayed {}", hex(export.as_bytes())),
             StateLine::Lost { log, export } => format!("lost {log} {}", hex(export.as_bytes())),
+            StateLine::Mark { export, mark } => format!("mark {} {}", hex(export.as_bytes()), mark.text()),
         };
         // The end distinguishes a whole line from a torn one.
         text + " ."
@@ -90,18 +134,15 @@ impl StateLine {
                 Some(StateLine::Lost { log: log.to_owned(), export: String::from_utf8(bytes(export)?).ok()? })
             }
             ["replayed", export, "."] => Some(StateLine::Replayed { export: String::from_utf8(bytes(export)?).ok()? }),
+            ["mark", export, .., "."] => Some(StateLine::Mark {
+                export: String::from_utf8(bytes(export)?).ok()?,
+                mark: Mark::read(
+                    text.strip_prefix("mark ")?.strip_prefix(export)?.strip_prefix(' ')?.strip_suffix(" .")?,
+                )?,
+            }),
             _ => None,
         }
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-pub(crate) fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let pairs = hex.as_bytes().chunks(2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 #[cfg(test)]
@@ -119,6 +160,7 @@ mod tests {
             StateLine::Alias { export: "/a b".to_owned(), outer, inner },
             StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".to_owned() },
             StateLine::Replayed { export: "/a b".to_owned() },
+            StateLine::Mark { export: "/a b".to_owned(), mark: Mark::read("needed 0a 7 2 3 2f").unwrap() },
             StateLine::Retired { log: "0a1b".to_owned() },
         ];
         file.keep(&lines).unwrap();
@@ -126,8 +168,8 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 2]).unwrap();
         let (file, read) = StateFile::open(&dir).unwrap();
-        assert_eq!(read, lines[..3]);
-        file.keep(&lines[3..]).unwrap();
+        assert_eq!(read, lines[..4]);
+        file.keep(&lines[4..]).unwrap();
         assert_eq!(StateFile::open(&dir).unwrap().1, lines);
         fs::remove_dir_all(dir).unwrap();
     }

@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::error::WriteLogError;
 use crate::layer::{LoggedExport, Pending, StableFs};
 use crate::log::{Ahead, Log, LogError, Position, Status};
+use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::{self, MadeChange, Replayed, Tickets};
 use crate::state_file::{StateFile, StateLine};
@@ -31,6 +32,8 @@ pub struct Options {
     pub large_write_bytes: usize,
     /// Whether to replay even changes that the machine's memory still has.
     pub always_replay: bool,
+    /// Whether the log may be lost: no export is marked as depending on it.
+    pub is_expendable: bool,
 }
 
 impl Options {
@@ -43,6 +46,7 @@ impl Options {
             max_age: Duration::from_secs(10),
             large_write_bytes: 64 << 10,
             always_replay: false,
+            is_expendable: false,
         }
     }
 }
@@ -190,6 +194,9 @@ impl WriteLog {
             }
         }
         let replayed = self.take_up(&export, &owned, known.as_ref())?;
+        if is_started {
+            self.mark(&export, true)?;
+        }
         hold(&self.exports).push(Arc::clone(&export));
         Ok((StableFs::new(export), replayed))
     }
@@ -204,11 +211,12 @@ impl WriteLog {
             return Ok(Replayed::default());
         }
         let records = replay::count(&self.log, export.number)?;
+        if records > 0 && known.is_none_or(|known| !known.is_same_tree(now)) {
+            return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
+        }
+        self.check_mark(export, records)?;
         if records == 0 {
             return Ok(Replayed::default());
-        }
-        if known.is_none_or(|known| !known.is_same_tree(now)) {
-            return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
         }
         let has_memory = now.has_memory_of(known) && !self.has_lost(&export.name);
         if self.options.always_replay || !has_memory {
@@ -217,6 +225,62 @@ impl WriteLog {
         }
         export.flush_all().map_err(|source| export.unsynced_error(source))?;
         Ok(Replayed { records, ..Replayed::default() })
+    }
+
+    /// Refuses an export that needs another log or a newer copy of this one, and records that it does not need.
+    fn check_mark(&self, export: &LoggedExport, records: u64) -> std::result::Result<(), WriteLogError> {
+        let name = export.name.clone();
+        match Mark::of(&name, &*export.inner, &self.lines)? {
+            Some(mark) if mark.is_needed && self.is_marked(&mark)? => Ok(()),
+            Some(mark) if mark.is_needed => Err(WriteLogError::NeedsOtherLog { export: name, path: mark.path }),
+            _ if records == 0 || self.options.is_expendable => Ok(()),
+            _ => Err(WriteLogError::NotOfExport { export: name, records, path: self.path() }),
+        }
+    }
+
+    /// Whether a mark is of this log, and not of a newer copy.
+    fn is_marked(&self, mark: &Mark) -> std::result::Result<bool, WriteLogError> {
+        let id = self.log.id();
+        let unreadable = |source| WriteLogError::State { path: self.options.state_dir.clone(), source };
+        let newest = self.state_file.generation(&id).map_err(unreadable)?.max(mark.generation);
+        Ok(mark.log == id && self.log.generation() >= newest)
+    }
+
+    /// Marks an export as one that needs this log, or releases it.
+    fn mark(&self, export: &LoggedExport, is_needed: bool) -> std::result::Result<(), WriteLogError> {
+        if self.options.is_expendable {
+            return Ok(());
+        }
+        let (log, generation, root) = (self.log.id(), self.log.generation(), mark::root(&*export.inner));
+        let mark = Mark { is_needed, log, generation, path: self.path(), root };
+        mark.store(&export.name, &*export.inner, &self.state_file)
+    }
+
+    fn path(&self) -> PathBuf {
+        mark::absolute(&self.log.path())
+    }
+
+    fn keep_generation(&self) -> std::result::Result<(), WriteLogError> {
+        self.state_file.keep_generation(&self.log.id(), self.log.generation())
+    }
+
+    /// Makes this the log that an export depends on: the next start replays its records, even if the export has newer
+    /// data. Returns how many records there are.
+    ///
+    /// # Errors
+    /// When the log has no records of this directory, or marks cannot be stored.
+    pub fn adopt(self: &Arc<Self>, name: &str, inner: Arc<dyn FileSystem>) -> std::result::Result<u64, WriteLogError> {
+        let now = OwnedExport::of(name, &*inner);
+        let (number, known) = hold(&self.owner).number_of(&now);
+        let records = replay::count(&self.log, number)?;
+        if known.is_none_or(|known| !known.is_same_tree(&now)) {
+            return Err(WriteLogError::OtherTree { export: name.to_owned(), records });
+        }
+        hold(&self.owner).forget_memory(name);
+        self.store_owner()?;
+        self.mark(&LoggedExport::new(inner, name, number, self), true)?;
+        self.keep_generation()?;
+        Ok(records)
     }
 
     /// Whether storage lost changes of an export before this start.
@@ -270,6 +334,10 @@ impl WriteLog {
         owner.rename();
         self.log.set_owner(&owner.bytes())?;
         drop(owner);
+        self.keep_generation()?;
+        for export in &*hold(&self.exports) {
+            self.mark(export, true)?;
+        }
         self.is_started.store(true, Ordering::Release);
         for export in &*hold(&self.exports) {
             // Another error says nothing about the file.
@@ -306,17 +374,27 @@ impl WriteLog {
             return Ok(());
         }
         let exports = hold(&self.exports).clone();
-        exports.iter().filter(|export| !names.contains(&export.name)).for_each(|export| export.detach());
+        let (_, dropped): (Vec<_>, Vec<_>) = exports.iter().partition(|export| names.contains(&export.name));
+        dropped.iter().for_each(|export| export.detach());
         self.drain()?;
+        for export in dropped {
+            self.mark(export, false)?;
+        }
         hold(&self.exports).retain(|export| names.contains(&export.name));
         hold(&self.owner).exports.retain(|owned| names.contains(&owned.name));
         self.store_owner()
     }
 
-    /// Detaches the exports and ends the trimming thread. No change may follow.
+    /// Detaches the exports and ends the trimming thread. No change may follow. If the log is empty, the exports no
+    /// longer depend on it.
     pub fn close(&self) {
         self.trimmer.want(TrimRequest::End);
-        hold(&self.exports).clear();
+        let exports = std::mem::take(&mut *hold(&self.exports));
+        let is_empty = !self.has_failed() && self.log.tail() == self.log.end();
+        let is_drained = is_empty && !exports.iter().any(|export| export.has_lost());
+        if is_drained && let Err(error) = exports.iter().try_for_each(|export| self.mark(export, false)) {
+            tracing::error!(%error, "the exports still count as depending on the write log");
+        }
     }
 
     /// How the log is doing.
@@ -440,7 +518,8 @@ impl WriteLog {
             export.flush_all().map_err(|source| export.unsynced_error(source))?;
         }
         let id = hold(&self.owner).id.clone();
-        self.state_file.keep(&[StateLine::Retired { log: id }])
+        self.state_file.keep(&[StateLine::Retired { log: id }])?;
+        exports.iter().try_for_each(|export| self.mark(export, false))
     }
 
     /// Makes the next start replay an export's changes, because its storage has lost some.
@@ -507,6 +586,9 @@ impl WriteLog {
         }
         self.log.trim(end)?;
         exports.iter().for_each(|export| export.unsynced.trimmed(end));
+        if let Err(error) = self.keep_generation() {
+            tracing::error!(%error, "a start with an older copy of the write log would not be refused");
+        }
         Ok(())
     }
 

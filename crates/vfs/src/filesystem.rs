@@ -319,6 +319,20 @@ pub trait FileSystem: Send + Sync {
         None
     }
 
+    /// The mark that [`FileSystem::set_log_mark`] stored; `None` if there is none.
+    fn log_mark(&self) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    /// Stores which write log this file system depends on, with the file system itself and hidden from clients. The
+    /// mark is on stable storage when this returns.
+    ///
+    /// [`Error::NotSupported`], the default, where nothing can be stored.
+    fn set_log_mark(&self, mark: &[u8]) -> Result<()> {
+        let _ = mark;
+        Err(Error::NotSupported)
+    }
+
     /// The space of the file system around `node`.
     ///
     /// # Errors

@@ -25,7 +25,8 @@
 ///         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
 ///         set_attributes, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time, lease,
 ///         read_dir, create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr,
-///         list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, space);
+///         list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, log_mark,
+///         set_log_mark, space);
 ///
 ///     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
 ///         self.names.fetch_add(1, Ordering::Relaxed);
@@ -226,6 +227,12 @@ macro_rules! forward_file_system {
     };
     ($self:ident.$inner:ident memory) => {
         $crate::forward_method!($self.$inner memory() -> Option<u64>);
+    };
+    ($self:ident.$inner:ident log_mark) => {
+        $crate::forward_method!($self.$inner log_mark() -> $crate::Result<Option<Vec<u8>>>);
+    };
+    ($self:ident.$inner:ident set_log_mark) => {
+        $crate::forward_method!($self.$inner set_log_mark(mark: &[u8]) -> $crate::Result<()>);
     };
     ($self:ident.$inner:ident space) => {
         $crate::forward_method!($self.$inner space(

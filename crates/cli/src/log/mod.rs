@@ -1,5 +1,6 @@
 //! `wharf log`: shows, checks and empties a write log.
 
+mod adopt;
 mod check;
 mod drain;
 mod examined;
@@ -27,6 +28,7 @@ enum Action {
     Check(examined::Flags),
     Replay(replay::Flags),
     Drain(drain::Flags),
+    Adopt(adopt::Flags),
 }
 
 /// Runs the command.
@@ -36,5 +38,6 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         Action::Check(flags) => check::run(flags),
         Action::Replay(flags) => replay::run(flags),
         Action::Drain(flags) => drain::run(flags),
+        Action::Adopt(flags) => adopt::run(flags),
     }
 }

@@ -35,10 +35,14 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 }
 
 impl Site {
-    pub(super) fn open(&self, always_replay: bool) -> Result<(Arc<WriteLog>, PathBuf), Failure> {
+    pub(super) fn state_dir(&self) -> Result<PathBuf, Failure> {
         let state_dir = self.state_dir.clone();
         let default = || daemon::default_state_dir(Privilege::of_this_process().is_superuser());
-        let state_dir = state_dir.or_else(default).ok_or(Failure::WriteLogWithoutState)?;
+        state_dir.or_else(default).ok_or(Failure::WriteLogWithoutState)
+    }
+
+    pub(super) fn open(&self, always_replay: bool) -> Result<(Arc<WriteLog>, PathBuf), Failure> {
+        let state_dir = self.state_dir()?;
         let options = Options { always_replay, ..Options::new(state_dir.clone()) };
         let device = Arc::new(FileDevice::open(&self.path)?);
         Ok((WriteLog::open(device, options)?, state_dir))
@@ -48,21 +52,34 @@ impl Site {
     pub(super) fn empty(&self, always_replay: bool) -> Result<(), Failure> {
         let (log, state_dir) = self.open(always_replay)?;
         for (dir, records) in log.kept()? {
-            if records > 0 {
-                attach(&log, Path::new(&dir), state_dir.clone())?;
+            let dir = Path::new(&dir);
+            match open_dir(dir, &state_dir) {
+                Ok(host) => {
+                    let (_, replayed) = log.attach(&dir.to_string_lossy(), host).map_err(|error| logged(dir, error))?;
+                    tell_replayed(dir, &replayed);
+                }
+                Err(failure) if records > 0 => return Err(failure),
+                // It may be gone, and the log has nothing of it.
+                Err(_) => {}
             }
         }
         log.start()?;
         log.close();
         Ok(())
     }
+
+    /// Where the log is, or was.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
-fn attach(log: &Arc<WriteLog>, dir: &Path, state_dir: PathBuf) -> Result<(), Failure> {
-    let options = HostOptions { state_dir: Some(state_dir), sync_metadata: false, ..HostOptions::default() };
-    let failed = |source: ExportError| Failure::Logged { dir: dir.to_owned(), source };
-    let host = HostFs::open(dir, options).map_err(|error| failed(error.into()))?;
-    let (_, replayed) = log.attach(&dir.to_string_lossy(), Arc::new(host)).map_err(|error| failed(error.into()))?;
-    tell_replayed(dir, &replayed);
-    Ok(())
+/// Opens a directory of a log.
+pub(super) fn open_dir(dir: &Path, state_dir: &Path) -> Result<Arc<HostFs>, Failure> {
+    let options = HostOptions { state_dir: Some(state_dir.to_owned()), sync_metadata: false, ..HostOptions::default() };
+    HostFs::open(dir, options).map(Arc::new).map_err(|error| logged(dir, error))
+}
+
+fn logged(dir: &Path, error: impl Into<ExportError>) -> Failure {
+    Failure::Logged { dir: dir.to_owned(), source: error.into() }
 }

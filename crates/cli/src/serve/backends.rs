@@ -1,7 +1,7 @@
 //! The file systems behind the exports.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{ExportSpec, Source};
@@ -167,10 +167,19 @@ impl Backends {
             let plan = FaultPlan::new(plan.parse::<Rules>()?);
             file_system = Arc::new(FaultFs::new(file_system, plan));
         }
-        if let (Source::Dir(dir), Some(log)) = (&spec.source, &self.log) {
-            file_system = log.attach(dir, file_system)?;
+        if let Source::Dir(dir) = &spec.source {
+            file_system = match &self.log {
+                Some(log) => log.attach(dir, file_system)?,
+                None => self.unlogged(dir, file_system)?,
+            };
         }
         Ok(Backend { file_system, ..backend })
+    }
+
+    /// Refuses a directory with acknowledged changes that may be in a write log alone.
+    fn unlogged(&self, dir: &Path, inner: Arc<dyn FileSystem>) -> Result<Arc<dyn FileSystem>, ExportError> {
+        stable::check_unlogged(&dir.to_string_lossy(), &*inner, self.options.state_dir.as_deref())?;
+        Ok(inner)
     }
 
     fn memory_options(&self, capacity_bytes: u64) -> MemOptions {
@@ -236,7 +245,6 @@ impl Key {
 mod tests {
     use super::*;
     use config::{Defaults, ExportFlags};
-    use std::path::Path;
 
     fn specs(exports: &[&str]) -> Vec<ExportSpec> {
         let flags = ExportFlags { exports: exports.iter().map(Into::into).collect(), ..ExportFlags::default() };

@@ -30,7 +30,10 @@ impl ServedLog {
         let (Some(place), Some(state_dir)) = (&settings.path, state_dir) else { return Ok(None) };
         let size_bytes = settings.size.unwrap_or(DEFAULT_SIZE_BYTES);
         let device: Arc<dyn Device> = match place {
-            WriteLogPlace::Path(path) => file(path, size_bytes)?,
+            WriteLogPlace::Path(path) => {
+                check_missing(path, state_dir)?;
+                file(path, size_bytes)?
+            }
             WriteLogPlace::Memory => {
                 tracing::warn!("the write log is in memory: acknowledged changes are lost if this process is killed");
                 let device = Arc::new(MemoryDevice::new(usize::try_from(size_bytes).unwrap_or(usize::MAX)));
@@ -145,6 +148,15 @@ pub fn check_outside(settings: &WriteLogSettings, spec: &ExportSpec) -> Result<(
     Ok(())
 }
 
+/// Refuses to create a log where exports need the one that was there.
+fn check_missing(path: &Path, state_dir: &Path) -> Result<(), WriteLogError> {
+    if path.exists() {
+        return Ok(());
+    }
+    let exports = stable::exports_of_log(path, state_dir)?;
+    if exports.is_empty() { Ok(()) } else { Err(WriteLogError::MissingLog { path: path.to_owned(), exports }) }
+}
+
 fn file(path: &Path, size_bytes: u64) -> Result<Arc<dyn Device>, WriteLogError> {
     if path.exists() {
         let device = Arc::new(FileDevice::open(path)?);
@@ -166,6 +178,7 @@ fn options(settings: &WriteLogSettings, state_dir: &Path) -> Options {
         high_water: share(settings.high_water, defaults.high_water),
         low_water: share(settings.low_water, defaults.low_water),
         max_age: settings.max_age.unwrap_or(defaults.max_age),
+        is_expendable: settings.lose_my_data == Some(true),
         ..defaults
     }
 }

@@ -53,6 +53,12 @@ impl Site {
     }
 }
 
+/// Ends a server as an operator does.
+fn end(mut server: Server) {
+    server.signal(Signal::TERM);
+    server.wait();
+}
+
 fn assert_same(one: &Path, other: &Path) {
     for entry in fs::read_dir(one).unwrap() {
         let entry = entry.unwrap();
@@ -127,6 +133,62 @@ fn log_with_changes_of_a_directory_that_is_not_served_is_refused() {
     fs::create_dir(&site.export).unwrap();
     let said = serve(site.export.to_str().unwrap());
     assert!(said.contains("of another directory that was exported as"), "{said}");
+}
+
+#[test]
+fn server_starts_neither_without_the_log_that_it_needs_nor_with_an_old_copy_of_it() {
+    let site = Site::new();
+    site.copy_and_kill("3");
+    let (log, state, export) = (site.log(), site.state(), site.export.to_str().unwrap().to_owned());
+    let common = ["serve", &export, "--listen", "127.0.0.1:0", "--state-dir", &state];
+    let said = wharf_fails(1, &common);
+    assert!(said.contains(&format!("serve it with --write-log {log}, or")), "{said}");
+
+    let (copy, kept) = (fs::read(&log).unwrap(), site.scratch.path("kept"));
+    fs::rename(&log, &kept).unwrap();
+    let with_log = [&common[..], &["--write-log", &log, "--write-log-size", "4M"]].concat();
+    let said = wharf_fails(1, &with_log);
+    assert!(said.contains(&format!("the write log {log} is missing")), "{said}");
+    assert!(!Path::new(&log).exists(), "a log was made in its place");
+    fs::rename(&kept, &log).unwrap();
+
+    // A clean end: the log is not needed any more, and a copy of it is old.
+    end(site.serve());
+    fs::write(&log, copy).unwrap();
+    let said = wharf_fails(1, &with_log);
+    assert!(said.contains("which does not depend on it"), "{said}");
+    let said = wharf_ok(&["log", "adopt", &log, "--state-dir", &state]);
+    assert!(said.contains(&format!(" changes of {export}\n")), "{said}");
+    let server = site.serve();
+    assert!(server.log().contains("replayed the write log"), "{}", server.log());
+    end(server);
+    drop(Server::start(1, &[&export, "--state-dir", &state]));
+}
+
+#[test]
+fn lost_log_is_given_up_and_the_export_is_served_again() {
+    let site = Site::new();
+    site.copy_and_kill("4.2");
+    let (log, state, export) = (site.log(), site.state(), site.export.to_str().unwrap().to_owned());
+    fs::remove_file(&log).unwrap();
+    let said = wharf_ok(&["log", "drain", "--discard", &log, "--state-dir", &state]);
+    assert_eq!(said, format!("{export} no longer depends on the log\n"));
+    drop(Server::start(1, &[&export, "--state-dir", &state]));
+}
+
+#[test]
+fn export_that_only_knows_itself_what_it_needs_can_be_freed() {
+    let site = Site::new();
+    site.copy_and_kill("3");
+    let (log, export) = (site.log(), site.export.to_str().unwrap().to_owned());
+    let other_state = site.scratch.path("other-state").to_str().unwrap().to_owned();
+    let serve = ["serve", &export, "--listen", "127.0.0.1:0", "--state-dir", &other_state];
+    let said = wharf_fails(1, &serve);
+    assert!(said.contains("may be in the write log"), "{said}");
+    let free = ["log", "drain", "--discard", &log, "--export", &export, "--state-dir", &other_state];
+    let said = wharf_ok(&free);
+    assert!(said.contains("no longer depends on a log"), "{said}");
+    drop(Server::start(1, &[&export, "--state-dir", &other_state]));
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod trim;
 mod wait;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use append::Ahead;
@@ -45,6 +46,7 @@ pub use records::Records;
 pub use status::Status;
 pub use survey::Damage;
 
+use crate::hex::hex;
 use batch::{HEAD_BYTES, RECORD_HEAD_BYTES};
 use header::Header;
 use kept::KeptBatches;
@@ -100,6 +102,21 @@ impl Log {
     /// The owner's description of itself.
     pub fn owner(&self) -> Vec<u8> {
         self.header().owner.clone()
+    }
+
+    /// The random id that distinguishes the log from all others, in hexadecimal digits.
+    pub(crate) fn id(&self) -> String {
+        hex(&self.id.0)
+    }
+
+    /// The number of earlier headers. It grows with each trim.
+    pub(crate) fn generation(&self) -> u64 {
+        self.header().generation
+    }
+
+    /// The device's name in messages.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.ring.path()
     }
 
     /// The position behind the last durable record.

@@ -90,7 +90,7 @@ impl FileSystem for Gated {
         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
         lookup, find, parent, read_link, hold, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
         create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
-        remove_xattr, acls, set_acls, maintain, memory, space);
+        remove_xattr, acls, set_acls, maintain, memory, space, log_mark, set_log_mark);
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         let inner = self.inner.open(cx, node, mode)?;
@@ -210,16 +210,11 @@ impl Site {
         device: Arc<dyn Device>,
         gates: [&Arc<Gates>; N],
     ) -> (Arc<WriteLog>, [StableFs; N]) {
-        let state = self.0.path("state");
-        let log = WriteLog::open(device, Options { always_replay: true, ..Options::new(state.clone()) }).unwrap();
+        let log = self.open(device);
         let mut number = 0;
         let exports = gates.map(|gates| {
             let name = format!("export{number}");
-            let dir = self.0.path(&name);
-            std::fs::create_dir_all(&dir).unwrap();
-            let state_dir = Some(state.join(&name));
-            let host = HostOptions { state_dir, sync_metadata: false, ..HostOptions::default() };
-            let gated = Gated { inner: Arc::new(HostFs::open(&dir, host).unwrap()), gates: Arc::clone(gates) };
+            let gated = Gated { inner: self.host(&name), gates: Arc::clone(gates) };
             number += 1;
             log.attach(&name, Arc::new(gated)).unwrap().0
         });
@@ -227,10 +222,28 @@ impl Site {
         (log, exports)
     }
 
+    fn open(&self, device: Arc<dyn Device>) -> Arc<WriteLog> {
+        let options = Options { always_replay: true, ..Options::new(self.0.path("state")) };
+        WriteLog::open(device, options).unwrap()
+    }
+
+    fn host(&self, name: &str) -> Arc<HostFs> {
+        let dir = self.0.path(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        let state_dir = Some(self.0.path("state").join(name));
+        Arc::new(HostFs::open(&dir, HostOptions { state_dir, sync_metadata: false, ..HostOptions::default() }).unwrap())
+    }
+
     /// Starts after a power failure that left this of the log, and reads the first bytes of a file.
     fn read_after_replay<const N: usize>(&self, left: MemoryDevice, (at, file): (usize, &Handle)) -> [u8; 5] {
-        let gates = Arc::new(Gates::new());
-        let (log, exports) = self.serve(Arc::new(left), [&gates; N]);
+        let (gates, left) = (Arc::new(Gates::new()), Arc::new(left));
+        // The server went on after the copy was made, so that this is an old copy.
+        let log = self.open(left.clone());
+        (0..N).map(|number| format!("export{number}")).for_each(|name| {
+            log.adopt(&name, self.host(&name)).unwrap();
+        });
+        drop(log);
+        let (log, exports) = self.serve(left, [&gates; N]);
         let mut data = [0; 5];
         open(&exports[at], file).read_at(&CX, 0, &mut data).unwrap();
         log.close();

@@ -2,85 +2,16 @@
 //! before.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::support::site::{CX, Site, at, create, read, write};
 use fs_host::{HandleForm, HostFs, HostOptions};
-use stable::{FileDevice, MemoryDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
-use testing::Scratch;
+use stable::{FileDevice, MemoryDevice, Options, StableFs, WriteLog, WriteLogError};
 use vfs::{
-    Context, CreateMode, Error, FileSystem, Handle, Name, NewNode, OpenMode, Place, SetAttributes, SetTime, SetXattr,
-    Stability, Timestamp, XattrMode, XattrName,
+    Context, CreateMode, Error, FileSystem, Handle, NewNode, OpenMode, SetAttributes, SetTime, SetXattr, Stability,
+    Timestamp, XattrMode, XattrName,
 };
-
-const CX: Context<'static> = Context::ROOT;
-const LOG_BYTES: u64 = 4 << 20;
-
-/// A directory to export, and beside it the state and the log.
-struct Site {
-    base: Scratch,
-    form: HandleForm,
-}
-
-impl Site {
-    fn new(form: HandleForm) -> Site {
-        let base = Scratch::new();
-        base.dir("export");
-        WriteLog::create(Arc::new(FileDevice::create(&base.path("log"), LOG_BYTES).unwrap())).unwrap();
-        Site { base, form }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.base.path("export").join(name)
-    }
-
-    fn open(&self, always_replay: bool) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
-        self.open_dir(&self.base.path("export"), always_replay)
-    }
-
-    fn open_dir(&self, dir: &Path, always_replay: bool) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
-        let state_dir = self.base.path("state");
-        let options = Options { always_replay, ..Options::new(state_dir.clone()) };
-        let log = WriteLog::open(Arc::new(FileDevice::open(&self.base.path("log"))?), options)?;
-        let host = HostOptions {
-            handle_form: self.form,
-            state_dir: Some(state_dir),
-            sync_metadata: false,
-            ..HostOptions::default()
-        };
-        let (fs, replayed) = log.attach("export", Arc::new(HostFs::open(dir, host).unwrap()))?;
-        log.start()?;
-        Ok((fs, replayed, log))
-    }
-
-    /// Makes changes by way of the log, and stops without bringing them to storage.
-    fn change<T>(&self, changes: impl FnOnce(&StableFs) -> T) -> T {
-        let (fs, _, log) = self.open(false).unwrap();
-        let done = changes(&fs);
-        log.close();
-        done
-    }
-}
-
-fn at<'n>(dir: &Handle, name: &'n str) -> Place<'n> {
-    Place { dir: *dir, name: Name::new(name.as_bytes()).unwrap() }
-}
-
-fn create(fs: &StableFs, dir: &Handle, name: &str) -> Handle {
-    fs.create(&CX, at(dir, name), CreateMode::Guarded, &SetAttributes::default()).unwrap().handle
-}
-
-fn write(fs: &StableFs, file: &Handle, data: &[u8]) {
-    fs.open(&CX, file, OpenMode::Write).unwrap().write_at(&CX, 0, data, Stability::File).unwrap();
-}
-
-fn read(fs: &StableFs, file: &Handle) -> Vec<u8> {
-    let mut bytes = vec![0; 100];
-    let count = fs.open(&CX, file, OpenMode::Read).unwrap().read_at(&CX, 0, &mut bytes).unwrap();
-    bytes.truncate(count);
-    bytes
-}
 
 /// Kernel handles need privileges.
 fn forms() -> Vec<HandleForm> {

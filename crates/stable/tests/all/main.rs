@@ -11,5 +11,6 @@ mod failing_device;
 mod failing_storage;
 mod host;
 mod log;
+mod marks;
 mod power_failure;
 mod support;

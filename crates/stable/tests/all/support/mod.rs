@@ -1,5 +1,7 @@
 //! A device that crashes or fails at a chosen call, and numbers that are the same for the same seed.
 
+pub mod site;
+
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};

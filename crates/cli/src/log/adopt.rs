@@ -1,0 +1,30 @@
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+
+use super::replay::Site;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Make a write log the one that its exports depend on, so that the next start replays it.
+///
+/// A server refuses a log that is not the newest one of an export: another server's, an old copy, or one whose export
+/// was served without it. Its changes may be older than the files and then replace them.
+#[derive(Debug, Args)]
+pub struct Flags {
+    #[command(flatten)]
+    site: Site,
+}
+
+/// Adopts the log.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let (log, state_dir) = flags.site.open(false)?;
+    let mut output = Output::new();
+    for (dir, _) in log.kept()?.into_iter().filter(|(_, records)| *records > 0) {
+        let host = super::replay::open_dir(Path::new(&dir), &state_dir)?;
+        let records = log.adopt(&dir, host)?;
+        writeln!(output, "the next start replays {records} changes of {dir}")?;
+    }
+    Ok(output.finish()?)
+}

@@ -1,0 +1,101 @@
+//! The mark of an export: which log it depends on, and whether it still does.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use vfs::FileSystem;
+
+use crate::hex::{bytes, hex};
+
+/// The log of an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Whether acknowledged changes of the export may be in the log alone.
+    pub(crate) is_needed: bool,
+    /// The log's random id.
+    pub(crate) log: String,
+    /// The number of the log's header when the mark was made.
+    pub(crate) generation: u64,
+    /// Where the log was.
+    pub(crate) path: PathBuf,
+    /// The root directory ([`root`]). A copy of the directory has the mark too, but another root.
+    pub(crate) root: (u64, u64),
+}
+
+impl Mark {
+    pub(crate) fn text(&self) -> String {
+        let need = if self.is_needed { "needed" } else { "released" };
+        let (fileid, birth) = self.root;
+        let path = hex(self.path.as_os_str().as_encoded_bytes());
+        format!("{need} {} {} {fileid} {birth} {path}", self.log, self.generation)
+    }
+
+    pub(crate) fn read(text: &str) -> Option<Mark> {
+        let [need, log, generation, fileid, birth, path] = *text.split(' ').collect::<Vec<_>>() else { return None };
+        Some(Mark {
+            is_needed: match need {
+                "needed" => true,
+                "released" => false,
+                _ => return None,
+            },
+            log: log.to_owned(),
+            generation: generation.parse().ok()?,
+            path: OsString::from_vec(bytes(path)?).into(),
+            root: (fileid.parse().ok()?, birth.parse().ok()?),
+        })
+    }
+}
+
+/// The newer one of an export's own mark and that of the state directory.
+pub(crate) fn newer(own: Option<Mark>, kept: Option<Mark>) -> Option<Mark> {
+    match (own, kept) {
+        (Some(own), Some(kept)) if own.log == kept.log => {
+            let age = |mark: &Mark| (mark.generation, mark.is_needed);
+            Some(if age(&kept) > age(&own) { kept } else { own })
+        }
+        (own, kept) => own.or(kept),
+    }
+}
+
+/// The number of an export's root directory, and a value that distinguishes it from a later directory with that number.
+pub(crate) fn root(fs: &dyn FileSystem) -> (u64, u64) {
+    fs.origin().map_or((0, 0), |origin| (origin.fileid, origin.birth))
+}
+
+/// A log's path as marks have it.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(log: &str, generation: u64, is_needed: bool) -> Mark {
+        Mark { is_needed, log: log.to_owned(), generation, path: "/a b/log".into(), root: (2, 7) }
+    }
+
+    #[test]
+    fn mark_is_read_again() {
+        for is_needed in [true, false] {
+            assert_eq!(Mark::read(&mark("0a", 9, is_needed).text()), Some(mark("0a", 9, is_needed)));
+        }
+        assert_eq!(Mark::read("needed 0a 9"), None);
+    }
+
+    #[test]
+    fn newer_mark_of_one_log_wins_and_else_the_exports_own() {
+        let choose = |own: &Mark, kept: &Mark| newer(Some(own.clone()), Some(kept.clone())).unwrap();
+        let (old, new) = (mark("x", 1, true), mark("x", 2, false));
+        assert_eq!(choose(&old, &new), new);
+        assert_eq!(choose(&new, &old), new);
+        let other = mark("y", 1, true);
+        assert_eq!(choose(&other, &new), other);
+        assert_eq!(choose(&new, &other), new);
+        // Only one of the two was stored before a crash.
+        let (needed, released) = (mark("x", 2, true), mark("x", 2, false));
+        assert_eq!(choose(&needed, &released), needed);
+        assert_eq!(choose(&released, &needed), needed);
+    }
+}
