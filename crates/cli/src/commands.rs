@@ -25,8 +25,10 @@ impl Arguments {
         Arguments::try_parse_from(command_line).unwrap_or_else(|mut error| {
             // An unknown flag is a mistake, and hardly ever a file of that name, for which clap advises `-- -R`.
             if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
-                let useful = tips.into_iter().filter(|tip| !tip.to_string().contains("as a value")).collect();
-                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(useful));
+                let useful: Vec<_> = tips.into_iter().filter(|tip| !tip.to_string().contains("as a value")).collect();
+                if !useful.is_empty() {
+                    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(useful));
+                }
             }
             error.exit()
         })

@@ -41,7 +41,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     own.tell(remote::run(async {
         let (records, output) = (Vec::new(), Output::new());
         let (shown, failures) = (Shown::on_stdout(), Failures::default());
-        let mut lister = Lister { flags, records, output, own: &own, shown, failures };
+        let mut lister = Lister { flags, records, output, own: &own, shown, failures, has_printed: false };
         for url in &flags.urls {
             let listed = lister.list_url(url).await;
             lister.failures.go_on(listed)?;
@@ -57,6 +57,8 @@ struct Lister<'a> {
     own: &'a OwnMounts,
     shown: Shown,
     failures: Failures,
+    /// Whether the list of a file or directory was printed.
+    has_printed: bool,
 }
 
 /// A file of a listing.
@@ -80,12 +82,17 @@ impl Lister<'_> {
         self.own.add(&session.mount);
         let entry = session.find(Follow::Links).await?;
         if entry.attributes.kind != FileKind::Directory {
+            self.has_printed = true;
             return self.show(&Listed { name: url.path.clone(), entry: Some(entry), target: None }, b"");
         }
         let has_headers = self.flags.recursive || self.flags.urls.len() > 1;
         let mut pending = vec![Pending { path: url.path.clone(), dir: entry, depth: 0 }];
         while let Some(next) = pending.pop() {
             if has_headers && !self.flags.json {
+                if self.has_printed {
+                    self.output.write_all(b"\n")?;
+                }
+                self.has_printed = true;
                 let path = self.shown.bytes(&next.path).into_owned();
                 self.output.write_all(&path)?;
                 self.output.write_all(b":\n")?;
@@ -97,9 +104,6 @@ impl Lister<'_> {
                 }
                 listed => listed?,
             };
-            if has_headers && !self.flags.json && !inner.is_empty() {
-                self.output.write_all(b"\n")?;
-            }
             pending.extend(inner.into_iter().rev());
         }
         Ok(())

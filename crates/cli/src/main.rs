@@ -4,6 +4,8 @@
 //! success, 1 on failure and 2 for a wrong command line. Failures are printed to standard error, with the file and the
 //! reason. An interrupted command cleans up, and then ends by the signal.
 #![forbid(unsafe_code)]
+// It panics when nobody reads the output any more; `output` reports that.
+#![deny(clippy::print_stdout)]
 
 mod bench;
 mod cat;

@@ -1,5 +1,6 @@
 //! Standard output.
 
+use std::fmt;
 use std::io::{self, StdoutLock, Write};
 
 use serde::Serialize;
@@ -31,6 +32,17 @@ impl Output {
     pub fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }
+}
+
+/// Prints a line at once.
+///
+/// # Errors
+/// Those of the system.
+pub fn line(text: fmt::Arguments<'_>) -> Result<(), Failure> {
+    let mut output = Output::new();
+    output.write_fmt(text)?;
+    output.write_all(b"\n")?;
+    Ok(output.finish()?)
 }
 
 impl Write for Output {

@@ -142,12 +142,13 @@ impl Target for Here {
     async fn make_symlink(&self, job: &Job, to: &PathBuf, target: Vec<u8>, like: &Attributes) -> Result<(), CopyError> {
         self.make_way(job, to, FileKind::Symlink).await?;
         let set = job.final_attributes(like);
-        make(to, move |path| {
+        let made = make(to, move |path| {
             let target = OsStr::from_bytes(&target);
             std::os::unix::fs::symlink(target, path).map_err(LocalError::wrap(path, "make the symbolic link"))?;
             local::set(path, &set, true)
-        })
-        .await
+        });
+        job.note_owner(made.await?);
+        Ok(())
     }
 
     async fn make_special(
@@ -159,11 +160,12 @@ impl Target for Here {
     ) -> Result<(), CopyError> {
         self.make_way(job, to, like.kind).await?;
         let (set, mode) = (job.final_attributes(like), like.mode);
-        make(to, move |path| {
+        let made = make(to, move |path| {
             local::make_special(path, node, mode)?;
             local::set(path, &set, false)
-        })
-        .await
+        });
+        job.note_owner(made.await?);
+        Ok(())
     }
 
     async fn make_link(&self, job: &Job, to: &PathBuf, copy: PathBuf) -> Result<(), CopyError> {
@@ -173,7 +175,8 @@ impl Target for Here {
 
     async fn finish(&self, job: &Job, _: &[u8], dir: PathBuf, like: &Attributes) -> Result<(), CopyError> {
         let set = job.final_attributes(like);
-        local::blocking(move || local::set(&dir, &set, false)).await
+        job.note_owner(local::blocking(move || local::set(&dir, &set, false)).await?);
+        Ok(())
     }
 }
 
@@ -205,9 +208,9 @@ enum Way {
     Taken,
 }
 
-async fn make<F>(to: &Path, make: F) -> Result<(), CopyError>
+async fn make<T: Send + 'static, F>(to: &Path, make: F) -> Result<T, CopyError>
 where
-    F: FnOnce(&Path) -> Result<(), LocalError> + Send + 'static,
+    F: FnOnce(&Path) -> Result<T, LocalError> + Send + 'static,
 {
     let to = to.to_owned();
     local::blocking(move || make(&to)).await

@@ -73,6 +73,11 @@ impl Job {
         }
     }
 
+    /// Counts a copy whose owner could not be set.
+    pub(super) fn note_owner(&self, is_set: bool) {
+        self.count().owners_refused += u64::from(!is_set);
+    }
+
     /// Counts something that is copied completely, and reports it.
     pub(super) fn finished(&self, path: &[u8], count: impl FnOnce(&mut Summary)) {
         let is_file = {

@@ -18,6 +18,9 @@ use super::error::{CopyError, LocalError};
 /// The permission bits that let a directory's owner make files in it.
 pub(super) const OWNER_BITS: u32 = 0o700;
 
+/// The set-user-ID and set-group-ID bits.
+const SET_IDS: u32 = 0o6000;
+
 /// Runs blocking work outside of the asynchronous tasks.
 pub(super) async fn blocking<T, F>(work: F) -> Result<T, CopyError>
 where
@@ -222,12 +225,31 @@ pub(super) fn special(attributes: &Attributes) -> Option<SpecialFile> {
     }
 }
 
-/// Sets attributes of the file itself, also of a symbolic link. Owners come first, because setting them clears bits of
-/// the mode, and times last.
-pub(super) fn set(path: &Path, set: &SetAttributes, is_symlink: bool) -> Result<(), LocalError> {
-    if set.uid.is_some() || set.gid.is_some() {
-        std::os::unix::fs::lchown(path, set.uid, set.gid).map_err(LocalError::wrap(path, "set the owner"))?;
+/// The final attributes of a copy that keeps the user and group that it was made with; `None` if none were to be set.
+/// Another owner's programs must not run with that user's rights.
+pub(super) fn without_owner(set: &SetAttributes) -> Option<SetAttributes> {
+    let names_owner = set.uid.is_some() || set.gid.is_some();
+    names_owner.then(|| SetAttributes { mode: set.mode.map(|mode| mode & !SET_IDS), uid: None, gid: None, ..*set })
+}
+
+/// Sets attributes of the file itself, also of a symbolic link, without its owner if this user may not. Returns whether
+/// the owner was set, or none was to be set. Owners come first, because setting them clears bits of the mode, and times
+/// last.
+pub(super) fn set(path: &Path, set: &SetAttributes, is_symlink: bool) -> Result<bool, LocalError> {
+    let Some(rest) = without_owner(set) else { return set_rest(path, set, is_symlink).map(|()| true) };
+    match std::os::unix::fs::lchown(path, set.uid, set.gid) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            set_rest(path, &rest, is_symlink).map(|()| false)
+        }
+        done => {
+            done.map_err(LocalError::wrap(path, "set the owner"))?;
+            set_rest(path, set, is_symlink).map(|()| true)
+        }
     }
+}
+
+/// Sets everything but the owner.
+fn set_rest(path: &Path, set: &SetAttributes, is_symlink: bool) -> Result<(), LocalError> {
     if let Some(mode) = set.mode.filter(|_| !is_symlink) {
         let permissions = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(path, permissions).map_err(LocalError::wrap(path, "set the mode"))?;

@@ -91,6 +91,9 @@ pub struct Summary {
     pub resumed_bytes: u64,
     /// Files that could not be copied and were reported to [`CopyOptions::on_failure`].
     pub failed: u64,
+    /// Files, directories and others whose copies belong to another user or group, since the target refuses to set them
+    /// ([`CopyOptions::keep_owners`]). Their set-user-ID and set-group-ID bits are cleared.
+    pub owners_refused: u64,
     /// Directories.
     pub directories: u64,
     /// Symbolic links.

@@ -55,11 +55,11 @@ pub(super) async fn receive(job: &Arc<Job>, mut file: Receiving) -> Result<(), C
     xattrs::keep(job, &file.path, original, Holder { side: &Here, file: &file.to }).await?;
     let set = job.final_attributes(&file.from.attributes);
     let (to, same) = (file.to.clone(), Arc::clone(&target));
-    local::blocking(move || {
+    let set = local::blocking(move || {
         same.set_len(size).map_err(LocalError::wrap(&to, "set the length"))?;
         local::set(&to, &set, false)
-    })
-    .await?;
+    });
+    job.note_owner(set.await?);
     if job.options.verify {
         let copy = Content::Here(target, file.to.clone());
         verify::compare(job, &file.path, &there, &copy, size).await?;

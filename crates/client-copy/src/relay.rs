@@ -65,7 +65,7 @@ pub(super) async fn relay(job: &Arc<Job>, mut file: Relaying) -> Result<Handle, 
     let (source, there) = (There(file.source.clone()), There(job.mount.clone()));
     let original = Holder { side: &source, file: &file.from.handle };
     xattrs::keep(job, &file.to.path, original, Holder { side: &there, file: &target }).await?;
-    job.mount.setattr(&target, &job.final_attributes(attributes)).await.map_err(about)?;
+    there.set_final(job, &file.to.path, &target, &job.final_attributes(attributes)).await?;
     Ok(target)
 }
 

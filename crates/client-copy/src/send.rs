@@ -55,7 +55,7 @@ pub(super) async fn send(job: &Arc<Job>, mut file: Sending) -> Result<Handle, Co
     let there = There(job.mount.clone());
     let original = Holder { side: &Here, file: &file.from };
     xattrs::keep(job, &file.to.path, original, Holder { side: &there, file: &target }).await?;
-    job.mount.setattr(&target, &set).await.map_err(|error| error.about(&file.to.path))?;
+    there.set_final(job, &file.to.path, &target, &set).await?;
     Ok(target)
 }
 

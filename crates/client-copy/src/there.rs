@@ -1,11 +1,11 @@
 //! Trees of a mount, as origin or target of a copy.
 
-use client_files::{Detail, Entry, Handle, Listing, Mount, SpecialFile, Status};
+use client_files::{Detail, Entry, Error, Handle, Listing, Mount, SpecialFile, Status};
 use vfs::{Attributes, FileKind, SetAttributes, SetTime, Timestamp};
 
 use super::error::CopyError;
 use super::job::Job;
-use super::local::OWNER_BITS;
+use super::local::{OWNER_BITS, without_owner};
 use super::mark;
 use super::place::Place;
 use super::sides::{Entries, Listed, Origin, Target};
@@ -126,8 +126,7 @@ impl Target for There {
         to.make_way(job, like.kind).await?;
         let set = SetAttributes { mode: Some(like.mode), ..SetAttributes::default() };
         let made = to.refuse_existing(self.0.mknod(&to.dir, &to.name, node, &set).await)?;
-        self.0.setattr(&made.handle, &job.final_attributes(like)).await.map_err(|error| error.about(&to.path))?;
-        Ok(())
+        self.set_final(job, &to.path, &made.handle, &job.final_attributes(like)).await
     }
 
     async fn make_link(&self, job: &Job, to: &Place, copy: Handle) -> Result<(), CopyError> {
@@ -137,12 +136,30 @@ impl Target for There {
     }
 
     async fn finish(&self, job: &Job, path: &[u8], dir: Handle, like: &Attributes) -> Result<(), CopyError> {
-        self.0.setattr(&dir, &job.final_attributes(like)).await.map_err(|error| error.about(path))?;
-        Ok(())
+        self.set_final(job, path, &dir, &job.final_attributes(like)).await
     }
 }
 
 impl There {
+    /// Sets the final attributes of a copy, without its owner if the server does not permit that.
+    pub(super) async fn set_final(
+        &self,
+        job: &Job,
+        path: &[u8],
+        copy: &Handle,
+        set: &SetAttributes,
+    ) -> Result<(), CopyError> {
+        let about = |error: Error| error.about(path);
+        match (self.0.setattr(copy, set).await, without_owner(set)) {
+            (Err(error), Some(rest)) if error.status() == Some(Status::NotPermitted) => {
+                self.0.setattr(copy, &rest).await.map_err(about)?;
+                job.note_owner(false);
+            }
+            (done, _) => drop(done.map_err(about)?),
+        }
+        Ok(())
+    }
+
     /// Lets the owner of a directory make files in it, which the mode from an earlier copy may forbid. A failure recurs
     /// when a file is made.
     async fn open_up(&self, dir: &Entry) {

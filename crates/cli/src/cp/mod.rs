@@ -260,7 +260,10 @@ impl Copy<'_> {
                 if self.flags.verbose {
                     self.flags.tell(&summary, elapsed);
                 }
-                Ok(())
+                match summary.owners_refused {
+                    0 => Ok(()),
+                    count => Err(Failure::OwnersRefused { file, count }),
+                }
             }
             Err(CopyError::Incomplete { .. }) => Err(Failure::CopyIncomplete { left: self.mounts.under_way.copied() }),
             Err(source) => Err(Failure::Copy { file, source, left: progress.left() }),

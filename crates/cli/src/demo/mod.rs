@@ -9,6 +9,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::interruption;
+use crate::output::line;
 use script::Script;
 use stage::Stage;
 
@@ -39,6 +40,5 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     // An interrupted benchmark runs on in its thread until the process ends, which is now.
     runtime.shutdown_background();
     stage.clean_up()?;
-    println!("\nThe server has ended, and its temporary directory is removed.");
-    result
+    line(format_args!("\nThe server has ended, and its temporary directory is removed.")).and(result)
 }

@@ -20,6 +20,7 @@ use super::compare::{Compared, compare};
 use super::stage::Stage;
 use super::tree;
 use crate::failure::{BenchError, Failure};
+use crate::output::line;
 use crate::remote::about;
 use crate::serve::{BackendOptions, Backends, Privilege, how_to_mount};
 
@@ -76,8 +77,8 @@ impl<'s> Script<'s> {
         let daemon = Daemon::start(options, exports)?;
         let address = daemon.addresses()[0];
         let url = url(address, &name)?;
-        println!("A server runs in this process. It exports {name} to this machine:");
-        println!("  {}", how_to_mount::describe(&name, address));
+        line(format_args!("A server runs in this process. It exports {name} to this machine:"))?;
+        line(format_args!("  {}", how_to_mount::describe(&name, address)))?;
         Ok(Script { stage, daemon, url, is_over: Cell::new(false) })
     }
 
@@ -97,14 +98,18 @@ impl<'s> Script<'s> {
         self.copy_at_server(b"generated", &generated).await?;
         match real_tree() {
             Some(tree) => self.round_trip(&tree.display().to_string(), &tree).await?,
-            None => println!("\nThere is no real tree to copy: neither Wharf's own sources nor /usr/include are here."),
+            None => line(format_args!(
+                "\nThere is no real tree to copy: neither Wharf's own sources nor /usr/include are here."
+            ))?,
         }
         self.measure().await?;
-        println!("\nServe a directory of yours:  wharf serve DIR");
-        println!("Then, as root:               mount -t nfs -o vers=4.2,port=2049 127.0.0.1:DIR /mnt");
+        line(format_args!("\nServe a directory of yours:  wharf serve DIR"))?;
+        line(format_args!("Then, as root:               mount -t nfs -o vers=4.2,port=2049 127.0.0.1:DIR /mnt"))?;
         self.is_over.set(true);
         if wait {
-            println!("\nThe export of this demonstration is served until Ctrl-C (see its mount command above).");
+            line(format_args!(
+                "\nThe export of this demonstration is served until Ctrl-C (see its mount command above)."
+            ))?;
             std::future::pending::<()>().await;
         }
         Ok(())
@@ -113,11 +118,11 @@ impl<'s> Script<'s> {
     /// Copies a tree in over NFSv3 and TCP, and out in several ways, and compares everything.
     async fn round_trip(&self, title: &str, tree: &Path) -> Result<(), Failure> {
         let mount = self.mount(Version::V3, Transport::Tcp).await?;
-        println!("\nCopying {title}:");
+        line(format_args!("\nCopying {title}:"))?;
         let name = tree.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let began = Instant::now();
         let copied = copy::upload(&mount, tree, name.as_bytes(), &CopyOptions::default()).await;
-        self.tell("in  over NFSv3, TCP", began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?);
+        self.tell("in  over NFSv3, TCP", began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?)?;
         for (version, transport, how) in [
             (Version::V3, Transport::Tcp, "out over NFSv3, TCP"),
             (Version::V2, Transport::Tcp, "out over NFSv2, TCP"),
@@ -128,8 +133,8 @@ impl<'s> Script<'s> {
             let mount = self.mount(version, transport).await?;
             let began = Instant::now();
             let copied = copy::download(&mount, name.as_bytes(), &out, &CopyOptions::default()).await;
-            self.tell(how, began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?);
-            tell_compared(&compare(tree, &out)?);
+            self.tell(how, began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?)?;
+            tell_compared(&compare(tree, &out)?)?;
             fs::remove_dir_all(&out).map_err(|source| Failure::Local { path: out.clone(), source })?;
         }
         Ok(())
@@ -140,8 +145,8 @@ impl<'s> Script<'s> {
         let mount = self.mount(Version::V4_2, Transport::Tcp).await?;
         let (copy, began) = ([name, b"-copy"].concat(), Instant::now());
         let copied = copy::between(&mount, name, &mount, &copy, &CopyOptions::default()).await;
-        self.tell("by the server, NFSv4.2", began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?);
-        tell_compared(&compare(tree, &self.stage.path(EXPORT).join(OsStr::from_bytes(&copy)))?);
+        self.tell("by the server, NFSv4.2", began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?)?;
+        tell_compared(&compare(tree, &self.stage.path(EXPORT).join(OsStr::from_bytes(&copy)))?)?;
         mount.unmount().await.map_err(about(self.url.to_string()))
     }
 
@@ -154,21 +159,21 @@ impl<'s> Script<'s> {
         Failure::Copy { file: self.url.to_string(), source, left: String::new() }
     }
 
-    fn tell(&self, how: &str, elapsed: Duration, summary: &Summary) {
+    fn tell(&self, how: &str, elapsed: Duration, summary: &Summary) -> Result<(), Failure> {
         let Summary { files, directories, symlinks, hard_links, bytes, data_bytes, .. } = summary;
-        println!(
+        line(format_args!(
             "  {how}: {files} files, {directories} directories, {symlinks} symbolic and {hard_links} hard links, {} in {} \
              ({} sent as data, {})",
             units::binary_bytes(*bytes as f64),
             units::duration(elapsed),
             units::binary_bytes(*data_bytes as f64),
             units::bandwidth(*data_bytes as f64 / elapsed.as_secs_f64()),
-        );
+        ))
     }
 
     /// Benchmarks small random and large sequential reads. Client and server share this process and its processors.
     async fn measure(&self) -> Result<(), Failure> {
-        println!("\nMeasuring for {} each, client and server in one process:", units::duration(BENCH_TIME));
+        line(format_args!("\nMeasuring for {} each, client and server in one process:", units::duration(BENCH_TIME)))?;
         let random = Workload::reading(Order::Random);
         let sequential = Workload::reading(Order::Sequential);
         for (workload, block_bytes, depth) in [(random, 4096, 64), (sequential, 1 << 20, 8)] {
@@ -184,7 +189,7 @@ impl<'s> Script<'s> {
             // The benchmark blocks a thread; Ctrl-C must be handled meanwhile.
             let done = tokio::task::spawn_blocking(move || lab::bench::run(&job)).await;
             let outcome = done.map_err(|_| BenchError::Lab(lab::bench::Error::ThreadDied))?.map_err(BenchError::Lab)?;
-            tell_measured(&outcome.summary);
+            tell_measured(&outcome.summary)?;
             if let Some(error) = outcome.first_error {
                 return Err(BenchError::Operation(error).into());
             }
@@ -200,17 +205,17 @@ impl Drop for Script<'_> {
     }
 }
 
-fn tell_compared(Compared { entries, bytes }: &Compared) {
-    println!("      compared: {entries} files and directories, {bytes} bytes, no difference");
+fn tell_compared(Compared { entries, bytes }: &Compared) -> Result<(), Failure> {
+    line(format_args!("      compared: {entries} files and directories, {bytes} bytes, no difference"))
 }
 
-fn tell_measured(summary: &JobSummary) {
+fn tell_measured(summary: &JobSummary) -> Result<(), Failure> {
     let work = summary.total();
     let quantile = |q: f64| {
         let nanoseconds = summary.directions.first().map_or(0, |direction| direction.latency_ns.quantile(q));
         units::duration(Duration::from_nanos(nanoseconds))
     };
-    println!(
+    line(format_args!(
         "  {:<8} of {:>8}, {:>2} at once: {:>8} operations/s, {}, latency {} median, {} at 99 %",
         summary.workload,
         units::binary_bytes(summary.block_bytes as f64),
@@ -219,7 +224,7 @@ fn tell_measured(summary: &JobSummary) {
         units::bandwidth(work.bytes_per_second(summary.runtime)),
         quantile(0.5),
         quantile(0.99),
-    );
+    ))
 }
 
 /// Wharf's own sources, if the program was built from them, or /usr/include.

@@ -13,6 +13,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use client::Status;
 use client::copy::CopyError;
 
 pub use self::mount::MountFailure;
@@ -97,6 +98,19 @@ pub enum Failure {
         source: io::Error,
         /// Who is in the way, and what to do.
         advice: String,
+    },
+    /// The state directory cannot be made or written.
+    #[error(
+        "cannot use the state directory {}: {}: {source}; choose another with --state-dir DIR", dir.display(),
+        existing.display()
+    )]
+    StateDir {
+        /// The directory.
+        dir: PathBuf,
+        /// The part of its path that exists.
+        existing: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
     /// Another server has the state directory.
     #[error(
@@ -213,6 +227,18 @@ pub enum Failure {
     CopyIncomplete {
         /// How much was copied, and what to do about the rest.
         left: String,
+    },
+    /// Copies are complete and belong to another user or group.
+    #[error(
+        "{file}: everything is copied, but the users and groups of {count} copies cannot be kept: the target permits \
+         only an administrator to set them (a server maps root to another user unless the export has \
+         --no-root-squash); copy without -p, -a and --owners to leave them alone"
+    )]
+    OwnersRefused {
+        /// What was copied.
+        file: String,
+        /// How many copies.
+        count: u64,
     },
     /// An existing directory is an incomplete copy, so nothing is copied into it.
     #[error(
@@ -419,6 +445,22 @@ impl Failure {
             ending::end_by(*signal);
         }
         if self.is_of_arguments() { ExitCode::from(WRONG_ARGUMENTS) } else { ExitCode::FAILURE }
+    }
+
+    /// What root has to know when a server refuses it.
+    pub(super) fn advice_for_root(&self) -> &'static str {
+        let status = match self {
+            Failure::Remote { source, .. } => source.status(),
+            Failure::Copy { source: CopyError::Remote(error), .. } => error.status(),
+            Failure::Bench(BenchError::Lab(lab::bench::Error::File { error, .. })) => error.status(),
+            _ => None,
+        };
+        if matches!(status, Some(Status::AccessDenied | Status::NotPermitted)) && rustix::process::geteuid().is_root() {
+            "; you are root, and servers map root to another user unless the export has --no-root-squash: run this as \
+             the owner of the files"
+        } else {
+            ""
+        }
     }
 
     /// Whether the command line is wrong.

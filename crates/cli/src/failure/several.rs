@@ -64,7 +64,7 @@ pub fn tell(failure: &Failure) {
         Failure::Mount(MountFailure::Daemon) | Failure::Told { untold: 0 } | Failure::Ended { .. } => {}
         Failure::Several(failures) => failures.iter().for_each(tell),
         // Its message contains that of its source.
-        Failure::Remote { .. } => eprintln!("wharf: {failure}"),
-        _ => eprintln!("wharf: {}", explain(failure)),
+        Failure::Remote { .. } => eprintln!("wharf: {failure}{}", failure.advice_for_root()),
+        _ => eprintln!("wharf: {}{}", explain(failure), failure.advice_for_root()),
     }
 }

@@ -66,11 +66,8 @@ pub struct Flags {
     connect: ConnectFlags,
 }
 
-/// The options that find(1) writes with one dash.
-const CLASSIC: [&str; 11] =
-    ["name", "iname", "type", "size", "mtime", "newer", "empty", "maxdepth", "mindepth", "print0", "print"];
-
-/// Turns find(1)'s options into those with two dashes.
+/// Turns find(1)'s options, words behind one dash, into those with two dashes. One that is unknown is then reported as
+/// a whole.
 pub fn command_line(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let arguments: Vec<OsString> = arguments.collect();
     if arguments.get(1).is_none_or(|command| command != "find") {
@@ -78,7 +75,8 @@ pub fn command_line(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> 
     }
     let classic = |argument: &OsString| {
         let name = argument.to_str().and_then(|argument| argument.strip_prefix('-'));
-        name.filter(|name| CLASSIC.contains(name)).map(str::to_owned)
+        let is_word = |name: &&str| name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+        name.filter(|name| is_word(name) || *name == "print0").map(str::to_owned)
     };
     let translated = arguments.into_iter().filter_map(|argument| match classic(&argument).as_deref() {
         // Printing is what is done anyway.

@@ -135,7 +135,11 @@ fn check_state(options: &Options) -> Option<Failure> {
 /// Refuses a directory that is not writable or cannot be created.
 fn require_writable(dir: &Path) -> Result<(), Failure> {
     let Some(existing) = dir.ancestors().find(|path| path.exists()) else { return Ok(()) };
-    let failed = |errno: rustix::io::Errno| Failure::Local { path: existing.to_path_buf(), source: errno.into() };
+    let failed = |errno: rustix::io::Errno| Failure::StateDir {
+        dir: dir.to_owned(),
+        existing: existing.to_owned(),
+        source: errno.into(),
+    };
     if existing.is_dir() {
         access(existing, Access::WRITE_OK | Access::EXEC_OK).map_err(failed)
     } else {

@@ -41,6 +41,28 @@ fn options_may_stand_anywhere() {
 }
 
 #[test]
+fn lists_of_directories_are_separated_as_by_ls() {
+    let scratch = Scratch::new();
+    let tree = scratch.dir("tree");
+    for dir in ["a", "a/inner", "b", "c"] {
+        fs::create_dir(tree.join(dir)).unwrap();
+    }
+    fs::write(tree.join("a/file"), "").unwrap();
+    let server = Server::start(1, &[tree.to_str().unwrap()]);
+    let listed = wharf_ok(&["ls", "-R", &server.url(&tree)]);
+    let export = tree.to_str().unwrap();
+    let lists = [("", "a\nb\nc\n"), ("/a", "file\ninner\n"), ("/a/inner", ""), ("/b", ""), ("/c", "")];
+    let expected = lists.map(|(dir, names)| format!("{export}{dir}:\n{names}"));
+    assert_eq!(listed, expected.join("\n"));
+}
+
+#[test]
+fn unknown_option_of_find_is_named_as_it_was_typed() {
+    let said = wharf_fails(2, &["find", "nfs://127.0.0.1/x", "-delete"]);
+    assert!(said.contains("unexpected argument '--delete' found\n\nUsage"), "{said}");
+}
+
+#[test]
 fn files_of_servers_are_named_as_mount_names_exports() {
     let scratch = Scratch::new();
     let server = Server::start(1, &["--no-root-squash", "mem:64M"]);

@@ -150,6 +150,19 @@ fn interrupted_demonstration_leaves_nothing_behind() {
 }
 
 #[test]
+fn demonstration_ends_quietly_when_nobody_reads_it() {
+    let scratch = Scratch::new();
+    let temp = scratch.dir("temp");
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    demo.arg("demo").env("TMPDIR", &temp).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut demo = demo.spawn().unwrap();
+    drop(demo.stdout.take());
+    let output = demo.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_dir(&temp).unwrap().count(), 0);
+}
+
+#[test]
 fn demonstration_shows_the_old_versions_and_the_new_ones() {
     let scratch = Scratch::new();
     let mut demo = Command::new(env!("CARGO_BIN_EXE_wharf"));

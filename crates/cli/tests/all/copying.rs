@@ -39,6 +39,28 @@ fn tree(scratch: &Scratch) -> std::path::PathBuf {
 }
 
 #[test]
+fn copy_is_complete_though_its_owner_may_not_be_set() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: only root's copies keep owners by themselves");
+    }
+    let scratch = Scratch::new();
+    let tree = scratch.dir("tree");
+    fs::write(tree.join("program"), "content").unwrap();
+    fs::set_permissions(tree.join("program"), fs::Permissions::from_mode(0o4755)).unwrap();
+    set_modified(&tree.join("program"), 123_456_789);
+    let export = scratch.dir("export");
+    fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).unwrap();
+    let server = Server::start(1, &[export.to_str().unwrap()]);
+    let said = wharf_fails(1, &["cp", "-a", tree.to_str().unwrap(), &server.url(&export)]);
+    assert!(said.contains("everything is copied, but the users and groups of 2 copies cannot be kept"), "{said}");
+    let copy = fs::metadata(export.join("tree/program")).unwrap();
+    // Root is nobody at the server. Its copy of the program must not run as nobody.
+    assert_eq!((copy.mode() & 0o7777, copy.uid()), (0o755, 65534));
+    assert_eq!(copy.modified().unwrap(), fs::metadata(tree.join("program")).unwrap().modified().unwrap());
+    assert!(!export.join("tree/.wharf-copy").exists());
+}
+
+#[test]
 fn interrupted_copy_names_what_is_incomplete_and_is_gone_on_with() {
     let scratch = Scratch::new();
     let (tree, export) = (tree(&scratch), scratch.dir("export"));

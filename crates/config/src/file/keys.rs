@@ -95,6 +95,9 @@ fn in_words(key: &str, message: &str) -> String {
         Some((_, "usize" | "u64" | "u32" | "u8")) => format!("`{key}` requires a number"),
         Some((_, "a string")) => format!("`{key}` requires a text in quotes"),
         Some((_, "a boolean")) => format!("`{key}` requires true or false"),
+        None if message.starts_with("invalid value: integer") => {
+            format!("`{key}` requires a number that is not negative and not that large")
+        }
         _ => message.trim_end().replace('\n', "; "),
     }
 }

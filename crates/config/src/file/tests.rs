@@ -235,7 +235,7 @@ fn value_that_makes_no_sense_is_refused_with_its_place() {
         ("[[export]]\npath = \"/a\"\nclients = \"10.0.0.0/8\"\n", "3:11", "clients = [\"10.0.0.0/8\"]"),
         ("[[export]]\npath = \"/a\"\nsquash = \"yes\"\n", "3:10", "none, root, all"),
         ("server = 3\n", "1:10", "table"),
-        ("[server]\nloops = -1\n", "2:9", "expected"),
+        ("[server]\nloops = -1\n", "2:9", "`loops` requires a number that is not negative"),
         ("[limits]\nmax_unsent_bytes = \"4X\"\n", "2:20", "not a size"),
         ("[limits]\nidle_timeout = \"soon\"\n", "2:16", "not a time"),
         ("[[export]]\npath = \"srv\"\n", "2:8", "absolute path"),

@@ -47,12 +47,12 @@ pub enum Error {
         wanted_bytes: u64,
     },
     /// The file could not be made.
-    #[error("{file}: {} ({})", source.reason(), source.operation())]
+    #[error("{file}: {} ({})", error.reason(), error.operation())]
     File {
         /// Its URL.
         file: String,
-        /// What the client says.
-        source: client::Error,
+        /// What the client says. Not a source: the message has all of it.
+        error: client::Error,
     },
     /// The block size is not a multiple of 8.
     #[error("a block of {0} bytes is not possible: it must be a multiple of 8")]

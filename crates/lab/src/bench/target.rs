@@ -176,10 +176,10 @@ async fn there(mount: &Mount, path: &[u8]) -> Result<Option<Entry>, Error> {
 async fn make(mount: &Mount, job: &Job, dir: &Handle, name: &[u8]) -> Result<Entry, Error> {
     let mode = if job.existing == Existing::Overwrite { CreateMode::Unchecked } else { CreateMode::Guarded };
     let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
-    mount.create(dir, name, mode, &set).await.map_err(|source| {
+    mount.create(dir, name, mode, &set).await.map_err(|error| {
         let is_in_url = job.url.path.ends_with(name);
         let inner = if is_in_url { String::new() } else { format!("/{}", name.escape_ascii()) };
-        Error::File { file: format!("{}{inner}", job.url), source }
+        Error::File { file: format!("{}{inner}", job.url), error }
     })
 }
 
