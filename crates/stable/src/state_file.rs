@@ -6,7 +6,7 @@
 //! has the log's newest generation, which changes with each trim.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -27,6 +27,9 @@ const GENERATION_NAME: &str = "write-log-generation";
 /// The fixed length of its line, less than a sector's, so that it is written as a whole.
 const GENERATION_BYTES: usize = 64;
 
+/// The file of changes that could not be replayed.
+const SET_ASIDE: &str = "write-log-set-aside";
+
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StateLine {
@@ -44,6 +47,7 @@ pub(crate) enum StateLine {
 
 #[derive(Debug)]
 pub(crate) struct StateFile {
+    dir: OwnDir,
     path: PathBuf,
     file: Mutex<File>,
     generation: File,
@@ -62,7 +66,7 @@ impl StateFile {
             file.write_all(b"\n")?;
         }
         dir.sync()?;
-        Ok((StateFile { path, file: Mutex::new(file), generation }, lines(&text)))
+        Ok((StateFile { dir, path, file: Mutex::new(file), generation }, lines(&text)))
     }
 
     /// The newest generation of the log with this id, as far as it was kept.
@@ -93,6 +97,25 @@ impl StateFile {
             let _ = file.write_all(b"\n");
             WriteLogError::State { path: self.path.clone(), source }
         })
+    }
+
+    /// Where changes are that cannot be replayed.
+    pub(crate) fn set_aside_path(&self) -> PathBuf {
+        self.dir.path().join(SET_ASIDE)
+    }
+
+    /// Appends a change that cannot be replayed to the file of these, which is on stable storage when this returns.
+    /// Returns the file's path.
+    pub(crate) fn set_aside(&self, text: &str) -> Result<PathBuf, WriteLogError> {
+        let path = self.set_aside_path();
+        let append = || {
+            let mut file = self.dir.file(SET_ASIDE)?;
+            file.seek(SeekFrom::End(0))?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            self.dir.sync()
+        };
+        append().map(|()| path.clone()).map_err(|source| WriteLogError::State { path, source })
     }
 }
 

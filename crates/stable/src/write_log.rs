@@ -308,6 +308,11 @@ impl WriteLog {
         hold(&self.tickets).take()
     }
 
+    /// The file of changes that could not be replayed ([`Replayed::set_aside`]).
+    pub fn set_aside_path(&self) -> PathBuf {
+        self.state_file.set_aside_path()
+    }
+
     /// Sets an `action` that runs before records are dropped, when their changes are in storage. It flushes other state
     /// of the requests that made these changes. It can be set once.
     pub fn before_trim(&self, action: impl Fn() + Send + Sync + 'static) {

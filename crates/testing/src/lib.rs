@@ -15,6 +15,8 @@ pub mod compound;
 pub mod echo;
 #[cfg(feature = "fs-host")]
 pub mod host_export;
+#[cfg(any(feature = "program", feature = "stable"))]
+mod immutable;
 #[cfg(feature = "stable")]
 pub mod model;
 pub mod naive_locks;
@@ -30,6 +32,8 @@ mod waiting;
 #[cfg(feature = "state")]
 pub mod world;
 
+#[cfg(any(feature = "program", feature = "stable"))]
+pub use immutable::Immutable;
 pub use random::Random;
 pub use scratch::{Scratch, private_dir};
 pub use waiting::{PATIENCE, wait_until};

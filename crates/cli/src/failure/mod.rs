@@ -52,6 +52,17 @@ pub enum Failure {
         /// Why not.
         source: ExportError,
     },
+    /// Changes of a write log cannot be made.
+    #[error(
+        "{changes} changes of the write log cannot be made, and all others were: the messages above and {} have these \
+         changes, the reasons and the remedies; the log is empty now", path.display()
+    )]
+    SetAside {
+        /// How many.
+        changes: u64,
+        /// The file that has them.
+        path: PathBuf,
+    },
     /// The write log requires a state directory.
     #[error("a write log requires a state directory; choose one with --state-dir DIR")]
     WriteLogWithoutState,

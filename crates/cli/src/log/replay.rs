@@ -2,11 +2,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use config::{LogLevel, LogSettings};
 use fs_host::{HostFs, HostOptions};
 use stable::{FileDevice, Options, WriteLog};
 
 use crate::failure::{ExportError, Failure};
-use crate::serve::{Privilege, tell_replayed};
+use crate::serve::{Privilege, start_logging, tell_replayed};
 
 /// Replay a write log to its exports, and empty it.
 ///
@@ -50,13 +51,16 @@ impl Site {
 
     /// Flushes everything in the log to storage, and empties it.
     pub(super) fn empty(&self, always_replay: bool) -> Result<(), Failure> {
+        start_logging(LogSettings { level: Some(LogLevel::Warn), ..LogSettings::default() });
         let (log, state_dir) = self.open(always_replay)?;
+        let mut set_aside = 0;
         for (dir, records) in log.kept()? {
             let dir = Path::new(&dir);
             match open_dir(dir, &state_dir) {
                 Ok(host) => {
                     let (_, replayed) = log.attach(&dir.to_string_lossy(), host).map_err(|error| logged(dir, error))?;
                     tell_replayed(dir, &replayed);
+                    set_aside += replayed.set_aside;
                 }
                 Err(failure) if records > 0 => return Err(failure),
                 // It may be gone, and the log has nothing of it.
@@ -65,7 +69,7 @@ impl Site {
         }
         log.start()?;
         log.close();
-        Ok(())
+        if set_aside > 0 { Err(Failure::SetAside { changes: set_aside, path: log.set_aside_path() }) } else { Ok(()) }
     }
 
     /// Where the log is, or was.

@@ -34,6 +34,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 pub use backends::{BackendOptions, Backends};
 pub use flags::Flags;
+pub use logging::start as start_logging;
 use plan::Plan;
 pub use privilege::Privilege;
 use serving::Serving;

@@ -185,11 +185,11 @@ fn options(settings: &WriteLogSettings, state_dir: &Path) -> Options {
 
 /// Logs what was replayed.
 pub fn tell(dir: &Path, replayed: &Replayed) {
-    let Replayed { records, compared, made, names, data_bytes, conflicts } = *replayed;
+    let Replayed { records, compared, made, names, data_bytes, conflicts, set_aside } = *replayed;
     let dir = dir.display();
     if compared {
         tracing::warn!(
-            %dir, records, made, names, data_bytes, conflicts,
+            %dir, records, made, names, data_bytes, conflicts, set_aside,
             "replayed the write log after a power failure"
         );
     } else if records > 0 {

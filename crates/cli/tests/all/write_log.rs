@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use testing::Scratch;
 use testing::program::{Server, wharf_fails, wharf_ok, wire};
+use testing::{Immutable, Scratch};
 
 /// A server with a write log, and what it needs at its next start.
 struct Site {
@@ -104,6 +104,32 @@ fn files_that_a_disk_has_lost_are_made_again() {
     wharf_ok(&["log", "replay", &site.log(), "--state-dir", &site.state()]);
     assert_same(&site.scratch.path("tree-3"), &site.export.join("tree-3"));
     assert!(wharf_ok(&["log", "info", &site.log()]).contains("State: clean"));
+}
+
+#[test]
+fn changes_that_cannot_be_made_are_named_and_kept_and_the_others_are_replayed() {
+    let site = Site::new();
+    fs::create_dir(site.export.join("fixed")).unwrap();
+    let mut server = site.serve();
+    let source = site.scratch.file("source", "acknowledged");
+    for name in ["fixed/file", "good"] {
+        wharf_ok(&["cp", source.to_str().unwrap(), &format!("{}/{name}", server.url(&site.export))]);
+    }
+    server.signal(Signal::KILL);
+    server.wait();
+    fs::remove_file(site.export.join("fixed/file")).unwrap();
+    fs::remove_file(site.export.join("good")).unwrap();
+    let Some(_fixed) = Immutable::make(&site.export.join("fixed")) else { return };
+    let (log, state) = (site.log(), site.state());
+    let replay = ["log", "replay", &log, "--state-dir", &state];
+    let said = wharf_fails(1, &replay);
+    assert!(said.contains("set a change of the write log aside, which cannot be made"), "{said}");
+    assert!(said.contains("changes of the write log cannot be made, and all others were"), "{said}");
+    assert_eq!(fs::read_to_string(site.export.join("good")).unwrap(), "acknowledged");
+    let kept = fs::read_to_string(Path::new(&state).join("write-log-set-aside")).unwrap();
+    assert!(kept.contains("reason: operation not permitted"), "{kept}");
+    wharf_ok(&replay);
+    drop(site.serve());
 }
 
 #[test]

@@ -161,9 +161,15 @@ impl LoggedExport {
     }
 
     pub(super) fn set_acls(&self, cx: &Context<'_>, file: &Handle, acls: &Acls) -> Result<()> {
-        let lists = acls_bytes(acls);
-        let change = Logged { change: Change::SetAcls(FileId(*file)), payload: lists.as_slice() };
-        self.change_file(cx, file, change, |inner| self.inner.set_acls(cx, inner, acls))
+        let held = self.hold_file(cx, file)?;
+        let inside = self.inner_of(file)?;
+        self.inner.set_acls(cx, &inside, acls)?;
+        // A list sets the mode: an earlier one in the log is obsolete.
+        let after = KeptAttributes::of(&self.inner.attributes(&Context::ROOT, &inside)?);
+        self.append(cx, Change::SetAcls(FileId(*file)), acls_bytes(acls).as_slice());
+        let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after }), &[]);
+        drop(held);
+        self.settle(&pending)
     }
 
     fn change_file(

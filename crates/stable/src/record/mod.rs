@@ -6,6 +6,8 @@
 mod acls;
 mod file;
 
+use std::fmt;
+
 use buffer::Buffer;
 use vfs::{Attributes, Context, FileKind, Handle, Name, NewNode, SetTime, Timestamp, XattrName};
 use xdr::{Decode, Decoder, Encode, Encoder};
@@ -212,6 +214,12 @@ impl From<Timestamp> for RecordTime {
 impl From<RecordTime> for Timestamp {
     fn from(time: RecordTime) -> Timestamp {
         Timestamp { seconds: time.seconds, nanoseconds: time.nanoseconds }
+    }
+}
+
+impl fmt::Display for RecordTime {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}.{:09} s since 1970", self.seconds, self.nanoseconds)
     }
 }
 

@@ -1,8 +1,13 @@
 //! Restores data and attributes from the log.
 
-use vfs::{Caller, Context, Error, Handle, OpenFile, SetAttributes, SetXattr, Stability, XattrMode, XattrName};
+use vfs::{
+    Caller, Context, Error, FileKind, FileSystem, Handle, OpenFile, SetAttributes, SetXattr, Stability, XattrMode,
+    XattrName,
+};
 
 use super::CX;
+use super::plan::Planned;
+use super::set_aside::{Reason, Unmade};
 use super::site::Site;
 use crate::error::WriteLogError;
 use crate::record::{Change, KeptAttributes, Record, Resize, Write, Xattr, read_acls};
@@ -30,17 +35,24 @@ fn is_needed(site: &Site<'_>, file: &Handle, end: u64) -> bool {
     end > synced_before || site.made.contains(file)
 }
 
-fn write(site: &mut Site<'_>, change: &Write, mut data: &[u8]) -> Result<(), WriteLogError> {
-    let Some(file) = site.open(&change.file.0)? else { return Ok(()) };
+fn write(site: &mut Site<'_>, change: &Write, data: &[u8]) -> Result<(), WriteLogError> {
+    let unmade = |done: usize| Unmade {
+        change: format!("write {} bytes at offset {}", data.len() - done, change.offset_bytes + done as u64),
+        file: Some(change.file.0),
+        data: &data[done..],
+        ..Unmade::default()
+    };
+    let Some(inner) = target(site, unmade(0))? else { return Ok(()) };
+    let opened = site.open(&change.file.0, &inner);
+    let Some(file) = site.unless_refused(unmade(0), opened)? else { return Ok(()) };
     let cx = if change.by_root { &CX } else { &NOBODY };
-    let mut offset_bytes = change.offset_bytes;
-    site.replayed.data_bytes += data.len() as u64;
-    while !data.is_empty() {
-        let written =
-            write_some(&*file, cx, offset_bytes, data).map_err(|source| site.error("write a file", source))?;
-        data = &data[written..];
-        offset_bytes += written as u64;
+    let mut done = 0;
+    while done < data.len() {
+        let written = write_some(&*file, cx, change.offset_bytes + done as u64, &data[done..]);
+        let Some(written) = site.unless_refused(unmade(done), written)? else { break };
+        done += written;
     }
+    site.replayed.data_bytes += done as u64;
     Ok(())
 }
 
@@ -51,66 +63,113 @@ fn write_some(file: &dyn OpenFile, cx: &Context<'_>, offset_bytes: u64, data: &[
     }
 }
 
+/// Returns the inner handle of a change's file; `None` if there is no file. If it could not be made, the change is set
+/// aside.
+fn target(site: &mut Site<'_>, unmade: Unmade<'_>) -> Result<Option<Handle>, WriteLogError> {
+    let Some(file) = unmade.file else { return Ok(None) };
+    if site.unmade.contains(&file) {
+        site.set_aside(unmade, &Reason::NoFile)?;
+        return Ok(None);
+    }
+    Ok(site.found(&file))
+}
+
+/// Makes a change of a file, unless the file system refuses it.
+fn change_file(
+    site: &mut Site<'_>,
+    unmade: Unmade<'_>,
+    make: impl FnOnce(&dyn FileSystem, &Handle) -> vfs::Result<()>,
+) -> Result<(), WriteLogError> {
+    let again = Unmade { change: unmade.change.clone(), ..unmade };
+    let Some(inner) = target(site, unmade)? else { return Ok(()) };
+    let made = make(site.fs(), &inner);
+    site.unless_refused(again, made).map(drop)
+}
+
 fn resize(site: &mut Site<'_>, change: &Resize) -> Result<(), WriteLogError> {
-    let Some(inner) = site.found(&change.file.0) else { return Ok(()) };
-    let set_size = |size_bytes: u64| {
-        let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
-        site.fs().set_attributes(&CX, &inner, &set).map_err(|source| site.error("set the size of a file", source))
-    };
     let size_bytes = change.size_bytes;
-    let now = site.fs().attributes(&CX, &inner).map_err(|source| site.error("look at a file", source))?;
-    if now.size_bytes == size_bytes && size_bytes > 0 {
-        // btrfs may have stored this size without the zeros behind it in the last block, where a larger size would
-        // show the bytes of before. A change of the size clears them.
-        set_size(size_bytes + 1)?;
-    }
-    set_size(size_bytes).map(drop)
+    let unmade = Unmade {
+        change: format!("set the size to {size_bytes} bytes"),
+        file: Some(change.file.0),
+        ..Unmade::default()
+    };
+    change_file(site, unmade, |fs, inner| {
+        let set_size = |size_bytes: u64| {
+            let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
+            fs.set_attributes(&CX, inner, &set).map(drop)
+        };
+        if fs.attributes(&CX, inner)?.size_bytes == size_bytes && size_bytes > 0 {
+            // btrfs may have stored this size without the zeros behind it in the last block, where a larger size would
+            // show the bytes of before. A change of the size clears them.
+            set_size(size_bytes + 1)?;
+        }
+        set_size(size_bytes)
+    })
 }
 
-fn set_xattr(site: &Site<'_>, change: &Xattr<'_>, value: &[u8]) -> Result<(), WriteLogError> {
-    let (Some(inner), Ok(name)) = (site.found(&change.file.0), XattrName::new(change.name)) else { return Ok(()) };
-    let set = SetXattr { name, value, mode: XattrMode::Either };
-    site.fs().set_xattr(&CX, &inner, &set).map_err(|source| site.error("set an extended attribute", source))
+fn set_xattr(site: &mut Site<'_>, change: &Xattr<'_>, value: &[u8]) -> Result<(), WriteLogError> {
+    let Ok(name) = XattrName::new(change.name) else { return Ok(()) };
+    let unmade = of_xattr("set", change, value);
+    change_file(site, unmade, |fs, inner| fs.set_xattr(&CX, inner, &SetXattr { name, value, mode: XattrMode::Either }))
 }
 
-fn remove_xattr(site: &Site<'_>, change: &Xattr<'_>) -> Result<(), WriteLogError> {
-    let (Some(inner), Ok(name)) = (site.found(&change.file.0), XattrName::new(change.name)) else { return Ok(()) };
-    match site.fs().remove_xattr(&CX, &inner, name) {
-        Ok(()) | Err(Error::NoEntry) => Ok(()),
-        Err(source) => Err(site.error("remove an extended attribute", source)),
-    }
+fn remove_xattr(site: &mut Site<'_>, change: &Xattr<'_>) -> Result<(), WriteLogError> {
+    let Ok(name) = XattrName::new(change.name) else { return Ok(()) };
+    change_file(site, of_xattr("remove", change, &[]), |fs, inner| match fs.remove_xattr(&CX, inner, name) {
+        Err(Error::NoEntry) => Ok(()),
+        removed => removed,
+    })
 }
 
-fn set_acls(site: &Site<'_>, file: &Handle, lists: &[u8]) -> Result<(), WriteLogError> {
-    let (Some(inner), Some(acls)) = (site.found(file), read_acls(lists)) else { return Ok(()) };
-    site.fs().set_acls(&CX, &inner, &acls).map_err(|source| site.error("set an access list", source))
+fn of_xattr<'u>(what: &str, change: &Xattr<'_>, data: &'u [u8]) -> Unmade<'u> {
+    let change_of_it = format!("{what} extended attribute {}", change.name.escape_ascii());
+    Unmade { change: change_of_it, file: Some(change.file.0), data, ..Unmade::default() }
+}
+
+fn set_acls(site: &mut Site<'_>, file: &Handle, lists: &[u8]) -> Result<(), WriteLogError> {
+    let Some(acls) = read_acls(lists) else { return Ok(()) };
+    let unmade = Unmade { change: format!("set access lists {acls:?}"), file: Some(*file), ..Unmade::default() };
+    change_file(site, unmade, |fs, inner| fs.set_acls(&CX, inner, &acls))
 }
 
 /// Sets the final attributes of files.
 pub(super) fn finish(site: &mut Site<'_>) -> Result<(), WriteLogError> {
-    for (file, planned) in &site.plan.files {
-        let missing = planned.missing_attributes(site.made.contains(file));
-        if let (Some(inner), Some(kept)) = (site.found(file), missing) {
-            set_attributes(site, &inner, kept)?;
-        }
-    }
-    Ok(())
+    let missing = |(file, planned): (&Handle, &Planned)| {
+        planned.missing_attributes(site.made.contains(file)).map(|kept| (*file, *kept))
+    };
+    let missing: Vec<_> = site.plan.files.iter().filter_map(missing).collect();
+    missing.iter().try_for_each(|(file, kept)| set_attributes(site, file, kept))
 }
 
-/// Sets only attributes that differ: setting an owner requires privileges, even if it is correct.
-fn set_attributes(site: &Site<'_>, inner: &Handle, kept: &KeptAttributes) -> Result<(), WriteLogError> {
-    let now = site.fs().attributes(&CX, inner).map_err(|source| site.error("look at a file", source))?;
+/// Sets only attributes that differ: setting an owner requires privileges, even if it is correct. The owner and the
+/// mode are set together, because a file with another owner must not get set-id bits.
+fn set_attributes(site: &mut Site<'_>, file: &Handle, kept: &KeptAttributes) -> Result<(), WriteLogError> {
+    let Some(inner) = site.found(file) else { return Ok(()) };
+    let unmade = |change: String| Unmade { change, file: Some(*file), ..Unmade::default() };
+    let now = site.fs().attributes(&CX, &inner);
+    let Some(now) = site.unless_refused(unmade("set attributes".to_owned()), now)? else { return Ok(()) };
     let is = KeptAttributes::of(&now);
-    let set = SetAttributes {
-        mode: Some(kept.mode).filter(|mode| *mode != is.mode || kept.uid != is.uid || kept.gid != is.gid),
+    let has_other_owner = kept.uid != is.uid || kept.gid != is.gid;
+    // A symbolic link has no mode of its own.
+    let has_mode = now.kind != FileKind::Symlink;
+    let permissions = SetAttributes {
+        mode: Some(kept.mode).filter(|mode| has_mode && (*mode != is.mode || has_other_owner)),
         uid: Some(kept.uid).filter(|uid| *uid != is.uid),
         gid: Some(kept.gid).filter(|gid| *gid != is.gid),
-        size_bytes: None,
+        ..SetAttributes::default()
+    };
+    let times = SetAttributes {
         accessed: Some(kept.accessed.to_set()).filter(|_| kept.accessed != is.accessed),
         modified: Some(kept.modified.to_set()).filter(|_| kept.modified != is.modified),
+        ..SetAttributes::default()
     };
-    if set.is_empty() {
-        return Ok(());
+    let permissions_are = format!("set owner {}, group {} and mode {:04o}", kept.uid, kept.gid, kept.mode);
+    let times_are = format!("set the times of access, {}, and of modification, {}", kept.accessed, kept.modified);
+    for (set, change) in
+        [(permissions, permissions_are), (times, times_are)].into_iter().filter(|(set, _)| !set.is_empty())
+    {
+        let done = site.fs().set_attributes(&CX, &inner, &set);
+        site.unless_refused(unmade(change), done)?;
     }
-    site.fs().set_attributes(&CX, inner, &set).map(drop).map_err(|source| site.error("set attributes", source))
+    Ok(())
 }

@@ -5,6 +5,7 @@ use vfs::{CreateMode, Entry, FileKind, Handle, Name, NewNode, Place, SetAttribut
 use super::CX;
 use super::names::NEW;
 use super::plan::{Born, OuterName};
+use super::set_aside::Unmade;
 use super::site::Site;
 use crate::aliases;
 use crate::error::WriteLogError;
@@ -20,7 +21,8 @@ pub(super) fn make_again(
     let spots = site.plan.spots_of();
     let mut new: Vec<(Handle, Handle)> = Vec::new();
     // Each requires its directory: a file that cannot be created yet is retried after others.
-    let mut left: Vec<Handle> = files.iter().filter(|file| site.found(file).is_none()).copied().collect();
+    let is_missing = |file: &&Handle| site.found(file).is_none() && !site.unmade.contains(*file);
+    let mut left: Vec<Handle> = files.iter().filter(is_missing).copied().collect();
     loop {
         let before = left.len();
         let mut still = Vec::new();
@@ -33,8 +35,18 @@ pub(super) fn make_again(
             match (dir, born) {
                 (Some((inner_dir, dir)), Some(born)) => {
                     let name = site.temporary(NEW);
-                    new.push((file, make(site, &inner_dir, &name, &born)?));
-                    made(file, (dir, name));
+                    let change = format!("make a file: {:?}", born.node);
+                    let unmade = Unmade { change, file: Some(file), data: &born.target, ..Unmade::default() };
+                    let inner = make(site, &inner_dir, &name, &born)?;
+                    match site.unless_refused(unmade, inner)? {
+                        Some(inner) => {
+                            new.push((file, inner));
+                            made(file, (dir, name));
+                        }
+                        None => {
+                            site.unmade.insert(file);
+                        }
+                    }
                 }
                 (None, Some(_)) => still.push(file),
                 // The log has no record of its creation: the file system lost a file that it had reported durable.
@@ -42,6 +54,8 @@ pub(super) fn make_again(
             }
         }
         if still.is_empty() || still.len() == before {
+            // Their directories could not be made.
+            site.unmade.extend(still);
             break;
         }
         left = still;
@@ -63,9 +77,15 @@ fn position(new: &[(Handle, Handle)], file: &Handle) -> Option<Handle> {
     new.iter().find(|(outer, _)| outer == file).map(|(_, inner)| *inner)
 }
 
-fn make(site: &Site<'_>, dir: &Handle, name: &[u8], born: &Born) -> Result<Handle, WriteLogError> {
+fn make(site: &Site<'_>, dir: &Handle, name: &[u8], born: &Born) -> Result<vfs::Result<Handle>, WriteLogError> {
     let place = Place { dir: *dir, name: Name::new(name).map_err(|_| WriteLogError::NotAWriteLog)? };
-    let set = SetAttributes::default();
+    // Nobody else may use the file before it has its owner and mode.
+    let mode = match born.node {
+        NodeKind::Symlink => None,
+        NodeKind::Directory => Some(0o700),
+        _ => Some(0o600),
+    };
+    let set = SetAttributes { mode, ..SetAttributes::default() };
     let device = |[major, minor]: [u32; 2]| vfs::Device { major, minor };
     let made = match born.node {
         NodeKind::Regular => site.fs().create(&CX, place, CreateMode::Guarded, &set),
@@ -76,7 +96,7 @@ fn make(site: &Site<'_>, dir: &Handle, name: &[u8], born: &Born) -> Result<Handl
         NodeKind::Socket => site.fs().make_node(&CX, place, NewNode::Socket, &set),
         NodeKind::Fifo => site.fs().make_node(&CX, place, NewNode::Fifo, &set),
     };
-    made.map(|entry| entry.handle).map_err(|source| site.error("make a file again", source))
+    Ok(made.map(|entry| entry.handle))
 }
 
 /// Removes what an interrupted replay was creating: a file, or a directory with other such files.
@@ -91,5 +111,7 @@ pub(super) fn remove_tree(site: &mut Site<'_>, dir: &Handle, name: &[u8], entry:
     let removed = if is_dir { site.fs().remove_dir(&CX, place) } else { site.fs().remove(&CX, place) };
     // It may have the handle of another lost file.
     site.forget(&entry.handle);
-    removed.map_err(|source| site.error("remove what an interrupted replay has left", source))
+    let what = "remove what an interrupted replay has left";
+    let change = format!("{what}, {}", name.escape_ascii());
+    site.unless_refused(Unmade { change, file: Some(entry.handle), ..Unmade::default() }, removed).map(drop)
 }

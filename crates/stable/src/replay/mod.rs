@@ -9,11 +9,15 @@
 //!
 //! A replay may be interrupted anywhere and repeated: recreated files have temporary names until their handles are
 //! stored, and the log is trimmed when everything is in storage. Changes by others that the log does not know stay.
+//!
+//! A change that the file system refuses is set aside, and the others are made (`set_aside.rs`). Only failing storage
+//! ends a replay.
 
 mod data;
 mod lost;
 mod names;
 mod plan;
+mod set_aside;
 mod site;
 mod tickets;
 
@@ -50,6 +54,8 @@ pub struct Replayed {
     pub data_bytes: u64,
     /// Names that were left alone because others have changed them.
     pub conflicts: u64,
+    /// Changes that the file system refuses: they are in the file `write-log-set-aside` of the state directory.
+    pub set_aside: u64,
 }
 
 /// How many records the log has of an export.

@@ -11,12 +11,16 @@ use vfs::{Entry, Error, FileKind, Handle};
 use super::CX;
 use super::lost;
 use super::plan::OuterName;
+use super::set_aside::{Reason, Unmade};
 use super::site::Site;
 use crate::error::WriteLogError;
 
 /// The prefixes of temporary names: of moved files and of recreated ones.
 const ASIDE: &str = ".wharf-replay-old-";
 pub(super) const NEW: &str = ".wharf-replay-new-";
+
+/// The prefix of names of files that cannot have their own.
+const KEPT: &str = ".wharf-set-aside-";
 
 /// Pending work on names.
 #[derive(Default)]
@@ -42,7 +46,8 @@ pub(super) fn put_right(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     take_up_temporaries(site, &mut work)?;
     take_up_by_number(site)?;
     survey(site, &mut work)?;
-    lost::make_again(site, &work.empty.keys().copied().collect::<Vec<_>>(), |file, outer_name| {
+    let nameless: Vec<_> = work.empty.keys().chain(&work.displaced).copied().collect();
+    lost::make_again(site, &nameless, |file, outer_name| {
         work.spare.entry(file).or_default().push(Spare { at: outer_name, was: None });
     })?;
     while let Some(file) = work.empty.keys().next().copied() {
@@ -110,15 +115,17 @@ fn survey(site: &mut Site<'_>, work: &mut PendingNames) -> Result<(), WriteLogEr
         if entry.is_some() && has.is_none() {
             // Another program has changed this name since.
             if let Some(file) = planned {
-                site.replayed.conflicts += 1;
-                work.displaced.insert(file);
+                refuse(site, work, (file, &outer_name), &Reason::OthersChange)?;
             }
             continue;
         }
         if let Some(other) = has.filter(|has| planned != Some(*has)) {
             let aside = (outer_name.0, site.temporary(ASIDE));
-            if !site.rename(&outer_name, &aside)? {
-                site.replayed.conflicts += 1;
+            if let Err(error) = site.rename(&outer_name, &aside)? {
+                // Whichever file should have the name: neither may be removed.
+                for file in [Some(other), planned].into_iter().flatten() {
+                    refuse(site, work, (file, &outer_name), &Reason::Refused(&error))?;
+                }
                 continue;
             }
             work.spare.entry(other).or_default().push(Spare { at: aside, was: Some(outer_name.clone()) });
@@ -137,73 +144,106 @@ fn give_names(site: &mut Site<'_>, work: &mut PendingNames, file: Handle) -> Res
         if work.empty.contains_key(&outer_name.0) {
             give_names(site, work, outer_name.0)?;
         }
-        if site.found(&outer_name.0).is_none() {
-            // The directory could not be restored.
-            site.replayed.conflicts += 1;
-            work.displaced.insert(file);
+        if site.found(&outer_name.0).is_none() || site.unmade.contains(&file) {
+            refuse(site, work, (file, &outer_name), &Reason::NoFile)?;
             continue;
         }
-        match (work.spare.get_mut(&file).and_then(Vec::pop), site.found(&file)) {
-            (Some(spare), _) => match site.rename(&spare.at, &outer_name)? {
-                true => {}
-                false => {
-                    site.replayed.conflicts += 1;
-                    work.displaced.insert(file);
+        let given = match (work.spare.get_mut(&file).and_then(Vec::pop), site.found(&file)) {
+            (Some(spare), _) => {
+                let renamed = site.rename(&spare.at, &outer_name)?;
+                if renamed.is_err() {
                     work.spare.entry(file).or_default().push(spare);
                 }
-            },
-            (None, Some(inner)) if site.kind(&inner) != Some(FileKind::Directory) => {
-                let linked = site.fs().link(&CX, &inner, site.place(&outer_name)?);
-                linked.map_err(|source| site.error(&format!("link {}", outer_name.1.escape_ascii()), source))?;
+                renamed
             }
-            // It is elsewhere: another program has moved it.
+            (None, Some(inner)) if site.kind(&inner) != Some(FileKind::Directory) => {
+                let linked = site.fs().link(&CX, &inner, site.place(&outer_name)?).map(drop);
+                site.tried(&format!("link {}", outer_name.1.escape_ascii()), linked)?
+            }
+            // It is elsewhere.
             _ => {
-                site.replayed.conflicts += 1;
+                refuse(site, work, (file, &outer_name), &Reason::OthersChange)?;
                 continue;
             }
+        };
+        match given {
+            Ok(()) => site.replayed.names += 1,
+            Err(error) => refuse(site, work, (file, &outer_name), &Reason::Refused(&error))?,
         }
-        site.replayed.names += 1;
     }
     Ok(())
+}
+
+/// Sets aside that a file gets or loses a name. The file is not removed.
+fn refuse(
+    site: &mut Site<'_>,
+    work: &mut PendingNames,
+    (file, name): (Handle, &OuterName),
+    reason: &Reason<'_>,
+) -> Result<(), WriteLogError> {
+    work.displaced.insert(file);
+    let change = if site.plan.names.get(name) == Some(&Some(file)) {
+        "give the file this name"
+    } else {
+        "take the name from the file"
+    };
+    site.set_aside(Unmade { change: change.to_owned(), name: Some(name), ..Unmade::default() }, reason)
 }
 
 /// Removes files that lost their names, and directories once they are empty. A directory with files of other programs
 /// gets its name back.
-fn remove_spare(site: &mut Site<'_>, mut work: PendingNames) -> Result<(), WriteLogError> {
-    let displaced = std::mem::take(&mut work.displaced);
-    let mut left: Vec<Spare> =
-        work.spare.into_iter().filter(|(file, _)| !displaced.contains(file)).flat_map(|(_, spares)| spares).collect();
+fn remove_spare(site: &mut Site<'_>, work: PendingNames) -> Result<(), WriteLogError> {
+    let (displaced, spare): (Vec<_>, Vec<_>) =
+        work.spare.into_iter().partition(|(file, _)| work.displaced.contains(file));
+    let mut left: Vec<Spare> = spare.into_iter().flat_map(|(_, spares)| spares).collect();
     loop {
         let before = left.len();
         let mut still = Vec::new();
         for spare in left {
-            if !remove(site, &spare.at)? {
+            if !remove(site, &spare)? {
                 still.push(spare);
             }
         }
         if still.is_empty() || still.len() == before {
-            return put_back(site, &still);
+            put_back(site, &still)?;
+            break;
         }
         left = still;
     }
+    displaced.iter().flat_map(|(_, spares)| spares).try_for_each(|spare| keep_aside(site, spare))
+}
+
+/// Gives a file that cannot have its name one that no replay takes for its own.
+fn keep_aside(site: &mut Site<'_>, spare: &Spare) -> Result<(), WriteLogError> {
+    let name = (spare.at.0, site.temporary(KEPT));
+    let is_kept = site.rename(&spare.at, &name)?.is_ok();
+    tracing::warn!(
+        export = %site.export.name, file = site.path_of_name(if is_kept { &name } else { &spare.at }),
+        "a file that cannot have its name is kept under another one; move it to where it belongs"
+    );
+    Ok(())
 }
 
 fn put_back(site: &mut Site<'_>, left: &[Spare]) -> Result<(), WriteLogError> {
     for Spare { at, was } in left {
-        site.replayed.conflicts += 1;
+        let change = "remove a directory with files of other programs".to_owned();
+        let name = Some(was.as_ref().unwrap_or(at));
+        site.set_aside(Unmade { change, name, ..Unmade::default() }, &Reason::OthersChange)?;
         if let Some(was) = was
             && site.look_up(was)?.is_none()
+            && site.rename(at, was)?.is_err()
         {
-            site.rename(at, was)?;
+            tracing::warn!(file = site.path_of_name(at), "the directory cannot get its name back");
         }
     }
     Ok(())
 }
 
-/// Removes a name; `false` for a directory that is not empty.
-fn remove(site: &mut Site<'_>, outer_name: &OuterName) -> Result<bool, WriteLogError> {
-    let Some(entry) = site.look_up(outer_name)? else { return Ok(true) };
-    let place = site.place(outer_name)?;
+/// Removes a file that has lost this name; `false` for a directory that is not empty. A file that cannot be removed
+/// gets its earlier name back.
+fn remove(site: &mut Site<'_>, spare: &Spare) -> Result<bool, WriteLogError> {
+    let Some(entry) = site.look_up(&spare.at)? else { return Ok(true) };
+    let place = site.place(&spare.at)?;
     let removed = if entry.attributes.kind == FileKind::Directory {
         site.fs().remove_dir(&CX, place)
     } else {
@@ -218,6 +258,14 @@ fn remove(site: &mut Site<'_>, outer_name: &OuterName) -> Result<bool, WriteLogE
             Ok(true)
         }
         Err(Error::NotEmpty) => Ok(false),
-        Err(source) => Err(site.error("remove a file that has lost its name", source)),
+        failed => {
+            let name = spare.was.as_ref().unwrap_or(&spare.at);
+            let unmade = Unmade { change: "remove the file".to_owned(), name: Some(name), ..Unmade::default() };
+            site.unless_refused(unmade, failed)?;
+            if name != &spare.at && site.look_up(name)?.is_none() {
+                site.rename(&spare.at, name)?.ok();
+            }
+            Ok(true)
+        }
     }
 }

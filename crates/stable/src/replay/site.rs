@@ -1,6 +1,6 @@
 //! The export and the intermediate results of a replay.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -20,13 +20,15 @@ const MAX_OPEN_FILES: usize = 64;
 
 pub(super) struct Site<'s> {
     pub(super) export: &'s LoggedExport,
-    state_file: &'s StateFile,
+    pub(super) state_file: &'s StateFile,
     pub(super) plan: Plan,
     /// The inner handles of the plan's files; missing files have none.
     found: HashMap<Handle, Handle>,
     open: HashMap<Handle, Arc<dyn OpenFile>>,
     /// Files that were made again.
-    pub(super) made: Vec<Handle>,
+    pub(super) made: HashSet<Handle>,
+    /// Files that could neither be found nor made.
+    pub(super) unmade: HashSet<Handle>,
     /// Distinguishes temporary names from those of an interrupted replay.
     nonce: u64,
     next_number: u64,
@@ -38,7 +40,8 @@ impl<'s> Site<'s> {
         let replayed = Replayed { records: plan.records(), compared: true, ..Replayed::default() };
         let (found, open) = (HashMap::new(), HashMap::new());
         let nonce = getrandom::u64().unwrap_or_else(|_| now_ns());
-        Site { export, state_file, plan, found, open, made: Vec::new(), nonce, next_number: 0, replayed }
+        let (made, unmade) = (HashSet::new(), HashSet::new());
+        Site { export, state_file, plan, found, open, made, unmade, nonce, next_number: 0, replayed }
     }
 
     pub(super) fn fs(&self) -> &'s dyn FileSystem {
@@ -50,14 +53,17 @@ impl<'s> Site<'s> {
     pub(super) fn find_files(&mut self) -> Result<(), WriteLogError> {
         for (file, planned) in &self.plan.files {
             let Ok(inner) = self.export.aliases.inner_of(file) else { continue };
-            match self.fs().attributes(&CX, &inner) {
+            match self.tried("look for a file", self.fs().attributes(&CX, &inner))? {
                 Ok(attributes) if planned.may_be(&attributes, self.export.aliases.has(file)) => {
                     self.found.insert(*file, inner);
                 }
                 // The file system has given the handle of a lost file to another one.
                 Ok(_) => {}
                 Err(Error::Stale | Error::BadHandle | Error::NoEntry) => {}
-                Err(source) => return Err(self.error("look for a file", source)),
+                // It may be there all the same.
+                Err(_) => {
+                    self.unmade.insert(*file);
+                }
             }
         }
         Ok(())
@@ -115,8 +121,9 @@ impl<'s> Site<'s> {
     fn look_up_in(&self, dir: &Handle, name: &[u8]) -> Result<Option<Entry>, WriteLogError> {
         match self.fs().lookup(&CX, Place { dir: *dir, name: name_of(name)? }) {
             Ok(entry) => Ok(Some(entry)),
-            Err(Error::NoEntry | Error::Stale | Error::NotDirectory) => Ok(None),
-            Err(source) => Err(self.error(&format!("look up {}", name.escape_ascii()), source)),
+            Err(Error::NoEntry) => Ok(None),
+            // When the name is given to a file, the same error shows.
+            failed => self.tried("look up a name", failed).map(Result::ok),
         }
     }
 
@@ -140,8 +147,7 @@ impl<'s> Site<'s> {
             match self.fs().read_dir(&CX, ReadDir { dir, after, detail: Detail::Names }, &mut each) {
                 Ok(Listing::Complete) => break,
                 Ok(Listing::Stopped) => after = last,
-                Err(Error::NotDirectory | Error::Stale) => return Ok(Vec::new()),
-                Err(source) => return Err(self.error("list a directory", source)),
+                failed => return self.tried("list a directory", failed).map(|_| Vec::new()),
             }
         }
         let entries = names.into_iter().map(|name| Ok((name.clone(), self.look_up_in(dir, &name)?)));
@@ -155,18 +161,10 @@ impl<'s> Site<'s> {
         Ok(Place { dir, name: name_of(&outer_name.1)? })
     }
 
-    /// Renames; `false` if the file system refuses.
-    pub(super) fn rename(&self, from: &OuterName, to: &OuterName) -> Result<bool, WriteLogError> {
-        match self.fs().rename(&CX, self.place(from)?, self.place(to)?) {
-            Ok(()) => Ok(true),
-            Err(Error::Invalid | Error::NotEmpty | Error::IsDirectory | Error::NotDirectory | Error::CrossDevice) => {
-                Ok(false)
-            }
-            Err(source) => {
-                let what = format!("rename {} to {}", from.1.escape_ascii(), to.1.escape_ascii());
-                Err(self.error(&what, source))
-            }
-        }
+    /// Renames, or returns why the file system refuses.
+    pub(super) fn rename(&self, from: &OuterName, to: &OuterName) -> Result<Result<(), Error>, WriteLogError> {
+        let what = format!("rename {} to {}", from.1.escape_ascii(), to.1.escape_ascii());
+        self.tried(&what, self.fs().rename(&CX, self.place(from)?, self.place(to)?))
     }
 
     /// The kind of the file with this inner handle.
@@ -174,18 +172,17 @@ impl<'s> Site<'s> {
         self.fs().attributes(&CX, inner).ok().map(|attributes| attributes.kind)
     }
 
-    /// Opens an existing file for writing.
-    pub(super) fn open(&mut self, file: &Handle) -> Result<Option<Arc<dyn OpenFile>>, WriteLogError> {
-        let Some(inner) = self.found(file) else { return Ok(None) };
+    /// Opens a file with this inner handle for writing.
+    pub(super) fn open(&mut self, file: &Handle, inner: &Handle) -> vfs::Result<Arc<dyn OpenFile>> {
         if let Some(open) = self.open.get(file) {
-            return Ok(Some(Arc::clone(open)));
+            return Ok(Arc::clone(open));
         }
         if self.open.len() >= MAX_OPEN_FILES {
             self.open.clear();
         }
-        let open = self.fs().open(&CX, &inner, OpenMode::Write).map_err(|source| self.error("open a file", source))?;
+        let open = self.fs().open(&CX, inner, OpenMode::Write)?;
         self.open.insert(*file, Arc::clone(&open));
-        Ok(Some(open))
+        Ok(open)
     }
 
     /// Returns an unused temporary name.

@@ -14,7 +14,7 @@ use vfs::{
 };
 
 /// Kernel handles need privileges.
-fn forms() -> Vec<HandleForm> {
+pub fn forms() -> Vec<HandleForm> {
     if rustix::process::geteuid().is_root() {
         vec![HandleForm::Kernel, HandleForm::Store]
     } else {

@@ -1,0 +1,147 @@
+//! Changes that a replay cannot make: each is reported, and kept in a file of the state directory.
+
+use vfs::{Error, Handle};
+
+use super::plan::OuterName;
+use super::site::Site;
+use crate::error::WriteLogError;
+use crate::hex::hex;
+
+/// A change that is not made.
+#[derive(Default)]
+pub(super) struct Unmade<'u> {
+    /// The change, as in "write 5 bytes at offset 0".
+    pub(super) change: String,
+    pub(super) file: Option<Handle>,
+    /// The name that the change is of.
+    pub(super) name: Option<&'u OuterName>,
+    /// The record's data.
+    pub(super) data: &'u [u8],
+}
+
+/// Why a change is not made.
+pub(super) enum Reason<'r> {
+    /// The file system refuses it.
+    Refused(&'r Error),
+    /// Its file could not be found or made either.
+    NoFile,
+    /// Another program has changed the name or moved the file since.
+    OthersChange,
+}
+
+impl Reason<'_> {
+    fn text(&self) -> String {
+        match self {
+            Reason::Refused(error) => error.to_string(),
+            Reason::NoFile => "its file or directory could not be made".to_owned(),
+            Reason::OthersChange => "another program has changed the name or moved the file".to_owned(),
+        }
+    }
+
+    /// What an operator can do.
+    fn remedy(&self) -> &'static str {
+        match self {
+            Reason::Refused(Error::NotPermitted | Error::AccessDenied) => {
+                "let the server change the file (run it as root; chattr -ia if the file or its directory is immutable), \
+                 then make the change by hand"
+            }
+            Reason::Refused(Error::NameTooLong) => "choose a shorter name, and make the change by hand",
+            Reason::Refused(Error::Busy) => "end the programs that use the file, and make the change by hand",
+            Reason::Refused(_) => "make the change by hand where the file system allows it, if it is still wanted",
+            Reason::NoFile => "repair the change of its file or directory first, then make this one by hand",
+            Reason::OthersChange => "compare the names, and make the change by hand if it is still wanted",
+        }
+    }
+}
+
+/// Whether storage or the machine has failed, so that a later replay may succeed. Other errors are the change's own.
+fn is_of_storage(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Io(_) | Error::NoSpace | Error::Quota | Error::ReadOnly | Error::TryLater(_) | Error::WouldBlock
+    )
+}
+
+impl Site<'_> {
+    /// Passes on a failure of storage, which ends the replay until the next start. Returns other errors to the caller,
+    /// who sets the change aside.
+    pub(super) fn tried<T>(&self, action: &str, done: vfs::Result<T>) -> Result<Result<T, Error>, WriteLogError> {
+        match done {
+            Err(source) if is_of_storage(&source) => Err(self.error(action, source)),
+            done => Ok(done),
+        }
+    }
+
+    /// Sets a change aside if it was refused; `None` then.
+    pub(super) fn unless_refused<T>(
+        &mut self,
+        unmade: Unmade<'_>,
+        done: vfs::Result<T>,
+    ) -> Result<Option<T>, WriteLogError> {
+        match self.tried(&unmade.change, done)? {
+            Ok(done) => Ok(Some(done)),
+            Err(error) => self.set_aside(unmade, &Reason::Refused(&error)).map(|()| None),
+        }
+    }
+
+    /// Keeps a change that is not made, and reports it.
+    pub(super) fn set_aside(&mut self, unmade: Unmade<'_>, reason: &Reason<'_>) -> Result<(), WriteLogError> {
+        match reason {
+            Reason::OthersChange => self.replayed.conflicts += 1,
+            Reason::Refused(_) | Reason::NoFile => self.replayed.set_aside += 1,
+        }
+        let Unmade { change, file, name, data } = unmade;
+        let file = match (name, file) {
+            (Some(name), _) => self.path_of_name(name),
+            (None, Some(file)) => self.path_of(&file),
+            (None, None) => "unknown".to_owned(),
+        };
+        let (export, why, remedy) = (&self.export.name, reason.text(), reason.remedy());
+        let text = format!(
+            "export: {}\nfile: {file}\nchange: {change}\nreason: {why}\nremedy: {remedy}\ndata in hex: {}\n\n",
+            export.escape_debug(),
+            hex(data)
+        );
+        let kept_in = self.state_file.set_aside(&text)?;
+        tracing::warn!(
+            %export, file, change, why, remedy, kept_in = %kept_in.display(),
+            "set a change of the write log aside, which cannot be made"
+        );
+        Ok(())
+    }
+
+    /// The path of a file below the export, as far as the log has it.
+    fn path_of(&self, file: &Handle) -> String {
+        let names = self.plan.names.iter();
+        match names.clone().find(|(_, named)| named.as_ref() == Some(file)) {
+            Some((name, _)) => self.path_of_name(name),
+            None => self.number_of(file),
+        }
+    }
+
+    pub(super) fn path_of_name(&self, (dir, name): &OuterName) -> String {
+        let mut path = name.escape_ascii().to_string();
+        let (mut dir, root) = (*dir, self.fs().root());
+        // Names in the log may lead in a circle.
+        for _ in 0..self.plan.names.len() {
+            if dir == root {
+                return path;
+            }
+            let Some(((above, name), _)) = self.plan.names.iter().find(|(_, named)| **named == Some(dir)) else {
+                break;
+            };
+            path = format!("{}/{path}", name.escape_ascii());
+            dir = *above;
+        }
+        if dir == root { path } else { format!("({})/{path}", self.number_of(&dir)) }
+    }
+
+    fn number_of(&self, file: &Handle) -> String {
+        let inner = self.found(file);
+        let attributes = inner.and_then(|inner| self.fs().attributes(&super::CX, &inner).ok());
+        match attributes {
+            Some(attributes) => format!("inode {}", attributes.fileid),
+            None => format!("handle {}", hex(file.as_bytes())),
+        }
+    }
+}
