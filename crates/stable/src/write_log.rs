@@ -102,7 +102,7 @@ enum TrimRequest {
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 /// The maximum number of unsynced files before everything is flushed.
-const MAX_UNSYNCED_FILES: usize = 1 << 14;
+const MAX_UNSYNCED_FILES: usize = 1 << 16;
 
 impl WriteLog {
     /// Creates an empty log.

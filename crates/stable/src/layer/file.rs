@@ -6,7 +6,8 @@ use std::sync::Arc;
 use vfs::{Attributes, Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
 
 use super::flushes::{FlushInFlight, Flushed};
-use super::{Dirty, FlushCount, LoggedExport, Pending};
+use super::unsynced::Taken;
+use super::{Dirty, FlushCount, LoggedExport, Pending, now_ns, ns};
 use crate::log::Position;
 use crate::record::{Change, FileId, Synced, Write};
 
@@ -44,6 +45,7 @@ impl OpenFile for StableFile {
         // Decided once: the log may get slow meanwhile, and an event loop cannot flush what it has written.
         let is_flushed = self.export.log.passes(bytes);
         let held = self.export.hold_to_write(cx, &self.handle, bytes, is_flushed)?;
+        self.export.clear_set_id_ahead(cx, &self.handle)?;
         let flushes = self.export.unsynced.flushes();
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
         if is_flushed {
@@ -52,7 +54,8 @@ impl OpenFile for StableFile {
             self.bring_to_storage(cx, self.begin_flush(), before)?;
             return Ok(Written { stability, ..written });
         }
-        let pending = self.append_data(cx, flushes, offset_bytes, &first(parts, written.count));
+        let data = Data { offset_bytes, parts: &first(parts, written.count), by_root: cx.caller.is_root() };
+        let pending = self.append_data(cx, flushes, &data);
         drop(held);
         if let Some(pending) = pending {
             self.export.settle(&pending)?;
@@ -64,8 +67,11 @@ impl OpenFile for StableFile {
         self.export.check(cx)?;
         let held = self.export.hold_file(cx, &self.handle)?;
         let flushes = self.export.unsynced.flushes();
-        let logged = match self.export.unsynced.take(&self.handle) {
-            Dirty::Ranges(ranges) => self.log_ranges(cx, flushes, &ranges).map_err(|error| self.keep_dirty(error))?,
+        let Taken { dirty, by_root } = self.export.unsynced.take(&self.handle);
+        let logged = match dirty {
+            Dirty::Ranges(ranges) => {
+                self.log_ranges(cx, flushes, (&ranges, by_root)).map_err(|error| self.keep_dirty(error))?
+            }
             Dirty::Much => Some(Pending::Unlogged),
         };
         if let Some(Pending::Unlogged) = logged {
@@ -83,54 +89,48 @@ impl OpenFile for StableFile {
     }
 
     fn allocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
-        self.inner.allocate(cx, range_bytes)?;
-        self.changed(())
+        self.change(cx, || self.inner.allocate(cx, range_bytes))
     }
 
     fn deallocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
-        self.inner.deallocate(cx, range_bytes)?;
-        self.changed(())
+        self.change(cx, || self.inner.deallocate(cx, range_bytes))
     }
 
     fn copy_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<u64> {
-        let copied = self.inner.copy_range(cx, from, range)?;
-        self.changed(copied)
+        self.change(cx, || self.inner.copy_range(cx, from, range))
     }
 
     fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
-        self.inner.clone_range(cx, from, range)?;
-        self.changed(())
+        self.change(cx, || self.inner.clone_range(cx, from, range))
     }
 }
 
 impl StableFile {
     fn write_unstable(&self, cx: &Context<'_>, offset_bytes: u64, parts: &[&[u8]]) -> Result<Written> {
-        let written = match *parts {
-            [data] => self.inner.write_at(cx, offset_bytes, data, Stability::Unstable)?,
-            _ => self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?,
-        };
+        let written = self.export.while_set_id_is_clear(cx, &self.handle, || match *parts {
+            [data] => self.inner.write_at(cx, offset_bytes, data, Stability::Unstable),
+            _ => self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable),
+        })?;
         if written.stability == Stability::Unstable {
             // Noted after the write: a flush that began earlier may miss it.
-            self.export.unsynced.wrote(&self.handle, offset_bytes..offset_bytes + written.count as u64);
+            let range_bytes = offset_bytes..offset_bytes + written.count as u64;
+            self.export.unsynced.wrote(&self.handle, range_bytes, cx.caller.is_root());
         }
         Ok(written)
     }
 
     /// Appends records of data; the caller holds the file, and counted `flushes` before the data were read or written.
     /// `None` when there is nothing to append.
-    fn append_data(
-        &self,
-        cx: &Context<'_>,
-        flushes: FlushCount,
-        offset_bytes: u64,
-        parts: &[&[u8]],
-    ) -> Option<Pending> {
-        let (file, by_root) = (FileId(self.handle), cx.caller.is_root());
-        let (mut offset_bytes, mut last) = (offset_bytes, None);
+    fn append_data(&self, cx: &Context<'_>, flushes: FlushCount, data: &Data<'_>) -> Option<Pending> {
+        let Data { mut offset_bytes, parts, by_root } = *data;
+        let (file, mut last) = (FileId(self.handle), None);
+        // A replay sets the time of modification that clients see now.
+        let at_ns = self.inner.attributes(&Context::ROOT).map_or_else(|_| now_ns(), |now| ns(now.modified));
         for part in parts {
             for data in part.chunks(self.export.log.max_data_bytes()) {
-                let pending = self.export.append(cx, Change::Write(Write { file, offset_bytes, by_root }), data);
-                self.export.note_data(&self.handle, &pending, flushes);
+                let write = Change::Write(Write { file, offset_bytes, by_root });
+                let pending = self.export.append_at(cx, at_ns, write, data);
+                self.export.note_record(&self.handle, &pending, flushes);
                 offset_bytes += data.len() as u64;
                 last = Some(pending);
             }
@@ -139,12 +139,18 @@ impl StableFile {
     }
 
     /// Reads unstably written data back and logs it; the caller holds the file.
-    fn log_ranges(&self, cx: &Context<'_>, flushes: FlushCount, ranges: &[Range<u64>]) -> Result<Option<Pending>> {
+    fn log_ranges(
+        &self,
+        cx: &Context<'_>,
+        flushes: FlushCount,
+        (ranges, by_root): (&[Range<u64>], bool),
+    ) -> Result<Option<Pending>> {
         let mut last = None;
         for range in ranges {
             let mut data = vec![0; (range.end - range.start) as usize];
             let count = self.inner.read_at(cx, range.start, &mut data)?;
-            last = self.append_data(cx, flushes, range.start, &[&data[..count]]).or(last);
+            let data = Data { offset_bytes: range.start, parts: &[&data[..count]], by_root };
+            last = self.append_data(cx, flushes, &data).or(last);
         }
         Ok(last)
     }
@@ -153,7 +159,7 @@ impl StableFile {
         self.export.flushes.begin(Flushed::File(self.handle))
     }
 
-    /// Syncs the file, and marks its data in the log before a position as obsolete.
+    /// Syncs the file, and marks its data and attributes in the log before a position as obsolete.
     fn bring_to_storage(&self, cx: &Context<'_>, flush: FlushInFlight<'_>, before: Position) -> Result<()> {
         self.export.end_flush(flush, || {
             self.inner.sync(cx)?;
@@ -166,7 +172,9 @@ impl StableFile {
         })
     }
 
-    fn changed<T>(&self, done: T) -> Result<T> {
+    /// Makes a change of data that is not logged.
+    fn change<T>(&self, cx: &Context<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
+        let done = self.export.while_set_id_is_clear(cx, &self.handle, make)?;
         self.export.unsynced.changed(&self.handle);
         Ok(done)
     }
@@ -175,6 +183,14 @@ impl StableFile {
         self.export.unsynced.put_back(&self.handle);
         error
     }
+}
+
+/// Bytes of a file that were written.
+struct Data<'d> {
+    offset_bytes: u64,
+    parts: &'d [&'d [u8]],
+    /// Whether nobody but root wrote them, which keeps set-id bits.
+    by_root: bool,
 }
 
 /// Returns the first `count` bytes of the parts.

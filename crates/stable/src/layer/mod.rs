@@ -8,9 +8,11 @@
 //! - The record of a removal, a rename or a new size is durable before the change is made. So storage never loses a
 //!   file or bytes, or moves a file, without a record in the log.
 //! - A large stable write is flushed to storage, unless the log is fast. As after a large COMMIT, a record then says
-//!   that older data of the file in the log are obsolete.
+//!   that older data and attributes of the file in the log are obsolete.
+//! - Before another user than root writes to a file with set-id bits in the log, the log has that they are cleared
+//!   (`set_id.rs`).
 //! - Data written UNSTABLE are not in the log. COMMIT reads a small amount back and logs it; a larger amount is flushed
-//!   to storage, and a record says that older data of the file in the log are obsolete.
+//!   to storage, and a record says that older data and attributes of the file in the log are obsolete.
 //! - Storage reports only once that it has lost changes. From then on every change is refused, and the next start
 //!   replays the log.
 //! - After a replay all files look changed to clients, so that they trust no data that were lost (`versions.rs`).
@@ -23,6 +25,7 @@ mod file;
 mod filesystem;
 mod flushes;
 mod names;
+mod set_id;
 mod unsynced;
 mod versions;
 
@@ -31,7 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use vfs::{Context, Entry, Error, FileSystem, Handle, Place, Result};
+use vfs::{Context, Entry, Error, FileSystem, Handle, Place, Result, Timestamp};
 
 use crate::aliases::{Aliases, Outer};
 use crate::log::{Ahead, Position};
@@ -224,10 +227,15 @@ impl LoggedExport {
 
     /// Appends the record of a change that was just made; the caller holds the file or directory.
     fn append(&self, cx: &Context<'_>, change: Change<'_>, payload: &[u8]) -> Pending {
+        self.append_at(cx, now_ns(), change, payload)
+    }
+
+    /// Appends the record of a change that was made at this time.
+    fn append_at(&self, cx: &Context<'_>, at_ns: u64, change: Change<'_>, payload: &[u8]) -> Pending {
         if self.is_detached() {
             return Pending::Unlogged;
         }
-        let record = Record { export: self.number, at_ns: now_ns(), ticket: ticket(cx), change, payload };
+        let record = Record { export: self.number, at_ns, ticket: ticket(cx), change, payload };
         self.log.append(record.head().as_slice(), payload)
     }
 
@@ -249,6 +257,12 @@ impl LoggedExport {
 /// The ticket of the request, by which the server knows it after a restart.
 fn ticket<'t>(cx: &Context<'t>) -> &'t [u8] {
     if cx.ticket.len() <= Context::MAX_TICKET_BYTES { cx.ticket } else { &[] }
+}
+
+/// Nanoseconds since 1970.
+fn ns(time: Timestamp) -> u64 {
+    let seconds = u64::try_from(time.seconds).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(time.nanoseconds.into())
 }
 
 pub(crate) fn now_ns() -> u64 {

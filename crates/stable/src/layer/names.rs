@@ -6,13 +6,19 @@ use vfs::{
 };
 
 use super::checks::Removal;
-use super::{FlushCount, LoggedExport, Pending};
+use super::{FlushCount, LoggedExport, Pending, now_ns, ns};
 use crate::log::Ahead;
 use crate::record::{Change, FileId, KeptAttributes, Make, Move, NamedFile, NodeKind, Resize, Set, Xattr, acls_bytes};
 
 impl LoggedExport {
     fn inner_place<'p>(&self, place: Place<'p>) -> Result<Place<'p>> {
         Ok(Place { dir: self.inner_of(&place.dir)?, ..place })
+    }
+
+    /// When a directory was modified, which a replay sets again, in nanoseconds since 1970.
+    fn modified(&self, place: &Place<'_>) -> u64 {
+        let now = self.inner_of(&place.dir).and_then(|dir| self.inner.attributes(&Context::ROOT, &dir));
+        now.map_or_else(|_| now_ns(), |now| ns(now.modified))
     }
 
     /// Creates a regular file, or opens an existing one.
@@ -29,8 +35,10 @@ impl LoggedExport {
             CreateMode::Unchecked => (SetAttributes { size_bytes: None, ..*set }, set.size_bytes),
             CreateMode::Guarded | CreateMode::Exclusive(_) => (*set, None),
         };
+        let flushes = self.unsynced.flushes();
         let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, &made_with)?)?;
-        let pending = self.append(cx, made(place, &entry, NodeKind::Regular), &[]);
+        let pending = self.append_at(cx, self.modified(&place), made(place, &entry, NodeKind::Regular), &[]);
+        self.note_attributes(&entry.handle, &entry.attributes, (&pending, flushes));
         drop(held);
         self.settle(&pending)?;
         if size_bytes.is_none_or(|size_bytes| size_bytes == entry.attributes.size_bytes) {
@@ -49,9 +57,11 @@ impl LoggedExport {
         set: &SetAttributes,
     ) -> Result<Entry> {
         let held = self.hold_name(cx, &place)?;
+        let flushes = self.unsynced.flushes();
         let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
-        let pending = self.append(cx, made(place, &entry, NodeKind::of(node)), target);
+        let pending = self.append_at(cx, self.modified(&place), made(place, &entry, NodeKind::of(node)), target);
+        self.note_attributes(&entry.handle, &entry.attributes, (&pending, flushes));
         drop(held);
         self.settle(&pending)?;
         Ok(entry)
@@ -61,9 +71,10 @@ impl LoggedExport {
         let held = self.hold_file(cx, file)?;
         let inside = self.inner_of(file)?;
         let make = || self.inner.set_attributes(cx, &inside, set);
+        let flushes = self.unsynced.flushes();
         let after = match set.size_bytes {
             Some(size_bytes) => {
-                let flushes = self.unsynced.flushes();
+                self.clear_set_id_ahead(cx, file)?;
                 let resize = Change::Resize(Resize { file: FileId(*file), size_bytes });
                 let after = self.log_ahead(cx, resize, make)?;
                 self.unsynced.logged(file, self.log.end(), flushes);
@@ -72,6 +83,7 @@ impl LoggedExport {
             None => make()?,
         };
         let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: KeptAttributes::of(&after) }), &[]);
+        self.note_attributes(file, &after, (&pending, flushes));
         drop(held);
         self.settle(&pending)?;
         Ok(self.versions.attributes(after))
@@ -80,7 +92,7 @@ impl LoggedExport {
     pub(super) fn link(&self, cx: &Context<'_>, file: &Handle, place: Place<'_>) -> Result<Attributes> {
         let held = self.hold_name(cx, &place)?;
         let attributes = self.inner.link(cx, &self.inner_of(file)?, self.inner_place(place)?)?;
-        let pending = self.append(cx, Change::Link(named(place, file)), &[]);
+        let pending = self.append_at(cx, self.modified(&place), Change::Link(named(place, file)), &[]);
         drop(held);
         self.settle(&pending)?;
         Ok(self.versions.attributes(attributes))
@@ -163,11 +175,13 @@ impl LoggedExport {
     pub(super) fn set_acls(&self, cx: &Context<'_>, file: &Handle, acls: &Acls) -> Result<()> {
         let held = self.hold_file(cx, file)?;
         let inside = self.inner_of(file)?;
+        let flushes = self.unsynced.flushes();
         self.inner.set_acls(cx, &inside, acls)?;
         // A list sets the mode: an earlier one in the log is obsolete.
-        let after = KeptAttributes::of(&self.inner.attributes(&Context::ROOT, &inside)?);
+        let after = self.inner.attributes(&Context::ROOT, &inside)?;
         self.append(cx, Change::SetAcls(FileId(*file)), acls_bytes(acls).as_slice());
-        let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after }), &[]);
+        let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: KeptAttributes::of(&after) }), &[]);
+        self.note_attributes(file, &after, (&pending, flushes));
         drop(held);
         self.settle(&pending)
     }
@@ -180,14 +194,22 @@ impl LoggedExport {
         make: impl FnOnce(&Handle) -> Result<()>,
     ) -> Result<()> {
         let held = self.hold_file(cx, file)?;
+        let flushes = self.unsynced.flushes();
         make(&self.inner_of(file)?)?;
         let pending = self.append(cx, change, payload);
+        self.note_record(file, &pending, flushes);
         drop(held);
         self.settle(&pending)
     }
 
-    /// Notes that the log has data of a file; `flushes` was counted before they were read or written.
-    pub(super) fn note_data(&self, file: &Handle, pending: &Pending, flushes: FlushCount) {
+    /// Notes that the log has these attributes of a file, as [`LoggedExport::note_record`] does.
+    fn note_attributes(&self, file: &Handle, after: &Attributes, (pending, flushes): (&Pending, FlushCount)) {
+        self.note_record(file, pending, flushes);
+        self.note_mode(file, after.mode);
+    }
+
+    /// Notes that the log has data or attributes of a file; `flushes` was counted before they were read or written.
+    pub(super) fn note_record(&self, file: &Handle, pending: &Pending, flushes: FlushCount) {
         if let Pending::Logged(end) = pending {
             self.unsynced.logged(file, *end, flushes);
         }

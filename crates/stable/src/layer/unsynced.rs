@@ -1,4 +1,4 @@
-//! Tracks which data of files are neither in storage nor in the log, and which files have data in the log.
+//! Tracks which data of files are neither in storage nor in the log, and of which files the log has data or attributes.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,11 +34,23 @@ pub(crate) struct FlushCount(u64);
 #[derive(Default, Clone)]
 struct FileState {
     dirty: Dirty,
-    /// The end of the last record with data of this file.
+    /// Whether another user than root wrote what is dirty.
+    is_by_others: bool,
+    /// The end of the last record with data or attributes of this file.
     logged: Option<Position>,
+    /// Whether attributes in the log have set-id bits.
+    has_set_id: bool,
     /// Whether a flush of the file system wrote data that are newer than some of the log's. A replay before the next
     /// trim would write the older ones over them, so COMMIT must record that they are in storage.
     is_newer_than_log: bool,
+}
+
+/// What [`Unsynced::take`] takes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) dirty: Dirty,
+    /// Whether nobody but root wrote it, which keeps set-id bits.
+    pub(crate) by_root: bool,
 }
 
 /// Bytes of a file that a power failure may lose.
@@ -58,8 +70,11 @@ impl Default for Dirty {
 
 impl Unsynced {
     /// Bytes were written unstably.
-    pub(crate) fn wrote(&self, file: &Handle, range_bytes: Range<u64>) {
-        self.lock().current.entry(*file).or_default().dirty.add(range_bytes);
+    pub(crate) fn wrote(&self, file: &Handle, range_bytes: Range<u64>, by_root: bool) {
+        let files = &mut *self.lock();
+        let state = files.current.entry(*file).or_default();
+        state.dirty.add(range_bytes);
+        state.is_by_others |= !by_root;
     }
 
     /// Bytes were changed without being logged.
@@ -72,8 +87,8 @@ impl Unsynced {
         self.lock().flushes
     }
 
-    /// Data of the file were logged; `flushes` was counted before they were read or written. A flush that began since
-    /// may have brought newer data of other callers to storage.
+    /// Data or attributes of the file were logged; `flushes` was counted before they were read or written. A flush that
+    /// began since may have brought newer ones of other callers to storage.
     pub(crate) fn logged(&self, file: &Handle, end: Position, flushes: FlushCount) {
         let files = &mut *self.lock();
         let state = files.current.entry(*file).or_default();
@@ -81,16 +96,35 @@ impl Unsynced {
         state.is_newer_than_log |= files.flushes != flushes;
     }
 
+    /// Attributes in the log have set-id bits, or no longer have them.
+    pub(crate) fn set_id(&self, file: &Handle, has_set_id: bool) {
+        let files = &mut *self.lock();
+        if let Some(state) = files.current.get_mut(file) {
+            state.has_set_id = has_set_id;
+        }
+        if let Some(state) = files.flushing.get_mut(file) {
+            state.has_set_id = has_set_id;
+        }
+    }
+
+    /// Whether attributes in the log have set-id bits.
+    pub(crate) fn has_set_id(&self, file: &Handle) -> bool {
+        let files = self.lock();
+        [&files.current, &files.flushing].iter().any(|of| of.get(file).is_some_and(|state| state.has_set_id))
+    }
+
     /// Takes the dirty ranges of a file. The caller logs or flushes them, or puts them back.
-    pub(crate) fn take(&self, file: &Handle) -> Dirty {
+    pub(crate) fn take(&self, file: &Handle) -> Taken {
         let mut files = self.lock();
         let is_flushing = files.flushing.get(file).is_some_and(FileState::needs_commit);
         let Some(state) = files.current.get_mut(file) else {
-            return if is_flushing { Dirty::Much } else { Dirty::default() };
+            let dirty = if is_flushing { Dirty::Much } else { Dirty::default() };
+            return Taken { dirty, by_root: true };
         };
         let dirty = std::mem::take(&mut state.dirty);
+        let by_root = !std::mem::take(&mut state.is_by_others);
         let is_newer = std::mem::take(&mut state.is_newer_than_log);
-        if is_flushing || is_newer { Dirty::Much } else { dirty }
+        Taken { dirty: if is_flushing || is_newer { Dirty::Much } else { dirty }, by_root }
     }
 
     /// Puts back ranges that were neither logged nor flushed.
@@ -98,7 +132,7 @@ impl Unsynced {
         self.changed(file);
     }
 
-    /// The end of the last record with data of the file, if the log has any.
+    /// The end of the last record with data or attributes of the file, if the log has any.
     pub(crate) fn logged_end(&self, file: &Handle) -> Option<Position> {
         let files = self.lock();
         let end = |of: &HashMap<Handle, FileState>| of.get(file).and_then(|state| state.logged);
@@ -123,6 +157,7 @@ impl Unsynced {
         for (file, before) in std::mem::take(&mut files.flushing) {
             let state = files.current.entry(file).or_default();
             state.logged = state.logged.max(before.logged);
+            state.has_set_id |= before.has_set_id;
             if before.dirty != Dirty::default() && !is_synced {
                 state.dirty = Dirty::Much;
             }
@@ -138,6 +173,7 @@ impl Unsynced {
         self.lock().current.retain(|_, state| {
             state.logged = state.logged.filter(|logged| *logged > end);
             state.is_newer_than_log &= state.logged.is_some();
+            state.has_set_id &= state.logged.is_some();
             state.is_known()
         });
     }
@@ -189,16 +225,16 @@ mod tests {
     #[test]
     fn file_that_is_being_flushed_is_dirty_until_the_flush_has_ended() {
         let (unsynced, file) = (Unsynced::default(), Handle::from_u64(1));
-        unsynced.wrote(&file, 0..10);
+        unsynced.wrote(&file, 0..10, true);
         unsynced.begin_flush();
-        assert_eq!(unsynced.take(&file), Dirty::Much);
+        assert_eq!(unsynced.take(&file).dirty, Dirty::Much);
         unsynced.end_flush(false);
-        assert_eq!(unsynced.take(&file), Dirty::Much, "the flush has failed");
-        unsynced.wrote(&file, 0..10);
+        assert_eq!(unsynced.take(&file).dirty, Dirty::Much, "the flush has failed");
+        unsynced.wrote(&file, 0..10, true);
         unsynced.begin_flush();
-        unsynced.wrote(&file, 20..30);
+        unsynced.wrote(&file, 20..30, true);
         unsynced.end_flush(true);
-        assert_eq!(unsynced.take(&file), Dirty::Ranges(vec![Range { start: 20, end: 30 }]));
+        assert_eq!(unsynced.take(&file).dirty, Dirty::Ranges(vec![Range { start: 20, end: 30 }]));
     }
 
     #[test]
@@ -206,19 +242,19 @@ mod tests {
         let (unsynced, file) = (Unsynced::default(), Handle::from_u64(1));
         let flush = || {
             unsynced.logged(&file, Position::new(20), unsynced.flushes());
-            unsynced.wrote(&file, 0..10);
+            unsynced.wrote(&file, 0..10, true);
             unsynced.begin_flush();
             unsynced.end_flush(true);
         };
         flush();
         unsynced.trimmed(Position::new(10));
-        assert_eq!((unsynced.take(&file), unsynced.take(&file)), (Dirty::Much, Dirty::default()));
+        assert_eq!((unsynced.take(&file).dirty, unsynced.take(&file).dirty), (Dirty::Much, Dirty::default()));
         flush();
         unsynced.begin_flush();
-        assert_eq!(unsynced.take(&file), Dirty::Much, "during the next flush");
+        assert_eq!(unsynced.take(&file).dirty, Dirty::Much, "during the next flush");
         unsynced.end_flush(true);
         unsynced.trimmed(Position::new(20));
-        assert_eq!((unsynced.take(&file), unsynced.len()), (Dirty::default(), 0));
+        assert_eq!((unsynced.take(&file).dirty, unsynced.len()), (Dirty::default(), 0));
     }
 
     #[test]
@@ -228,8 +264,8 @@ mod tests {
         unsynced.begin_flush();
         unsynced.end_flush(true);
         unsynced.logged(&file, Position::new(10), flushes);
-        assert_eq!(unsynced.take(&file), Dirty::Much);
+        assert_eq!(unsynced.take(&file).dirty, Dirty::Much);
         unsynced.logged(&file, Position::new(20), unsynced.flushes());
-        assert_eq!(unsynced.take(&file), Dirty::default());
+        assert_eq!(unsynced.take(&file).dirty, Dirty::default());
     }
 }

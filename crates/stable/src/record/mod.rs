@@ -160,13 +160,33 @@ pub(crate) struct KeptAttributes {
     pub(crate) modified: RecordTime,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Encode, Decode)]
 pub(crate) struct RecordTime {
     seconds: i64,
     nanoseconds: u32,
 }
 
 impl Change<'_> {
+    /// The file whose data, extended attributes or access lists are changed.
+    pub(crate) fn file(&self) -> Option<Handle> {
+        match self {
+            Change::Write(Write { file, .. }) | Change::Resize(Resize { file, .. }) => Some(file.0),
+            Change::SetXattr(Xattr { file, .. }) | Change::RemoveXattr(Xattr { file, .. }) => Some(file.0),
+            Change::SetAcls(file) => Some(file.0),
+            _ => None,
+        }
+    }
+
+    /// The directories whose names are changed.
+    pub(crate) fn dirs(&self) -> impl Iterator<Item = Handle> {
+        let [one, other] = match self {
+            Change::Make(Make { named, .. }) | Change::Link(named) | Change::Remove(named) => [Some(named.dir), None],
+            Change::Move(Move { from, to_dir, .. }) => [Some(from.dir), Some(*to_dir)],
+            _ => [None, None],
+        };
+        one.into_iter().chain(other).map(|dir| dir.0)
+    }
+
     /// The file that gets a name by the change.
     pub(crate) fn named(&self) -> Option<Handle> {
         match self {

@@ -6,22 +6,23 @@ use vfs::{
 };
 
 use super::CX;
-use super::plan::Planned;
+use super::plan::{Missing, Planned};
 use super::set_aside::{Reason, Unmade};
 use super::site::Site;
 use crate::error::WriteLogError;
-use crate::record::{Change, KeptAttributes, Record, Resize, Write, Xattr, read_acls};
+use crate::record::{Change, KeptAttributes, Record, RecordTime, Resize, Write, Xattr, read_acls};
 
 /// A user other than root, whose writes clear set-id bits.
 const NOBODY: Context<'static> = Context { caller: Caller { uid: 65_534, gid: 65_534, groups: &[] }, ..Context::ROOT };
 
 /// Replays a change of data, or of extended attributes or access lists.
 pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Result<(), WriteLogError> {
+    if site.plan.is_cancelled(end) || !record.change.file().is_some_and(|file| is_needed(site, &file, end)) {
+        return Ok(());
+    }
     match &record.change {
-        Change::Write(change) if is_needed(site, &change.file.0, end) => write(site, change, record.payload),
-        Change::Resize(change) if is_needed(site, &change.file.0, end) && !site.plan.is_cancelled(end) => {
-            resize(site, change)
-        }
+        Change::Write(change) => write(site, change, record.payload),
+        Change::Resize(change) => resize(site, change),
         Change::SetXattr(change) => set_xattr(site, change, record.payload),
         Change::RemoveXattr(change) => remove_xattr(site, change),
         Change::SetAcls(file) => set_acls(site, &file.0, record.payload),
@@ -29,7 +30,7 @@ pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Resul
     }
 }
 
-/// Whether storage may lack data of a record that ends here.
+/// Whether storage may lack the change of a record that ends here: the file was not flushed since.
 fn is_needed(site: &Site<'_>, file: &Handle, end: u64) -> bool {
     let synced_before = site.plan.files.get(file).map_or(0, |planned| planned.synced_before);
     end > synced_before || site.made.contains(file)
@@ -42,7 +43,7 @@ fn write(site: &mut Site<'_>, change: &Write, data: &[u8]) -> Result<(), WriteLo
         data: &data[done..],
         ..Unmade::default()
     };
-    let Some(inner) = target(site, unmade(0))? else { return Ok(()) };
+    let Some(inner) = target(site, unmade(0))?.filter(|_| !data.is_empty()) else { return Ok(()) };
     let opened = site.open(&change.file.0, &inner);
     let Some(file) = site.unless_refused(unmade(0), opened)? else { return Ok(()) };
     let cx = if change.by_root { &CX } else { &NOBODY };
@@ -135,41 +136,55 @@ fn set_acls(site: &mut Site<'_>, file: &Handle, lists: &[u8]) -> Result<(), Writ
 /// Sets the final attributes of files.
 pub(super) fn finish(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     let missing = |(file, planned): (&Handle, &Planned)| {
-        planned.missing_attributes(site.made.contains(file)).map(|kept| (*file, *kept))
+        let missing = planned.missing_attributes(site.made.contains(file));
+        (!missing.is_empty()).then_some((*file, missing))
     };
     let missing: Vec<_> = site.plan.files.iter().filter_map(missing).collect();
-    missing.iter().try_for_each(|(file, kept)| set_attributes(site, file, kept))
+    missing.iter().try_for_each(|(file, missing)| set_attributes(site, file, missing))
 }
 
 /// Sets only attributes that differ: setting an owner requires privileges, even if it is correct. The owner and the
 /// mode are set together, because a file with another owner must not get set-id bits.
-fn set_attributes(site: &mut Site<'_>, file: &Handle, kept: &KeptAttributes) -> Result<(), WriteLogError> {
+fn set_attributes(site: &mut Site<'_>, file: &Handle, missing: &Missing) -> Result<(), WriteLogError> {
     let Some(inner) = site.found(file) else { return Ok(()) };
     let unmade = |change: String| Unmade { change, file: Some(*file), ..Unmade::default() };
     let now = site.fs().attributes(&CX, &inner);
     let Some(now) = site.unless_refused(unmade("set attributes".to_owned()), now)? else { return Ok(()) };
     let is = KeptAttributes::of(&now);
-    let has_other_owner = kept.uid != is.uid || kept.gid != is.gid;
-    // A symbolic link has no mode of its own.
-    let has_mode = now.kind != FileKind::Symlink;
-    let permissions = SetAttributes {
-        mode: Some(kept.mode).filter(|mode| has_mode && (*mode != is.mode || has_other_owner)),
-        uid: Some(kept.uid).filter(|uid| *uid != is.uid),
-        gid: Some(kept.gid).filter(|gid| *gid != is.gid),
-        ..SetAttributes::default()
-    };
-    let times = SetAttributes {
-        accessed: Some(kept.accessed.to_set()).filter(|_| kept.accessed != is.accessed),
-        modified: Some(kept.modified.to_set()).filter(|_| kept.modified != is.modified),
-        ..SetAttributes::default()
-    };
-    let permissions_are = format!("set owner {}, group {} and mode {:04o}", kept.uid, kept.gid, kept.mode);
-    let times_are = format!("set the times of access, {}, and of modification, {}", kept.accessed, kept.modified);
-    for (set, change) in
-        [(permissions, permissions_are), (times, times_are)].into_iter().filter(|(set, _)| !set.is_empty())
-    {
-        let done = site.fs().set_attributes(&CX, &inner, &set);
-        site.unless_refused(unmade(change), done)?;
+    if let Some(kept) = missing.kept {
+        let has_other_owner = kept.uid != is.uid || kept.gid != is.gid;
+        // A symbolic link has no mode of its own.
+        let has_mode = now.kind != FileKind::Symlink;
+        let set = SetAttributes {
+            mode: Some(kept.mode).filter(|mode| has_mode && (*mode != is.mode || has_other_owner)),
+            uid: Some(kept.uid).filter(|uid| *uid != is.uid),
+            gid: Some(kept.gid).filter(|gid| *gid != is.gid),
+            ..SetAttributes::default()
+        };
+        let change = format!("set owner {}, group {} and mode {:04o}", kept.uid, kept.gid, kept.mode);
+        set_unless_empty(site, &inner, unmade(change), &set)?;
     }
-    Ok(())
+    let accessed = missing.kept.map(|kept| kept.accessed).filter(|accessed| *accessed != is.accessed);
+    let modified = missing.modified.and_then(|modified| modified.to_set(site.modified_before(file), is.modified));
+    let shown = |time: Option<RecordTime>| time.map_or_else(|| "as it is".to_owned(), |time| time.to_string());
+    let change = format!("set the times of access ({}) and of modification ({})", shown(accessed), shown(modified));
+    let set = SetAttributes {
+        accessed: accessed.map(RecordTime::to_set),
+        modified: modified.map(RecordTime::to_set),
+        ..SetAttributes::default()
+    };
+    set_unless_empty(site, &inner, unmade(change), &set)
+}
+
+fn set_unless_empty(
+    site: &mut Site<'_>,
+    inner: &Handle,
+    unmade: Unmade<'_>,
+    set: &SetAttributes,
+) -> Result<(), WriteLogError> {
+    if set.is_empty() {
+        return Ok(());
+    }
+    let done = site.fs().set_attributes(&CX, inner, set);
+    site.unless_refused(unmade, done).map(drop)
 }

@@ -25,12 +25,47 @@ pub(super) struct Plan {
 pub(super) struct Planned {
     /// How it was created, if the log has that.
     pub(super) born: Option<Born>,
-    /// Records of data before this position are already in storage.
+    /// Records of data and attributes before this position are already in storage.
     pub(super) synced_before: u64,
-    /// The attributes in the end.
+    /// The attributes in the end, but for the time of modification.
     kept: Option<KeptAttributes>,
-    /// The end of the last record that they are from.
+    /// The end of the record that they are from.
     kept_end: u64,
+    modified: Option<Modified>,
+}
+
+/// The time of modification in the end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Modified {
+    at: RecordTime,
+    /// The end of the record that it is from.
+    end: u64,
+    /// Whether it is a directory's, of a name that changed about then.
+    is_of_names: bool,
+}
+
+impl Modified {
+    /// The time to set for a file that has the time `now`, and had `before` before the replay if it is a directory. The
+    /// replay may not have changed the directory, or others may have changed it later.
+    pub(super) fn to_set(self, before: Option<RecordTime>, now: RecordTime) -> Option<RecordTime> {
+        let before = before.filter(|_| self.is_of_names);
+        let at = before.map_or(self.at, |before| self.at.max(before));
+        (before != Some(now) && at != now).then_some(at)
+    }
+}
+
+/// Attributes that storage may lack.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Missing {
+    /// All but the time of modification.
+    pub(super) kept: Option<KeptAttributes>,
+    pub(super) modified: Option<Modified>,
+}
+
+impl Missing {
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_none() && self.modified.is_none()
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -49,16 +84,21 @@ const GROUP_EXECUTES: u32 = 0o010;
 impl Planned {
     /// The attributes that storage may lack. A flush of the file stores its attributes too, with changes that are not
     /// in the log, such as the time of an unstable write.
-    pub(super) fn missing_attributes(&self, was_made_again: bool) -> Option<&KeptAttributes> {
-        self.kept.as_ref().filter(|_| was_made_again || self.kept_end > self.synced_before)
+    pub(super) fn missing_attributes(&self, was_made_again: bool) -> Missing {
+        let is_missing = |end: u64| was_made_again || end > self.synced_before;
+        Missing {
+            kept: self.kept.filter(|_| is_missing(self.kept_end)),
+            modified: self.modified.filter(|modified| is_missing(modified.end)),
+        }
     }
 
     fn keep(&mut self, kept: KeptAttributes, end: u64) {
         (self.kept, self.kept_end) = (Some(kept), end);
+        self.modified = Some(Modified { at: kept.modified, end, is_of_names: false });
     }
 
-    /// Records of data before a position are in storage. Of flushes that overlapped, the one that began first may be
-    /// recorded last.
+    /// Records of data and attributes before a position are in storage. Of flushes that overlapped, the one that began
+    /// first may be recorded last.
     fn synced(&mut self, before: u64) {
         self.synced_before = self.synced_before.max(before);
     }
@@ -95,8 +135,15 @@ impl Plan {
         if self.is_cancelled(end) {
             return;
         }
+        let at = RecordTime::from_ns(record.at_ns);
+        for dir in record.change.dirs() {
+            let modified = &mut self.file(dir).modified;
+            // Of changes at the same time, the earlier one may be recorded last.
+            let earlier = modified.filter(|modified| modified.is_of_names).map_or(at, |modified| modified.at);
+            *modified = Some(Modified { at: at.max(earlier), end, is_of_names: true });
+        }
         match &record.change {
-            Change::Write(write) => self.wrote(write, RecordTime::from_ns(record.at_ns), end),
+            Change::Write(write) => self.wrote(write, at, end),
             Change::Set(set) => self.file(set.file.0).keep(set.after, end),
             Change::Make(make) => self.made(make, record.payload, end),
             Change::Link(named) => self.named(named),
@@ -156,13 +203,11 @@ impl Plan {
 
     fn wrote(&mut self, write: &Write, at: RecordTime, end: u64) {
         let file = self.file(write.file.0);
-        let Some(mut kept) = file.kept else { return };
-        kept.modified = at;
-        if !write.by_root {
+        file.modified = Some(Modified { at, end, is_of_names: false });
+        if let Some(kept) = file.kept.as_mut().filter(|_| !write.by_root) {
             let set_gid = if kept.mode & GROUP_EXECUTES == 0 { 0 } else { SET_GID };
             kept.mode &= !(SET_UID | set_gid);
         }
-        file.keep(kept, end);
     }
 }
 
@@ -198,7 +243,7 @@ mod tests {
     }
 
     fn mode(plan: &Plan, was_made_again: bool) -> Option<u32> {
-        plan.files[&file(1).0].missing_attributes(was_made_again).map(|kept| kept.mode)
+        plan.files[&file(1).0].missing_attributes(was_made_again).kept.map(|kept| kept.mode)
     }
 
     #[test]
@@ -213,6 +258,15 @@ mod tests {
     fn attributes_before_a_flush_of_the_file_are_in_storage() {
         let plan = plan(&[set(0o4755), synced(10)]);
         assert_eq!((mode(&plan, false), mode(&plan, true)), (None, Some(0o4755)));
+    }
+
+    #[test]
+    fn write_after_a_flush_brings_back_its_time_and_no_attributes_from_before() {
+        let write = |by_root| Change::Write(Write { file: file(1), offset_bytes: 0, by_root });
+        let plan = plan(&[set(0o4755), synced(10), write(true), write(false)]);
+        let missing = plan.files[&file(1).0].missing_attributes(false);
+        assert!(missing.kept.is_none() && missing.modified.is_some(), "{missing:?}");
+        assert_eq!(mode(&plan, true), Some(0o755));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::{CX, Replayed};
 use crate::aliases::Outer;
 use crate::error::WriteLogError;
 use crate::layer::{LoggedExport, now_ns};
+use crate::record::RecordTime;
 use crate::state_file::{StateFile, StateLine};
 
 /// The maximum number of open files.
@@ -24,6 +25,8 @@ pub(super) struct Site<'s> {
     pub(super) plan: Plan,
     /// The inner handles of the plan's files; missing files have none.
     found: HashMap<Handle, Handle>,
+    /// The times of modification that directories of the plan had.
+    modified: HashMap<Handle, RecordTime>,
     open: HashMap<Handle, Arc<dyn OpenFile>>,
     /// Files that were made again.
     pub(super) made: HashSet<Handle>,
@@ -38,10 +41,10 @@ pub(super) struct Site<'s> {
 impl<'s> Site<'s> {
     pub(super) fn new(export: &'s LoggedExport, state_file: &'s StateFile, plan: Plan) -> Site<'s> {
         let replayed = Replayed { records: plan.records(), compared: true, ..Replayed::default() };
-        let (found, open) = (HashMap::new(), HashMap::new());
+        let (found, modified, open) = (HashMap::new(), HashMap::new(), HashMap::new());
         let nonce = getrandom::u64().unwrap_or_else(|_| now_ns());
         let (made, unmade) = (HashSet::new(), HashSet::new());
-        Site { export, state_file, plan, found, open, made, unmade, nonce, next_number: 0, replayed }
+        Site { export, state_file, plan, found, modified, open, made, unmade, nonce, next_number: 0, replayed }
     }
 
     pub(super) fn fs(&self) -> &'s dyn FileSystem {
@@ -56,6 +59,9 @@ impl<'s> Site<'s> {
             match self.tried("look for a file", self.fs().attributes(&CX, &inner))? {
                 Ok(attributes) if planned.may_be(&attributes, self.export.aliases.has(file)) => {
                     self.found.insert(*file, inner);
+                    if attributes.kind == FileKind::Directory {
+                        self.modified.insert(*file, attributes.modified.into());
+                    }
                 }
                 // The file system has given the handle of a lost file to another one.
                 Ok(_) => {}
@@ -72,6 +78,11 @@ impl<'s> Site<'s> {
     /// Returns the inner handle of a file, if it exists.
     pub(super) fn found(&self, file: &Handle) -> Option<Handle> {
         self.found.get(file).copied()
+    }
+
+    /// When a directory was modified before the replay.
+    pub(super) fn modified_before(&self, dir: &Handle) -> Option<RecordTime> {
+        self.modified.get(dir).copied()
     }
 
     /// Records that the file with this inner handle is gone.

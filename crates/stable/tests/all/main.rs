@@ -10,6 +10,7 @@ mod crash;
 mod every_kind;
 mod failing_device;
 mod failing_storage;
+mod flushed_attributes;
 mod host;
 mod log;
 mod marks;
