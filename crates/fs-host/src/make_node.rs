@@ -12,6 +12,7 @@ use crate::host::HostFs;
 use crate::lookup::open_path;
 use crate::node::{CName, reopen};
 use crate::set_attributes::apply;
+use crate::storage_rules::NewNames;
 
 /// The mode of a directory that is made without one.
 const DEFAULT_DIR_MODE: u32 = 0o755;
@@ -70,7 +71,7 @@ impl HostFs {
                 let made = reopen(fd, OFlags::RDONLY | OFlags::DIRECTORY)?;
                 return self.settle_new(made.as_fd(), site.node, rest.is_empty());
             }
-        } else if !rest.is_empty() {
+        } else if !rest.is_empty() || self.volume.rules.new_names == NewNames::Each {
             // A special file must not be opened and a link cannot be: nothing smaller than the file system can be
             // synced.
             self.settle_beyond_files()?;

@@ -219,7 +219,7 @@ impl HostFs {
 fn flush_group(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result<FlushGroup, OpenError> {
     let failed = |error: rustix::io::Errno| OpenError::Directory { path: dir.to_path_buf(), source: error.into() };
     let disk = Box::new(Disk::new(volume.whole_flush().map_err(failed)?));
-    let is_shared = options.group_commit && volume.shares_flushes;
+    let is_shared = options.group_commit && volume.rules.shares_flushes;
     Ok(FlushGroup::new(disk, is_shared, Arc::clone(&options.flush_counters)))
 }
 

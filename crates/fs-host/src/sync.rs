@@ -9,8 +9,8 @@ use crate::attributes::MAX_SPACE_ON_LOOP_BYTES;
 use crate::failure::failed;
 use crate::flush::Flush;
 use crate::host::HostFs;
-use crate::new_names::NewNames;
 use crate::node::HostNode;
+use crate::storage_rules::NewNames;
 
 /// Refuses to take or to free so many bytes on a thread that may not wait, before anything is done.
 pub(crate) fn check_space(cx: &Context<'_>, bytes: u64) -> Result<()> {
@@ -47,10 +47,10 @@ impl HostFs {
     /// it was made.
     pub(crate) fn settle_new(&self, file: BorrowedFd<'_>, dir: &HostNode, is_untouched: bool) -> Result<()> {
         let file = Flush::all(file);
-        match self.volume.new_names {
+        match self.volume.rules.new_names {
             NewNames::Either if is_untouched && dir.listing().is_ok() => self.settle_dir(dir),
             NewNames::Either | NewNames::File => self.flush(&[file]),
-            NewNames::Both => self.settle_with_dir(file, dir),
+            NewNames::Both | NewNames::Each => self.settle_with_dir(file, dir),
         }
     }
 

@@ -12,13 +12,13 @@ use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
 use crate::flush::{WholeFlush, whole_flushes_report_failures};
-use crate::new_names::NewNames;
 use crate::posix_acl;
+use crate::storage_rules::StorageRules;
 use crate::store::fnv;
 use crate::sys;
 
-/// What is mounted where this process sees it.
-const MOUNTS: &str = "/proc/self/mountinfo";
+/// What is mounted where this thread sees it.
+const MOUNTS: &str = "/proc/thread-self/mountinfo";
 
 /// A random number that the kernel draws when it starts.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -52,10 +52,8 @@ pub(crate) struct HostVolume {
     whole: WholeFlush,
     /// Whether [`HostVolume::sync`] gets to know all failures.
     pub(crate) reports_failures: bool,
-    /// What brings new files and their names to storage.
-    pub(crate) new_names: NewNames,
-    /// Whether one flush of the whole file system does what those of all its files do, each of which may be shared.
-    pub(crate) shares_flushes: bool,
+    /// What brings changes to storage.
+    pub(crate) rules: StorageRules,
     /// See [`HostVolume::memory`].
     memory: Option<u64>,
     /// The device number, which is the `fsid` of everything in the export.
@@ -88,8 +86,7 @@ impl HostVolume {
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
         let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_default();
         Ok(HostVolume {
-            new_names: NewNames::of(&file_system, stat.stx_dev_major, stat.stx_dev_minor),
-            shares_flushes: matches!(file_system.as_str(), "ext4" | "xfs" | "btrfs"),
+            rules: StorageRules::of(&file_system, stat.stx_dev_major, stat.stx_dev_minor),
             whole: WholeFlush::new(reopened(&root)?, magic == XFS_MAGIC),
             reports_failures: whole_flushes_report_failures(),
             memory: if is_memory { None } else { page_cache(device) },
@@ -226,7 +223,7 @@ impl HostVolume {
     }
 }
 
-/// What the file system behind a mount is called, as `/proc/self/mountinfo` has it (proc_pid_mountinfo(5)).
+/// What the file system behind a mount is called, as `mountinfo` has it (proc_pid_mountinfo(5)).
 fn mounted_type(mount_id: u64) -> Option<String> {
     let mounts = std::fs::read_to_string(MOUNTS).ok()?;
     let number = mount_id.to_string();

@@ -11,6 +11,8 @@
 pub mod caller;
 #[cfg(feature = "server")]
 pub mod compound;
+#[cfg(feature = "disks")]
+pub mod disks;
 #[cfg(feature = "net")]
 pub mod echo;
 #[cfg(feature = "fs-host")]

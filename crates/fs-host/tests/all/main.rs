@@ -16,5 +16,6 @@ mod locks;
 mod metadata;
 mod overlay;
 mod permissions;
+mod power_failure;
 mod read_ahead;
 mod waiting;

@@ -2,24 +2,17 @@
 //! goes with the thread: mounts at its end, and loop devices with the last one that uses them.
 
 use std::ffi::CString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use nix::sched::{CloneFlags, unshare};
-use rustix::io::Errno;
-use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use testing::disks::{AttachedLoop, enter_mount_namespace, succeeds, unmount_soon};
 
 use crate::bay::{Bay, Slot};
 use crate::machine::Machine;
 use crate::watchdog::Watchdog;
-
-/// How long threads that have ended their work may still keep a file system busy.
-const BUSY_FOR_A_MOMENT: Duration = Duration::from_secs(10);
 
 /// A bay, and a directory in memory in which the rest is mounted.
 pub struct Workshop {
@@ -32,9 +25,7 @@ impl Workshop {
     /// Makes a namespace for this thread, or says why that cannot be done here and gives `None`.
     pub fn new() -> Option<Workshop> {
         static LAST: AtomicU32 = AtomicU32::new(0);
-        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-        if unshare(CloneFlags::CLONE_NEWNS).is_err() || mount_change("/", private).is_err() {
-            println!("skipped: only the superuser can make mount namespaces");
+        if !enter_mount_namespace() {
             return None;
         }
         let number = LAST.fetch_add(1, Ordering::Relaxed);
@@ -70,13 +61,8 @@ impl Workshop {
     /// A disk as a block device.
     pub fn attach(&self, machine: &Arc<Machine>, disk: usize) -> Attached {
         let slot = self.bay.insert(machine, disk);
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(&slot.path).output().unwrap();
-        assert!(output.status.success(), "losetup: {}", String::from_utf8_lossy(&output.stderr));
-        let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
-        let open = File::open(&path).unwrap();
-        // It is detached when the last one closes it, whatever becomes of this process.
-        assert!(succeeds(Command::new("losetup").arg("--detach").arg(&path)));
-        Attached { path, _open: open, _slot: slot }
+        let attached = AttachedLoop::new(&slot.path).unwrap();
+        Attached { path: attached.path.clone(), _attached: attached, _slot: slot }
     }
 
     /// Mounts a disk; the kernel recovers its file system.
@@ -104,7 +90,7 @@ fn remove(dir: &Path) {
 /// A block device over a disk. The kernel takes it apart when this is gone and nobody has it open.
 pub struct Attached {
     pub path: PathBuf,
-    _open: File,
+    _attached: AttachedLoop,
     _slot: Slot,
 }
 
@@ -116,16 +102,7 @@ pub struct MountedDisk {
 
 impl Drop for MountedDisk {
     fn drop(&mut self) {
-        let end = Instant::now() + BUSY_FOR_A_MOMENT;
-        while let Err(error) = unmount(&self.dir, UnmountFlags::empty()) {
-            if error == Errno::BUSY && Instant::now() < end {
-                thread::sleep(Duration::from_millis(5));
-                continue;
-            }
-            println!("cannot unmount {}: {error}", self.dir.display());
-            let _ = unmount(&self.dir, UnmountFlags::DETACH);
-            break;
-        }
+        unmount_soon(&self.dir);
     }
 }
 
@@ -135,8 +112,4 @@ fn kernel_log() -> String {
     let log = log.unwrap_or_default();
     let lines: Vec<_> = log.lines().rev().take(10).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
-}
-
-pub fn succeeds(command: &mut Command) -> bool {
-    command.output().is_ok_and(|output| output.status.success())
 }

@@ -1,0 +1,92 @@
+//! What file systems need to bring changes to storage, and what a flush of all of one promises.
+//!
+//! docs/file-systems.md has this table for users, and the test of each row.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Where ext4 has its superblock on the device, and fields in it.
+const EXT_SUPERBLOCK: u64 = 1024;
+const EXT_SUPERBLOCK_BYTES: usize = 0x60;
+const EXT_MAGIC_AT: usize = 0x38;
+const EXT_MAGIC: [u8; 2] = [0x53, 0xef];
+const EXT_COMPAT_AT: usize = 0x5c;
+const EXT_COMPAT_FAST_COMMIT: u32 = 0x400;
+
+/// What `journal_task` has where there is no journal.
+const NO_JOURNAL: &str = "<none>";
+
+/// What is known of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StorageRules {
+    pub(crate) new_names: NewNames,
+    /// Whether one flush of the whole file system does what those of all its files do, each of which may be shared.
+    pub(crate) shares_flushes: bool,
+}
+
+/// Which files have to be flushed after one was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewNames {
+    /// The directory or the file, while nothing was set since the file was made: the journal of ext4 has the name and
+    /// the new inode in one transaction. Later, the file: what was set may be in a later transaction.
+    Either,
+    /// The file: fsync of XFS forces the log up to the file's last change, and the name is in front of that. The
+    /// directory is not enough, since a file gets the access lists that it inherits in a later transaction.
+    File,
+    /// Both: a fast commit of ext4 for a file that was made without a name does not have the name.
+    Both,
+    /// Both, and what cannot be opened with the whole file system: the directory does not bring the inodes of symbolic
+    /// links and special files along. POSIX promises no more.
+    Each,
+}
+
+impl StorageRules {
+    /// What holds for a file system of this name, on the device of these numbers.
+    pub(crate) fn of(file_system: &str, major: u32, minor: u32) -> StorageRules {
+        let (new_names, shares_flushes) = match file_system {
+            "ext4" => (ext4_new_names(&BlockDevice::new(major, minor)), true),
+            "xfs" => (NewNames::File, true),
+            "btrfs" => (NewNames::Both, true),
+            _ => (NewNames::Each, false),
+        };
+        StorageRules { new_names, shares_flushes }
+    }
+}
+
+/// A device by the name that the kernel has for it.
+struct BlockDevice {
+    name: PathBuf,
+}
+
+impl BlockDevice {
+    fn new(major: u32, minor: u32) -> BlockDevice {
+        let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok();
+        BlockDevice { name: device.as_deref().and_then(Path::file_name).map(PathBuf::from).unwrap_or_default() }
+    }
+}
+
+/// ext4 can do without a journal, or keep parts of changes out of it. Where that is not known, the names are flushed.
+fn ext4_new_names(device: &BlockDevice) -> NewNames {
+    if !has_journal(device) {
+        NewNames::Each
+    } else if has_fast_commit(device) == Some(false) {
+        NewNames::Either
+    } else {
+        NewNames::Both
+    }
+}
+
+fn has_journal(device: &BlockDevice) -> bool {
+    let task = std::fs::read_to_string(Path::new("/sys/fs/ext4").join(&device.name).join("journal_task"));
+    task.is_ok_and(|task| task.trim() != NO_JOURNAL)
+}
+
+/// Whether the superblock asks for fast commits; `None` if the device cannot be read.
+fn has_fast_commit(device: &BlockDevice) -> Option<bool> {
+    let mut superblock = [0; EXT_SUPERBLOCK_BYTES];
+    let file = File::open(Path::new("/dev").join(&device.name)).ok()?;
+    file.read_exact_at(&mut superblock, EXT_SUPERBLOCK).ok()?;
+    let compat = superblock[EXT_COMPAT_AT..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
+    (superblock[EXT_MAGIC_AT..].starts_with(&EXT_MAGIC)).then_some(compat & EXT_COMPAT_FAST_COMMIT != 0)
+}
