@@ -24,6 +24,9 @@ pub struct Flags {
     connect: ConnectFlags,
 }
 
+/// What to do where there can be no link.
+const NO_LINK: &str = "a hard link cannot lead to another one: copy the file with wharf cp";
+
 /// The mode of a symbolic link, which nothing checks.
 const SYMLINK_MODE: u32 = 0o777;
 
@@ -43,7 +46,7 @@ async fn symbolic(flags: &Flags) -> Result<(), Failure> {
 async fn hard(flags: &Flags) -> Result<(), Failure> {
     let bad = |source| Failure::BadUrl { text: flags.target.to_string_lossy().into_owned(), source };
     let target = remote::parse_url_bytes(&flags.target).map_err(bad)?;
-    let (target, link) = Session::open_both(&target, &flags.link, &flags.connect).await?;
+    let (target, link) = Session::open_both(&target, &flags.link, &flags.connect, NO_LINK).await?;
     let file = target.find(Follow::Nothing).await?;
     // Servers do not report which of the two names they refuse.
     if file.attributes.kind == FileKind::Directory {

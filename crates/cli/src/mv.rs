@@ -18,10 +18,13 @@ pub struct Flags {
     connect: ConnectFlags,
 }
 
+/// What to do where there can be no renaming.
+const NO_RENAME: &str = "copy it with wharf cp, and then remove the original with wharf rm";
+
 /// Renames the file.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
-        let (from, to) = Session::open_both(&flags.from, &flags.to, &flags.connect).await?;
+        let (from, to) = Session::open_both(&flags.from, &flags.to, &flags.connect, NO_RENAME).await?;
         let (from_dir, old) = from.find_parent().await?;
         let (to_dir, new) = match to.mount.walk(&to.below(), Follow::Links).await {
             Ok(found) if found.attributes.kind == FileKind::Directory => (found, old.clone()),
@@ -30,6 +33,10 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
             Err(error) => return Err(about(to.name())(error)),
         };
         let renamed = from.mount.rename(&from_dir.handle, &old, &to_dir.handle, &new).await;
-        renamed.map_err(about(from.name()))
+        renamed.map_err(|error| match error.status() {
+            // RENAME has it for this alone, besides `.` and `..` (RFC 1813 §3.3.14, RFC 8881 §18.26.3).
+            Some(Status::Invalid) => Failure::MoveIntoItself { from: from.name(), to: to.name() },
+            _ => about(from.name())(error),
+        })
     })
 }

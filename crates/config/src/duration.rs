@@ -52,12 +52,13 @@ pub fn parse_time(text: &str) -> Result<Duration, DurationError> {
     parse_timeout(text).ok().flatten().ok_or_else(|| DurationError::Time(text.to_owned()))
 }
 
-/// Reads a lease or grace time: at least one second, rounded down to whole seconds, as in NFSv4.
+/// Reads a lease or grace time: whole seconds, at least one, as in NFSv4.
 ///
 /// # Errors
 /// When it is not such a time.
 pub fn parse_lease(text: &str) -> Result<Duration, DurationError> {
-    let seconds = parse_timeout(text).ok().flatten().map_or(0, |time| time.as_secs());
+    let whole = parse_timeout(text).ok().flatten().filter(|time| time.subsec_nanos() == 0);
+    let seconds = whole.map_or(0, |time| time.as_secs());
     match u32::try_from(seconds) {
         Ok(1..) => Ok(Duration::from_secs(seconds)),
         _ => Err(DurationError::Lease(text.to_owned())),
@@ -90,9 +91,9 @@ mod tests {
 
     #[test]
     fn lease_is_a_whole_number_of_seconds_and_has_an_end() {
-        assert_eq!(parse_lease("1500ms"), Ok(Duration::from_secs(1)));
+        assert_eq!(parse_lease("2000ms"), Ok(Duration::from_secs(2)));
         assert_eq!(parse_lease("2m"), Ok(Duration::from_secs(120)));
-        for text in ["never", "0", "999ms", "100000d"] {
+        for text in ["never", "0", "999ms", "1500ms", "100000d"] {
             assert!(parse_lease(text).is_err(), "{text}");
         }
     }

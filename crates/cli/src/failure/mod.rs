@@ -98,6 +98,17 @@ pub enum Failure {
         /// The processors.
         processors: usize,
     },
+    /// There are not enough file descriptors for the event loops.
+    #[error(
+        "{loops} event loops need more file descriptors than this process may open: they are enough for {most}; raise \
+         the limit with `ulimit -n`, or choose fewer with --loops"
+    )]
+    TooFewDescriptors {
+        /// How many are asked for.
+        loops: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// An address cannot be served.
     #[error("cannot listen on {address} over {transport}: {source}{advice}")]
     Listen {
@@ -176,9 +187,19 @@ pub enum Failure {
         /// Why it is none.
         source: LocationError,
     },
+    /// A directory would be moved below itself.
+    #[error("{from} cannot be moved to {to}, which is inside of it")]
+    MoveIntoItself {
+        /// The directory.
+        from: String,
+        /// Where to.
+        to: String,
+    },
     /// Two files must be in one export, but are not.
-    #[error("{first} and {second} are not in the same export; use wharf cp and then wharf rm")]
+    #[error("{first} and {second} are not in the same export; {remedy}")]
     TwoExports {
+        /// What to do.
+        remedy: &'static str,
         /// One of them.
         first: String,
         /// The other.

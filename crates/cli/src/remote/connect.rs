@@ -46,11 +46,16 @@ impl Session {
         Ok(Session { mount: parent.mount, below, url: url.clone() })
     }
 
-    /// Mounts the common export of two URLs.
+    /// Mounts the common export of two URLs; `remedy` says what to do without one.
     ///
     /// # Errors
     /// When they are in different exports.
-    pub async fn open_both(first: &Url, second: &Url, flags: &ConnectFlags) -> Result<(Session, Session), Failure> {
+    pub async fn open_both(
+        first: &Url,
+        second: &Url,
+        flags: &ConnectFlags,
+        remedy: &'static str,
+    ) -> Result<(Session, Session), Failure> {
         let first = Session::open_named(first, flags).await?;
         let second = match Session::open_named(second, flags).await {
             Err(Failure::ExportItself { .. }) => Session::open(second, flags).await?,
@@ -60,7 +65,7 @@ impl Session {
             let second = Session { mount: first.mount.clone(), ..second };
             return Ok((first, second));
         }
-        Err(Failure::TwoExports { first: first.name(), second: second.name() })
+        Err(Failure::TwoExports { remedy, first: first.name(), second: second.name() })
     }
 
     /// Mounts the exports of two URLs. Both sessions share one mount if they are on one server of NFSv4.

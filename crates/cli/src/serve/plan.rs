@@ -59,9 +59,13 @@ impl Plan {
         budget: &Budget,
     ) -> Result<Plan, Failure> {
         let mut failures: Vec<Failure> = mistakes.into_iter().map(Failure::from).collect();
-        let options = start::options(&settings, privilege)?;
+        let mut options = start::options(&settings, privilege)?;
         let addresses = start::addresses(&options)?;
-        failures.extend(check_loops(&options, addresses.len(), budget));
+        let descriptors_for = loops_of_descriptors(addresses.len(), budget);
+        if settings.loops.unwrap_or(0) == 0 {
+            options.loops = options.loops.min(descriptors_for);
+        }
+        failures.extend(check_loops(&options, descriptors_for));
         failures.extend(check_state(&options));
         failures.extend(write_log::check(&settings.write_log, options.state_dir.as_deref()));
         let looks = check_exports(&loaded.exports, &addresses, &settings, options.state_dir.as_deref(), &mut failures);
@@ -116,13 +120,20 @@ fn conflicts(looks: &[(&ExportSpec, Look)]) -> Vec<Failure> {
     ExportRules::conflicts(claims).into_iter().map(|conflict| Failure::Reload(conflict.into())).collect()
 }
 
-/// Refuses more event loops than help on this machine, or than have descriptors.
-fn check_loops(options: &Options, addresses: usize, budget: &Budget) -> Option<Failure> {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
+/// How many event loops have descriptors.
+fn loops_of_descriptors(addresses: usize, budget: &Budget) -> usize {
     let per_loop = PER_LOOP + 2 * addresses as u64;
-    let of_descriptors = usize::try_from(budget.for_loops() / per_loop).unwrap_or(usize::MAX).max(1);
-    let most = FEW_LOOPS.max(processors * LOOPS_PER_PROCESSOR).min(of_descriptors);
-    (options.loops > most).then_some(Failure::TooManyLoops { loops: options.loops, most, processors })
+    usize::try_from(budget.for_loops() / per_loop).unwrap_or(usize::MAX).max(1)
+}
+
+/// Refuses more event loops than help on this machine, or than have descriptors.
+fn check_loops(options: &Options, descriptors_for: usize) -> Option<Failure> {
+    let (loops, processors) = (options.loops, thread::available_parallelism().map_or(1, usize::from));
+    let most = FEW_LOOPS.max(processors * LOOPS_PER_PROCESSOR);
+    if loops > most {
+        return Some(Failure::TooManyLoops { loops, most, processors });
+    }
+    (loops > descriptors_for).then_some(Failure::TooFewDescriptors { loops, most: descriptors_for })
 }
 
 /// Checks the state directory.

@@ -130,15 +130,16 @@ impl Serving {
         tracing::info!(grace = ?SHUTDOWN_GRACE, "stopping: completing accepted requests");
         self.manager.stopping();
         self.daemon.shutdown(SHUTDOWN_GRACE);
-        let daemon = Arc::clone(&self.daemon);
+        let (daemon, ended) = (Arc::clone(&self.daemon), signals.clone());
         let wait = move || {
             daemon.wait();
-            signals.close();
+            ended.close();
         };
         if let Err(error) = thread::Builder::new().name("end".to_owned()).spawn(wait) {
             tracing::error!(%error, "cannot start a thread that waits for accepted requests: they are dropped");
             self.daemon.shutdown(Duration::ZERO);
             self.daemon.wait();
+            signals.close();
         }
     }
 

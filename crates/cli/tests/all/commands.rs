@@ -90,6 +90,7 @@ fn failure_names_the_file_and_the_reason_and_ends_with_1() {
         (&["rm", "-r", &server.url("/mem")], &["/mem", "this is the export itself"]),
         (&["rm", "-r", &server.url("/mem?version=4.2")], &["/mem", "this is the export itself"]),
         (&["mv", &server.url("/mem"), &server.url("/mem/x")], &["/mem", "this is the export itself"]),
+        (&["mv", &server.url("/mem/dir"), &server.url("/mem/dir/x")], &["/mem/dir cannot be moved to", "inside of it"]),
         (&["mkdir", &server.url("/mem")], &["/mem", "this is the export itself"]),
         (&["cp", local, &server.url("/mem/x")], &[local, "No such file"]),
         (&["cp", &url, local], &[&url, "no such file"]),

@@ -6,6 +6,8 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 
+use rustix::process::{Resource, Rlimit, Signal, prlimit};
+
 use client::{Mount, OpenOptions, Options, Version};
 use vfs::{CreateMode, SetAttributes};
 
@@ -51,6 +53,33 @@ fn work(address: SocketAddr, root: &[u8], round: usize) -> Vec<u32> {
         let threads: Vec<_> = (0..CONNECTIONS).map(|connection| scope.spawn(move || one(connection))).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     })
+}
+
+#[test]
+fn server_with_few_descriptors_starts_as_many_loops_as_they_allow() {
+    let state = Scratch::new();
+    let limited = || {
+        let mut command = serve_within("-n 16");
+        command.args(["--listen", "127.0.0.1:0", "mem:1M", "--state-dir"]).arg(state.path("state"));
+        command
+    };
+    drop(Server::spawn(1, limited()));
+    let refused = limited().args(["--loops", "2"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("raise the limit with `ulimit -n`"), "{said}");
+}
+
+#[test]
+fn server_that_can_start_no_thread_ends_when_it_is_told() {
+    let mut server = Server::start(1, &["mem:1M"]);
+    // No stack can be mapped any more.
+    let used = fs::read_to_string(format!("/proc/{}/statm", server.pid().as_raw_nonzero())).unwrap();
+    let pages: u64 = used.split(' ').next().unwrap().parse().unwrap();
+    let limit = Rlimit { current: Some((pages * 4096) + (1 << 20)), maximum: None };
+    prlimit(Some(server.pid()), Resource::As, limit).unwrap();
+    server.signal(Signal::TERM);
+    server.wait_for_log("cannot start a thread that waits for accepted requests");
+    server.wait();
 }
 
 #[test]
