@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
-use state::{FileKey, HostLeases};
+use state::{FileKey, Gone, HostLeases};
 use vfs::{Context, FileHold, FileLease};
 
 use crate::exports::ExportTable;
@@ -37,11 +37,15 @@ impl HostLeases for ExportedLeases {
         lease.inspect_err(|error| tracing::debug!(file = ?file.node, %error, "a file is not leased")).ok()
     }
 
-    fn hold(&mut self, file: &FileKey, worker: usize) -> Option<FileHold> {
+    fn hold(&mut self, file: &FileKey, worker: usize) -> Result<Option<FileHold>, Gone> {
         let exports = self.exports.load();
         let cx = Context { worker, ..Context::ROOT };
-        let held = exports.showing(file)?.export.file_system.hold(&cx, &file.node);
-        held.inspect_err(|error| tracing::debug!(file = ?file.node, %error, "a file with state is not held")).ok()
+        let Some(exported) = exports.showing(file) else { return Ok(None) };
+        let held = exported.export.file_system.hold(&cx, &file.node);
+        match held.inspect_err(|error| tracing::debug!(file = ?file.node, %error, "a file with state is not held")) {
+            Err(vfs::Error::Stale) => Err(Gone),
+            held => Ok(held.ok()),
+        }
     }
 }
 

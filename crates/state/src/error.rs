@@ -135,6 +135,9 @@ pub enum StateError {
     /// A step of long work is done: the same call makes the next one.
     #[error("the work is not finished")]
     Unfinished,
+    /// The file was removed before it could be held.
+    #[error("the file was removed")]
+    Stale,
     /// A limit is reached.
     #[error("a limit of the server is reached")]
     Resource,

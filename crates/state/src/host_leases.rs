@@ -16,7 +16,7 @@ use vfs::{FileHold, FileLease};
 
 use crate::account::{Account, Charge, Kind};
 use crate::core::Core;
-use crate::{FileKey, State};
+use crate::{FileKey, State, StateError};
 
 /// Takes leases and holds on the host's files. It is called with the state's mutex held and must not block.
 pub trait HostLeases: Send {
@@ -25,9 +25,22 @@ pub trait HostLeases: Send {
     fn lease(&mut self, file: &FileKey) -> Option<Box<dyn FileLease>>;
 
     /// Holds a file, or returns `None` if it cannot be held. `worker` is the thread's number.
-    fn hold(&mut self, file: &FileKey, worker: usize) -> Option<FileHold> {
+    ///
+    /// # Errors
+    /// [`Gone`] if nothing could reach the file any more.
+    fn hold(&mut self, file: &FileKey, worker: usize) -> Result<Option<FileHold>, Gone> {
         let _ = (file, worker);
-        None
+        Ok(None)
+    }
+}
+
+/// The file has lost its last name, and nothing holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gone;
+
+impl From<Gone> for StateError {
+    fn from(Gone: Gone) -> StateError {
+        StateError::Stale
     }
 }
 
@@ -80,10 +93,11 @@ impl Core {
     }
 
     /// Holds a file with state, unless it is held. Beyond the limit it goes without.
-    pub(crate) fn hold(&mut self, file: &FileKey, account: &Arc<Account>, worker: usize) {
-        let Some(entry) = self.files.get_mut(file).filter(|entry| entry.hold.is_none()) else { return };
-        let Ok(charge) = account.take(Kind::Hold) else { return };
-        entry.hold = self.leases.hold(file, worker).map(|held| Hold { _file: held, _charge: charge });
+    pub(crate) fn hold(&mut self, file: &FileKey, account: &Arc<Account>, worker: usize) -> Result<(), Gone> {
+        let Some(entry) = self.files.get_mut(file).filter(|entry| entry.hold.is_none()) else { return Ok(()) };
+        let Ok(charge) = account.take(Kind::Hold) else { return Ok(()) };
+        entry.hold = self.leases.hold(file, worker)?.map(|held| Hold { _file: held, _charge: charge });
+        Ok(())
     }
 
     pub(crate) fn is_leased(&self, file: &FileKey) -> bool {

@@ -124,7 +124,8 @@ impl Core {
         account.change(Kind::Lock, before, locks.held.len());
         if lock.state.is_none() {
             self.note_nlm_file(lock.owner, file);
-            self.hold(file, &account, NLM_WORKER);
+            // Whoever locks a file that is gone finds out with the next use of its handle.
+            let _ = self.hold(file, &account, NLM_WORKER);
         }
         Ok(())
     }

@@ -93,7 +93,7 @@ pub use delegation::{DelegationAnswer, DelegationKind, DelegationWant, WhyNoDele
 pub use error::{Conflict, StateError};
 pub use event::{Event, LockNotice, NlmGranted, Recall};
 pub use grace::GraceReport;
-pub use host_leases::{HostLeases, NoHostLeases};
+pub use host_leases::{Gone, HostLeases, NoHostLeases};
 pub use host_locks::{HostLocks, HostRefusal, NoHostLocks};
 pub use ids::{ClientId, FileKey, Principal, Requester, ScopedStateid, SessionId, Stateid, StateidScope};
 pub use lease::StatusFlags;

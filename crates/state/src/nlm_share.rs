@@ -115,7 +115,8 @@ impl Core {
             return Err(StateError::Resource);
         }
         locks.shares.push(NlmShare { owner, access, deny, _charge: account.take(Kind::NlmShare)? });
-        self.hold(&file, &account, NLM_WORKER);
+        // Whoever shares a file that is gone finds out with the next use of its handle.
+        let _ = self.hold(&file, &account, NLM_WORKER);
         self.note_nlm_file(owner, &file);
         Ok(())
     }

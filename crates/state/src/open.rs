@@ -84,9 +84,19 @@ impl State {
     ///
     /// # Errors
     /// [`StateError::ShareDenied`]; `Delay` during a recall; `Grace`, `NoGrace`, `ReclaimBad` and `ReclaimConflict` for
-    /// reclaims; `StaleClientid`, `Expired`, `Resource`, and errors of a delegation's stateid.
+    /// reclaims; `Stale` if the file was removed meanwhile; `StaleClientid`, `Expired`, `Resource`, and errors of a
+    /// delegation's stateid.
     pub fn open(&self, now: Duration, args: &OpenArgs<'_>) -> Result<Opened, StateError> {
         self.core().open(now, args)
+    }
+
+    /// Whether the client has an open or a delegation of the file.
+    pub fn has_open(&self, client: ClientId, file: &FileKey) -> bool {
+        let core = self.core();
+        core.files.get(file).is_some_and(|file| {
+            let number = client.number();
+            file.opens.has_client(number) || file.delegations.iter().any(|key| key.client() == number)
+        })
     }
 }
 
@@ -183,6 +193,8 @@ impl Core {
         let charge = self.account_of(args.client.number())?.take(Kind::Open)?;
         let key = self.new_key(args.client.number())?;
         let file = self.file_entry(&args.file);
+        let account = Arc::clone(self.account_of(args.client.number())?);
+        self.hold(&args.file, &account, args.worker)?;
         let mut seen = SharesSeen::default();
         seen.add(args.access, args.deny);
         let body = Body::Open(Open { access: args.access, deny: args.deny, seen, locks: BTreeSet::new() });
@@ -196,8 +208,6 @@ impl Core {
             owner.states.insert(key);
         }
         self.publish(key);
-        let account = Arc::clone(self.account_of(args.client.number())?);
-        self.hold(&args.file, &account, args.worker);
         Ok(key)
     }
 }

@@ -69,6 +69,12 @@ impl OpenSet {
         wanted.flat_map(move |share| self.within(share, before.clone()).chain(self.within(share, behind.clone())))
     }
 
+    /// Whether one is the client's.
+    pub(crate) fn has_client(&self, client: u32) -> bool {
+        let own = StateKey::new(client, 0)..=StateKey::new(client, u32::MAX);
+        self.shares().any(|share| self.within(share, own.clone()).next().is_some())
+    }
+
     /// The distinct pairs of access and deny modes.
     fn shares(&self) -> impl Iterator<Item = Share> {
         let first = self.by_share.first();
@@ -114,6 +120,12 @@ mod tests {
         let set = set();
         assert_eq!(set.of_others(2, |_| true).collect::<Vec<_>>(), [KEY(1, 1), KEY(3, u32::MAX)]);
         assert_eq!(set.of_others(3, |share| share.deny != ShareDeny::NONE).collect::<Vec<_>>(), [KEY(2, 2)]);
+    }
+
+    #[test]
+    fn client_with_an_open_is_known() {
+        let set = set();
+        assert_eq!([0, 1, 2, 3, 4].map(|client| set.has_client(client)), [false, true, true, true, false]);
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
         compound.cx.server.state.may_open(compound.cx.request.now, client, wanted.claim)?;
     }
     let (target, opened) = race::until_won(|| {
-        let mut target = target(compound, args, noted)?;
+        let mut target = target(compound, args, client, noted)?;
         let opened = open_target(compound, args, &wanted, &mut target)?;
         OpResult::Ok(opened.map(|opened| (target, opened)))
     })?;
@@ -86,7 +86,7 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     Ok(())
 }
 
-/// Opens the file for the client; `None` if the file was removed before it could be truncated.
+/// Opens the file for the client; `None` if the file of a name was removed before that.
 fn open_target(
     compound: &Compound<'_>,
     args: &OpenArgs<'_>,
@@ -116,7 +116,19 @@ fn open_target(
     if target.is_truncated {
         return truncate_and_open(&node, wanted, target);
     }
-    Ok(Some(node.server.state.open(node.now, &wanted)?))
+    let opened = node.server.state.open(node.now, &wanted);
+    match args.claim {
+        OpenClaim::Null(_) | OpenClaim::DelegateCur { .. } => unless_gone(opened),
+        _ => Ok(Some(opened?)),
+    }
+}
+
+/// `None` if the file was removed: its name is looked up again.
+fn unless_gone(opened: Result<state::Opened, StateError>) -> OpResult<Option<state::Opened>> {
+    match opened {
+        Err(StateError::Stale) => Ok(None),
+        opened => Ok(Some(opened?)),
+    }
 }
 
 /// Truncates the file once nothing but that can refuse the open any more. Whoever truncates must have write permission,
@@ -137,7 +149,7 @@ fn truncate_and_open(
     let truncated = set_attributes::set(node, &target.attributes, &set);
     let Some(attributes) = make::unless_removed(truncated)? else { return Ok(None) };
     target.attributes = attributes;
-    Ok(Some(reserved.open(node.now, attributes.change)?))
+    unless_gone(reserved.open(node.now, attributes.change))
 }
 
 fn flags(compound: &Compound<'_>, opened: &state::Opened) -> u32 {
@@ -172,7 +184,7 @@ fn claim(claim: &OpenClaim<'_>) -> OpResult<Claim> {
     }
 }
 
-fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>) -> OpResult<Target> {
+fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, client: ClientId, noted: &Noted<'_>) -> OpResult<Target> {
     let current = noted.on(compound.current()?);
     match (&args.claim, &args.how) {
         (OpenClaim::DelegateCur { .. }, OpenHow::Create(_)) => Err(Status::Inval.into()),
@@ -181,11 +193,20 @@ fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>) -> Op
         (_, OpenHow::NoCreate) => {
             let attributes = current.attributes()?;
             require_regular(&attributes)?;
+            if attributes.links == 0 && args.claim == OpenClaim::Fh {
+                require_open(&current, client)?;
+            }
             let change = ChangeInfo { atomic: false, before: 0, after: 0 };
             let (handle, attributes_set) = (current.handle, Bitmap::EMPTY);
             Ok(Target { handle, attributes, change, attributes_set, is_new: false, is_truncated: false })
         }
     }
+}
+
+/// Only a client that has a file open opens it again by its handle once its last name is gone. Others found it by a
+/// name that it has lost, and look that up again when the handle is stale.
+fn require_open(node: &Node<'_>, client: ClientId) -> OpResult<()> {
+    if node.server.state.has_open(client, &node.file_key()) { Ok(()) } else { Err(Status::Stale.into()) }
 }
 
 fn by_name(compound: &Compound<'_>, dir: &Node<'_>, name: &[u8], how: &OpenHow<'_>) -> OpResult<Target> {

@@ -57,6 +57,7 @@ pub(super) fn status(error: &StateError) -> Status {
         E::Inval => Status::Inval,
         E::NotSupp => Status::NotSupp,
         E::Delay | E::Unfinished => Status::Delay,
+        E::Stale => Status::Stale,
         E::Resource => Status::Resource,
         _ => Status::ServerFault,
     }

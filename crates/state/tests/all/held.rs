@@ -8,6 +8,9 @@ use vfs::{FileHold, FileLease};
 
 use testing::world::*;
 
+/// A file that is removed before it can be held.
+const GONE: u64 = 999;
+
 /// The number of holds of each file.
 #[derive(Debug, Clone, Default)]
 struct Host(Arc<Mutex<HashMap<FileKey, usize>>>);
@@ -25,9 +28,12 @@ impl HostLeases for Host {
         None
     }
 
-    fn hold(&mut self, file: &FileKey, _: usize) -> Option<FileHold> {
+    fn hold(&mut self, file: &FileKey, _: usize) -> Result<Option<FileHold>, Gone> {
+        if *file == key(GONE) {
+            return Err(Gone);
+        }
         *self.0.lock().unwrap().entry(*file).or_default() += 1;
-        Some(Box::new(Hold(self.clone(), *file)))
+        Ok(Some(Box::new(Hold(self.clone(), *file))))
     }
 }
 
@@ -95,4 +101,14 @@ fn opens_beyond_the_limit_of_holds_go_without() {
     world.state.close(world.now, StateidScope::V41(a), &first, &key(1)).unwrap();
     world.open_rw(a, "o", 3);
     assert_eq!((host.holds(1), host.holds(3)), (0, 1));
+}
+
+#[test]
+fn file_that_is_removed_during_its_open_is_not_opened() {
+    let (world, host) = world_with(Limits::default());
+    let a = world.client("a").id;
+    let args = open_args(a, "o", GONE, (ShareAccess::READ, ShareDeny::NONE));
+    assert_eq!(world.state.open(world.now, &args), Err(StateError::Stale));
+    assert!(!world.state.has_open(a, &key(GONE)));
+    assert_eq!(host.holds(GONE), 0);
 }

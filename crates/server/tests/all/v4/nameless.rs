@@ -7,8 +7,8 @@ use fs_fault::{FaultFs, FaultPlan};
 use proto::nfs3::{FileHandle, StableHow, Status as Status3};
 use proto::nfs4::{
     Close, CloseArgs, Component, CreateHow, Fattr, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, PutfhArgs, Read,
-    ReadArgs, SHARE_ACCESS_BOTH, SHARE_DENY_NONE, StableHow as StableHow4, StateOwner, Stateid, WANT_NO_DELEG, Write,
-    WriteArgs,
+    ReadArgs, Res, SHARE_ACCESS_BOTH, SHARE_DENY_NONE, StableHow as StableHow4, StateOwner, Stateid, Status,
+    WANT_NO_DELEG, Write, WriteArgs,
 };
 use server::Server;
 use vfs::FileSystem;
@@ -78,6 +78,25 @@ impl<'s> Holder<'s> {
         let holder = Holder { session, file, stateid };
         holder.write(b"bytes");
         holder
+    }
+
+    /// Opens the file by its handle (RFC 8881 §18.16.3, CLAIM_FH) in a session of this or another client.
+    fn reopen(&self, session: &Session<'_>) -> Result<Stateid, Status> {
+        let args = OpenArgs {
+            seqid: 0,
+            share_access: SHARE_ACCESS_BOTH | WANT_NO_DELEG,
+            share_deny: SHARE_DENY_NONE,
+            owner: StateOwner { client: proto::nfs4::ClientId(0), owner: b"again" },
+            how: OpenHow::NoCreate,
+            claim: OpenClaim::Fh,
+        };
+        let object = proto::nfs4::FileHandle::new(self.file.as_bytes()).unwrap();
+        let mut results = session.call(&session.begin().op::<Putfh>(&PutfhArgs { object }).op::<Open>(&args));
+        success4(results.take::<Putfh>());
+        match results.take::<Open>() {
+            Res::Ok(opened) => Ok(opened.stateid),
+            Res::Fail(status) => Err(status),
+        }
     }
 
     fn there(&self) -> testing::compound::Compound {
@@ -169,5 +188,24 @@ fn file_that_a_local_process_removes_is_read_by_version_3_while_the_server_has_i
         served.server.tick(caller.later(100).now);
         served.server.tick(caller.later(200).now);
         assert_eq!(failure(caller.read(&file, 0, 10)), Status3::Stale, "{}", served.what);
+    }
+}
+
+#[test]
+fn replaced_file_is_opened_by_its_handle_only_by_clients_that_have_it_open() {
+    for served in Served::hosts() {
+        let caller = served.caller();
+        let (holder, late) = (Holder::new(caller), Session::named(caller, 2, b"late"));
+        // The server keeps the file open for the next READ.
+        assert_eq!(success(caller.read(&holder.file, 0, 10)).data, b"bytes", "{}", served.what);
+        std::fs::write(served.path("g"), "new").unwrap();
+        std::fs::rename(served.path("g"), served.path("f")).unwrap();
+        assert_eq!(holder.reopen(&late), Err(Status::Stale), "{}", served.what);
+        let again = holder.reopen(&holder.session).unwrap();
+        holder.close();
+        let holder = Holder { stateid: again, ..holder };
+        holder.close();
+        assert_eq!(success(caller.read(&holder.file, 0, 10)).data, b"bytes", "{}", served.what);
+        assert_eq!(holder.reopen(&late), Err(Status::Stale), "{}", served.what);
     }
 }
