@@ -1,5 +1,6 @@
 # A file of the directory is delegated under a lease: it is opened again without a word, and recalled when a local process on the
-# server writes to it, which waits for the return, or changes its mode. The client itself may write to it, too.
+# server writes to it, which waits for the return, or makes any other change. A client with a delegation sees a change no later
+# than one without. The client itself may write to it, too.
 case $VERSION in
   2 | 3)
     echo "delegations belong to NFSv4"
@@ -56,14 +57,47 @@ on_server "python3 -c 'import os; os.truncate(\"cut\", 3)'"
 [ "$(calls DELEGRETURN)" = "$((returned + 1))" ] || { echo "it was not returned before the local process truncated"; exit 1; }
 [ "$(cat cut)" = bef ]
 
-delegated mode before
-on_server "chmod 600 mode"
-soon '[ "$(calls DELEGRETURN)" = "$((returned + 1))" ]'
-# Then the client believes the attributes that it has for its usual time.
-soon '[ "$(stat -c %a mode)" = 600 ]'
+# What the client sees of a file, in each of these ways.
+sees() {
+  case $1 in
+    mode) stat -c %a "$2" ;;
+    time) stat -c %Y "$2" ;;
+    links) stat -c %h "$2" ;;
+    name) [ ! -e "$2" ] || echo there ;;
+    content) cat "$2" ;;
+    attribute) getfattr --only-values -n user.of "$2" 2>/dev/null || echo none ;;
+  esac
+}
+
+# Makes a change of a delegated file and of one that is not, since it has been recalled just now, and compares when it is seen.
+# After the recall the client uses the attributes that came with its return for its usual time, 3 s (acregmin).
+changed() {
+  kind=$1 new=$3
+  delegated "$kind-plain" before
+  on_server "echo before >$kind-plain"
+  soon '[ "$(calls DELEGRETURN)" = "$((returned + 1))" ]'
+  delegated "$kind" before
+  sees "$kind" "$kind-plain" >/dev/null
+  on_server "for name in $kind $kind-plain; do $2; done"
+  soon '[ "$(calls DELEGRETURN)" = "$((returned + 1))" ]'
+  first="$first $kind:$([ "$(sees "$kind" "$kind")" = "$new" ] && echo fresh || echo stale)"
+  first="$first/$([ "$(sees "$kind" "$kind-plain")" = "$new" ] && echo fresh || echo stale)"
+  soon '[ "$(sees "$kind" "$kind")" = "$new" ]'
+}
+first=
+changed mode 'chmod 600 $name' 600
+changed time 'touch -d @1000000000 $name' 1000000000
+changed links 'ln $name $name-link' 2
+changed name 'rm $name' ""
+changed content 'echo after >$name-new && mv $name-new $name' after
+# It is opened by its name, which is another file's.
+case $first in *content:fresh/fresh*) ;; *) echo "a replaced file was read:$first"; exit 1 ;; esac
+if [ "$VERSION" = 4.2 ]; then
+  changed attribute "python3 -c 'import os, sys; os.setxattr(sys.argv[1], \"user.of\", b\"after\")' \$name" after
+fi
 
 delegated own before
 echo more >>own
 [ "$(cat own)" = "before
 more" ]
-echo "returned before a local process wrote and truncated, after it changed a mode, and before the client wrote itself"
+echo "at the first look with a delegation/without:$first"
