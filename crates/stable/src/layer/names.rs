@@ -37,7 +37,10 @@ impl LoggedExport {
         };
         let flushes = self.unsynced.flushes();
         let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, &made_with)?)?;
-        let pending = self.append_at(cx, self.modified(&place), made(place, &entry, NodeKind::Regular), &[]);
+        // Another client that found the new name may have written more by now: that has records, too.
+        let node =
+            made_with.size_bytes.map_or(NodeKind::Regular, |_| NodeKind::RegularOfSize(entry.attributes.size_bytes));
+        let pending = self.append_at(cx, self.modified(&place), made(place, &entry, node), &[]);
         self.note_attributes(&entry.handle, &entry.attributes, (&pending, flushes));
         drop(held);
         self.settle(&pending)?;

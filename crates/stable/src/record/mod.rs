@@ -116,6 +116,9 @@ pub(crate) enum NodeKind {
     Socket,
     #[xdr(case = 7)]
     Fifo,
+    /// A regular file that was made with this size.
+    #[xdr(case = 8)]
+    RegularOfSize(u64),
 }
 
 /// A name in a directory, and the file that has it.
@@ -268,7 +271,7 @@ impl NodeKind {
 
     pub(crate) fn kind(self) -> FileKind {
         match self {
-            NodeKind::Regular => FileKind::Regular,
+            NodeKind::Regular | NodeKind::RegularOfSize(_) => FileKind::Regular,
             NodeKind::Directory => FileKind::Directory,
             NodeKind::BlockDevice(_) => FileKind::BlockDevice,
             NodeKind::CharDevice(_) => FileKind::CharDevice,

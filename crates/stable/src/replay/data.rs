@@ -6,11 +6,11 @@ use vfs::{
 };
 
 use super::CX;
-use super::plan::{Missing, Planned};
+use super::plan::{Born, Missing, Planned};
 use super::set_aside::{Reason, Unmade};
 use super::site::Site;
 use crate::error::WriteLogError;
-use crate::record::{Change, KeptAttributes, Record, RecordTime, Resize, Write, Xattr, read_acls};
+use crate::record::{Change, KeptAttributes, NodeKind, Record, RecordTime, Resize, Write, Xattr, read_acls};
 
 /// A user other than root, whose writes clear set-id bits.
 const NOBODY: Context<'static> = Context { caller: Caller { uid: 65_534, gid: 65_534, groups: &[] }, ..Context::ROOT };
@@ -28,6 +28,32 @@ pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Resul
         Change::SetAcls(file) => set_acls(site, &file.0, record.payload),
         _ => Ok(()),
     }
+}
+
+/// Gives files the sizes that they were made with, before all other changes of their data.
+pub(super) fn give_sizes(site: &mut Site<'_>) -> Result<(), WriteLogError> {
+    let sized = |(file, planned): (&Handle, &Planned)| match planned.born {
+        Some(Born { node: NodeKind::RegularOfSize(size), end, .. }) if is_needed(site, file, end) => {
+            Some((*file, size))
+        }
+        _ => None,
+    };
+    let sized: Vec<_> = site.plan.files.iter().filter_map(sized).collect();
+    for (file, size_bytes) in sized {
+        change_file(site, of_size(file, size_bytes), |fs, inner| {
+            if fs.attributes(&CX, inner)?.size_bytes < size_bytes { set_size(fs, inner, size_bytes) } else { Ok(()) }
+        })?;
+    }
+    Ok(())
+}
+
+fn set_size(fs: &dyn FileSystem, inner: &Handle, size_bytes: u64) -> vfs::Result<()> {
+    let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
+    fs.set_attributes(&CX, inner, &set).map(drop)
+}
+
+fn of_size(file: Handle, size_bytes: u64) -> Unmade<'static> {
+    Unmade { change: format!("set the size to {size_bytes} bytes"), file: Some(file), ..Unmade::default() }
 }
 
 /// Whether storage may lack the change of a record that ends here: the file was not flushed since.
@@ -89,22 +115,13 @@ fn change_file(
 
 fn resize(site: &mut Site<'_>, change: &Resize) -> Result<(), WriteLogError> {
     let size_bytes = change.size_bytes;
-    let unmade = Unmade {
-        change: format!("set the size to {size_bytes} bytes"),
-        file: Some(change.file.0),
-        ..Unmade::default()
-    };
-    change_file(site, unmade, |fs, inner| {
-        let set_size = |size_bytes: u64| {
-            let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
-            fs.set_attributes(&CX, inner, &set).map(drop)
-        };
+    change_file(site, of_size(change.file.0, size_bytes), |fs, inner| {
         if fs.attributes(&CX, inner)?.size_bytes == size_bytes && size_bytes > 0 {
             // btrfs may have stored this size without the zeros behind it in the last block, where a larger size would
             // show the bytes of before. A change of the size clears them.
-            set_size(size_bytes + 1)?;
+            set_size(fs, inner, size_bytes + 1)?;
         }
-        set_size(size_bytes)
+        set_size(fs, inner, size_bytes)
     })
 }
 

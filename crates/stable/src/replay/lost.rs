@@ -88,7 +88,7 @@ fn make(site: &Site<'_>, dir: &Handle, name: &[u8], born: &Born) -> Result<vfs::
     let set = SetAttributes { mode, ..SetAttributes::default() };
     let device = |[major, minor]: [u32; 2]| vfs::Device { major, minor };
     let made = match born.node {
-        NodeKind::Regular => site.fs().create(&CX, place, CreateMode::Guarded, &set),
+        NodeKind::Regular | NodeKind::RegularOfSize(_) => site.fs().create(&CX, place, CreateMode::Guarded, &set),
         NodeKind::Directory => site.fs().make_node(&CX, place, NewNode::Directory, &set),
         NodeKind::Symlink => site.fs().make_node(&CX, place, NewNode::Symlink(&born.target), &set),
         NodeKind::BlockDevice(numbers) => site.fs().make_node(&CX, place, NewNode::BlockDevice(device(numbers)), &set),

@@ -112,6 +112,7 @@ fn run_once(
     })?;
     let mut site = Site::new(export, state_file, plan);
     names::put_right(&mut site)?;
+    data::give_sizes(&mut site)?;
     each_record(log, export.number, |record, end| data::apply(&mut site, record, end))?;
     data::finish(&mut site)?;
     site.fs().sync_all(&CX).map_err(|source| site.error("bring everything to storage", source))?;

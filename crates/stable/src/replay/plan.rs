@@ -74,6 +74,8 @@ pub(super) struct Born {
     pub(super) target: Vec<u8>,
     pub(super) fileid: u64,
     pub(super) at: RecordTime,
+    /// The end of the record.
+    pub(super) end: u64,
 }
 
 /// Set-user-id, and set-group-id of a file that its group may execute. Writes of users other than root clear them.
@@ -183,7 +185,7 @@ impl Plan {
     fn made(&mut self, make: &Make<'_>, target: &[u8], end: u64) {
         self.named(&make.named);
         let file = self.file(make.named.file.0);
-        file.born = Some(Born { node: make.node, target: target.to_vec(), fileid: make.fileid, at: make.born });
+        file.born = Some(Born { node: make.node, target: target.to_vec(), fileid: make.fileid, at: make.born, end });
         // Another client may have set attributes of the new file before this record was appended.
         if file.kept.is_none() {
             file.keep(make.after, end);

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use fs_host::HandleForm;
 use stable::StableFs;
 use vfs::{
-    Access, AclEntry, AclTag, Acls, Device, FileKind, FileSystem, Handle, NewNode, OpenMode, PosixAcl, Result,
-    SetAttributes, SetTime, SetXattr, Stability, Timestamp, XattrMode, XattrName,
+    Access, AclEntry, AclTag, Acls, CreateMode, Device, FileKind, FileSystem, Handle, NewNode, OpenMode, PosixAcl,
+    Result, SetAttributes, SetTime, SetXattr, Stability, Timestamp, XattrMode, XattrName,
 };
 
 use crate::host::forms;
@@ -168,6 +169,30 @@ fn every_kind_of_change_of_every_kind_of_file_is_replayed() {
             log.close();
         }
     }
+}
+
+#[test]
+fn file_that_was_made_with_a_size_is_replayed_with_it_and_with_what_followed() {
+    for mode in [CreateMode::Guarded, CreateMode::Unchecked, CreateMode::Exclusive([7; 8])] {
+        let site = Site::new(HandleForm::Auto);
+        let files = site.change(|fs| {
+            let set = SetAttributes { size_bytes: Some(12_345), ..SetAttributes::default() };
+            let make = |name| fs.create(&CX, at(&fs.root(), name), mode, &set).unwrap().handle;
+            let files = ["lost", "short", "changed"].map(make);
+            set_size(fs, &files[2], 100);
+            files
+        });
+        fs::remove_file(site.path("lost")).unwrap();
+        fs::write(site.path("short"), "").unwrap();
+        let (fs, _, log) = site.open(true).unwrap();
+        let sizes = files.map(|file| fs.attributes(&CX, &file).unwrap().size_bytes);
+        assert_eq!(sizes, [12_345, 12_345, 100], "{mode:?}");
+        log.close();
+    }
+}
+
+fn set_size(fs: &StableFs, file: &Handle, size_bytes: u64) {
+    set(fs, file, SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() }).unwrap();
 }
 
 #[test]
