@@ -22,17 +22,17 @@ serve() {
     exec "$WHARF" serve "$EXPORT" --listen "127.0.0.1:$PORT" --state-dir "$STATE/state" --no-root-squash "$@"
 }
 
-# $1 is where the log is made anew.
+# $1 is where the log is made anew; further arguments are the server's.
 serve_with_log() {
     rm -f "$1"
-    serve --group-commit off --write-log "$1"
+    serve --group-commit off --write-log "$@"
 }
 
 case $1 in
 neither) serve --group-commit off ;;
 group) serve ;;
 log) serve_with_log "$disk/wharf-speed.log" ;;
-fast-log) serve_with_log /dev/shm/wharf-speed.log ;;
+fast-log) serve_with_log /dev/shm/wharf-speed.log --lose-my-data ;;
 ganesha)
     cat >"$STATE/ganesha.conf" <<CONFIG
 NFS_CORE_PARAM { Bind_addr = 127.0.0.1; NFS_Port = $PORT; MNT_Port = $MOUNT_PORT; Protocols = 3, 4;

@@ -26,8 +26,8 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// An attribute that no file has: asking for it tells whether there could be one.
 const XATTR_PROBE: &CStr = c"user.wharf.probe";
 
-const TMPFS_MAGIC: u64 = 0x0102_1994;
-const RAMFS_MAGIC: u64 = 0x8584_58f6;
+pub(crate) const TMPFS_MAGIC: u64 = 0x0102_1994;
+pub(crate) const RAMFS_MAGIC: u64 = 0x8584_58f6;
 const EXT_MAGIC: u64 = 0xef53;
 const XFS_MAGIC: u64 = 0x5846_5342;
 const BTRFS_MAGIC: u64 = 0x9123_683e;

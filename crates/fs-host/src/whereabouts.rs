@@ -58,7 +58,7 @@ fn resolve(dir: &Path, mounts: &[u8]) -> io::Result<StoragePath> {
 }
 
 /// The real path of the longest part of a path that exists, and what comes behind it.
-fn existing_part(path: &Path) -> io::Result<(PathBuf, PathBuf)> {
+pub(crate) fn existing_part(path: &Path) -> io::Result<(PathBuf, PathBuf)> {
     for existing in path.ancestors() {
         let named = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
         match named.canonicalize() {

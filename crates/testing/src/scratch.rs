@@ -11,9 +11,18 @@ pub struct Scratch(PathBuf);
 
 impl Scratch {
     pub fn new() -> Scratch {
+        Scratch::below(&std::env::temp_dir())
+    }
+
+    /// On a disk, where /tmp may be in memory.
+    pub fn on_disk() -> Scratch {
+        Scratch::below(Path::new("/var/tmp"))
+    }
+
+    fn below(parent: &Path) -> Scratch {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("wharf-test-{}-{number}", std::process::id()));
+        let path = parent.join(format!("wharf-test-{}-{number}", std::process::id()));
         make(&path, 0o755);
         Scratch(path)
     }

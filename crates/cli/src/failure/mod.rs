@@ -71,6 +71,17 @@ pub enum Failure {
         "a write log in memory loses acknowledged changes when the server is killed; add --lose-my-data to accept that"
     )]
     WriteLogInMemory,
+    /// A log on a file system or device in memory requires a second flag.
+    #[error(
+        "the write log {} is on {memory}, which is in memory: acknowledged changes end with a power failure; choose a \
+         place on a disk, or add --lose-my-data to accept that", path.display()
+    )]
+    WriteLogOnMemory {
+        /// The log.
+        path: PathBuf,
+        /// The file system or device.
+        memory: String,
+    },
     /// The kernel hides failures of the flush before the log is trimmed.
     #[error(
         "a write log needs Linux 5.17 or later: older kernels do not report every write that storage has lost, and the \

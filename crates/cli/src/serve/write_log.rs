@@ -112,11 +112,23 @@ pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failu
         failures.push(Failure::WriteLogWithoutState);
     }
     match place {
-        WriteLogPlace::Path(path) => failures.extend(check_place(path).err()),
+        WriteLogPlace::Path(path) => {
+            failures.extend(check_place(path).err());
+            failures.extend(check_storage(path).err().filter(|_| settings.lose_my_data != Some(true)));
+        }
         WriteLogPlace::Memory if settings.lose_my_data == Some(true) => {}
         WriteLogPlace::Memory => failures.push(Failure::WriteLogInMemory),
     }
     failures
+}
+
+/// Refuses a place that a power failure empties.
+fn check_storage(path: &Path) -> Result<(), Failure> {
+    match fs_host::memory_behind(path) {
+        Ok(Some(memory)) => Err(Failure::WriteLogOnMemory { path: path.to_owned(), memory }),
+        // Another check names the error.
+        Ok(None) | Err(_) => Ok(()),
+    }
 }
 
 /// Refuses a place where no log can be opened or created.

@@ -401,7 +401,7 @@ fn check_and_start_report_the_same_mistakes_all_of_them() {
 
 #[test]
 fn check_and_start_refuse_a_write_log_without_a_place_of_its_own() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     let (export, state) = (scratch.dir("export"), scratch.dir("state"));
     let (inside, nowhere) = (export.join("log"), scratch.path("missing").join("log"));
     for (place, part) in [(&inside, "is inside the export"), (&nowhere, "No such file"), (&state, "directory")] {

@@ -80,7 +80,7 @@ struct Site {
 
 impl Site {
     fn new() -> Option<Site> {
-        let scratch = Scratch::new();
+        let scratch = Scratch::on_disk();
         let disk = Disk::new(&scratch)?;
         let mut site = Site { server: None, disk, port: 0, scratch };
         site.start();

@@ -19,7 +19,7 @@ struct Site {
 
 impl Site {
     fn new() -> Site {
-        let scratch = Scratch::new();
+        let scratch = Scratch::on_disk();
         let export = scratch.dir("export");
         Site { scratch, export }
     }
@@ -230,6 +230,13 @@ fn log_that_makes_no_sense_is_refused_and_nothing_is_made() {
     assert!(said.contains("is inside the export") && !inside.exists(), "{said}");
     let said = serve(&["--write-log", "memory"]);
     assert!(said.contains("--lose-my-data"), "{said}");
+    if fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs ") {
+        let in_memory = format!("/dev/shm/wharf-log-{}", std::process::id());
+        let said = serve(&["--write-log", &in_memory]);
+        assert!(said.contains("is on tmpfs, which is in memory") && said.contains("--lose-my-data"), "{said}");
+        assert!(!Path::new(&in_memory).exists());
+        wharf_ok(&["serve", export, "--check", "--state-dir", &state, "--write-log", &in_memory, "--lose-my-data"]);
+    }
     let text = site.scratch.file("text", &"no log".repeat(1 << 16));
     let said = serve(&["--write-log", text.to_str().unwrap()]);
     assert!(said.contains("is no log of Wharf's"), "{said}");

@@ -126,7 +126,7 @@ fn what_libnfs_was_told_is_there_after_every_kill() {
         println!("skipped: nfs-cp cannot be run; install libnfs-utils");
         return;
     }
-    let scratch = Scratch::new();
+    let scratch = Scratch::on_disk();
     let site = Site { export: scratch.dir("export"), scratch };
     let mut server = site.serve(0);
     let port = server.port();

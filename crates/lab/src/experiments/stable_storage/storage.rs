@@ -73,7 +73,8 @@ impl Storage {
         if self.has_log {
             let file = logs.join(self.name.replace(' ', "-")).display().to_string();
             arguments.extend(["--write-log".to_owned(), file]);
-            arguments.extend(["--write-log-size".to_owned(), format!("{LOG_MIB}M")]);
+            // It is in memory.
+            arguments.extend(["--write-log-size".to_owned(), format!("{LOG_MIB}M"), "--lose-my-data".to_owned()]);
         }
         if self.device == Device::Slow {
             let delays = format!("sync:delay={SLOW_MS}ms,stable_write:delay={SLOW_MS}ms");
