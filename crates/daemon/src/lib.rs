@@ -42,5 +42,8 @@ pub use options::{BeforeRequests, Options, RpcbindMode};
 pub use records::ClientRecordsError;
 pub use reply_log::sync as sync_replies;
 pub use server::{MadeBefore, ReadPlusMode};
-pub use state_dir::{StateDirError, check_dir as check_state_dir, default_dir as default_state_dir};
+pub use state_dir::{
+    StateDirError, StateLock, check_dir as check_state_dir, default_dir as default_state_dir,
+    lock_dir as lock_state_dir,
+};
 pub use sys::check_stream;

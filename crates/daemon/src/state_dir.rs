@@ -74,6 +74,18 @@ pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {
         .map(|state| state.join("wharf"))
 }
 
+/// The state directory, as long as no server may use it.
+#[derive(Debug)]
+pub struct StateLock(#[expect(dead_code, reason = "it is locked as long as it lives")] Option<StateDir>);
+
+/// Keeps servers from using the directory, which is created if it is missing.
+///
+/// # Errors
+/// When a server uses it, or it cannot be used.
+pub fn lock_dir(dir: &Path) -> Result<StateLock, StateDirError> {
+    open_dir(dir).map(StateLock)
+}
+
 /// Opens and locks the directory, and creates it if it is missing; `None` if there is no space for it.
 pub(crate) fn open_dir(dir: &Path) -> Result<Option<StateDir>, StateDirError> {
     let opened = match OwnDir::create(dir) {

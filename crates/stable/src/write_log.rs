@@ -156,6 +156,14 @@ impl WriteLog {
         exports.map(|owned| Ok((owned.name.clone(), replay::count(&self.log, owner.index(&owned.name))?))).collect()
     }
 
+    /// Whether the state directory has it that exports depend on this log.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        let id = self.log.id();
+        let is_of_this = |line: &StateLine| matches!(line, StateLine::Mark { mark, .. } if mark.log == id);
+        self.lines.iter().any(is_of_this)
+    }
+
     /// Drops all records without replaying them.
     ///
     /// # Errors

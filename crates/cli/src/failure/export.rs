@@ -42,6 +42,12 @@ pub enum ExportError {
     /// The directory of another server cannot be mounted.
     #[error(transparent)]
     Remote(#[from] client::Error),
+    /// The other server does not answer.
+    #[error("its server did not answer for {seconds} s; check that it runs and can be reached")]
+    NoAnswer {
+        /// How long it had.
+        seconds: u64,
+    },
     /// The URL does not name a directory.
     #[error("not a directory: only directories can be exported")]
     NotDirectory,

@@ -44,6 +44,17 @@ pub enum Failure {
     /// The write log cannot be used.
     #[error(transparent)]
     WriteLog(#[from] stable::WriteLogError),
+    /// The write log belongs to a server with another state directory.
+    #[error(
+        "the write log {} is not of the server with the state directory {}: name that of its server with --state-dir \
+         DIR; if it is lost, run `wharf log adopt` first", path.display(), state_dir.display()
+    )]
+    LogOfOtherState {
+        /// The log.
+        path: PathBuf,
+        /// The state directory.
+        state_dir: PathBuf,
+    },
     /// A directory of a write log cannot be opened.
     #[error("{}: {source}", dir.display())]
     Logged {
@@ -88,6 +99,25 @@ pub enum Failure {
          log would drop its records; run the server without --write-log, or with a newer kernel"
     )]
     WriteLogKernel,
+    /// The write log would be too small.
+    #[error("a write log of {size_bytes} bytes is too small: --write-log-size needs at least {min_bytes} bytes")]
+    WriteLogSize {
+        /// The size that is asked for.
+        size_bytes: u64,
+        /// The smallest one.
+        min_bytes: u64,
+    },
+    /// The water marks of the write log contradict each other.
+    #[error(
+        "the write log's low water mark of {low} % is above its high water mark of {high} %: change \
+         --write-log-low-water or --write-log-high-water"
+    )]
+    WriteLogMarks {
+        /// The fill level in percent at which the log is flushed.
+        high: u8,
+        /// The fill level in percent above which another flush follows.
+        low: u8,
+    },
     /// There can be no write log at the place.
     #[error("the write log {} cannot be opened or created: {source}; choose another place", path.display())]
     WriteLogPlace {

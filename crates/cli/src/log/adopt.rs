@@ -19,11 +19,11 @@ pub struct Flags {
 
 /// Adopts the log.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    let (log, state_dir) = flags.site.open(false)?;
+    let site = flags.site.open(false)?;
     let mut output = Output::new();
-    for (dir, _) in log.kept()?.into_iter().filter(|(_, records)| *records > 0) {
-        let host = super::replay::open_dir(Path::new(&dir), &state_dir)?;
-        let records = log.adopt(&dir, host)?;
+    for (dir, _) in site.log.kept()?.into_iter().filter(|(_, records)| *records > 0) {
+        let host = super::replay::open_dir(Path::new(&dir), &site.state_dir)?;
+        let records = site.log.adopt(&dir, host)?;
         writeln!(output, "the next start replays {records} changes of {dir}")?;
     }
     Ok(output.finish()?)

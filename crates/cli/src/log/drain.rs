@@ -28,9 +28,9 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }
     let mut output = Output::new();
     if flags.site.path().exists() {
-        let (log, _) = flags.site.open(false)?;
-        let kept = log.kept()?;
-        log.discard()?;
+        let site = flags.site.open(false)?;
+        let kept = site.log.kept()?;
+        site.log.discard()?;
         for (dir, records) in kept.into_iter().filter(|(_, records)| *records > 0) {
             writeln!(output, "dropped {records} changes of {dir}")?;
         }

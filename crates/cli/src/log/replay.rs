@@ -3,11 +3,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use config::{LogLevel, LogSettings};
+use daemon::StateLock;
 use fs_host::{HostFs, HostOptions};
 use stable::{FileDevice, Options, WriteLog};
 
 use crate::failure::{ExportError, Failure};
-use crate::serve::{Privilege, start_logging, tell_replayed};
+use crate::serve::{Privilege, explained, start_logging, tell_replayed};
 
 /// Replay a write log to its exports, and empty it.
 ///
@@ -30,6 +31,13 @@ pub struct Site {
     state_dir: Option<PathBuf>,
 }
 
+/// A log that no server uses.
+pub(super) struct OpenSite {
+    pub(super) log: Arc<WriteLog>,
+    pub(super) state_dir: PathBuf,
+    _lock: StateLock,
+}
+
 /// Replays the log.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     flags.site.empty(true)
@@ -42,19 +50,25 @@ impl Site {
         state_dir.or_else(default).ok_or(Failure::WriteLogWithoutState)
     }
 
-    pub(super) fn open(&self, always_replay: bool) -> Result<(Arc<WriteLog>, PathBuf), Failure> {
+    /// Opens the log, and keeps servers from its state directory.
+    pub(super) fn open(&self, always_replay: bool) -> Result<OpenSite, Failure> {
         let state_dir = self.state_dir()?;
+        let lock = daemon::lock_state_dir(&state_dir).map_err(|error| explained(Failure::Start(error.into())))?;
         let options = Options { always_replay, ..Options::new(state_dir.clone()) };
         let device = Arc::new(FileDevice::open(&self.path)?);
-        Ok((WriteLog::open(device, options)?, state_dir))
+        Ok(OpenSite { log: WriteLog::open(device, options)?, state_dir, _lock: lock })
     }
 
     /// Flushes everything in the log to storage, and empties it.
     pub(super) fn empty(&self, always_replay: bool) -> Result<(), Failure> {
         start_logging(LogSettings { level: Some(LogLevel::Warn), ..LogSettings::default() });
-        let (log, state_dir) = self.open(always_replay)?;
+        let OpenSite { log, state_dir, _lock } = self.open(always_replay)?;
+        let kept = log.kept()?;
+        if !log.is_known() && kept.iter().any(|(_, records)| *records > 0) {
+            return Err(Failure::LogOfOtherState { path: self.path.clone(), state_dir });
+        }
         let mut set_aside = 0;
-        for (dir, records) in log.kept()? {
+        for (dir, records) in kept {
             let dir = Path::new(&dir);
             match open_dir(dir, &state_dir) {
                 Ok(host) => {

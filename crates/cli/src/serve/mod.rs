@@ -26,15 +26,19 @@ mod write_log;
 mod write_log_flags;
 
 use std::env;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Signal, parent_process_death_signal, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 pub use backends::{BackendOptions, Backends};
 pub use flags::Flags;
 pub use logging::start as start_logging;
+pub use occupied::explained;
 use plan::Plan;
 pub use privilege::Privilege;
 use serving::Serving;
@@ -42,7 +46,13 @@ pub use write_log::tell as tell_replayed;
 
 /// Serves until a signal ends it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    // From here on signals are handled by the main loop and do not kill the process.
+    // From here on signals are handled by the main loop. Until the server has started, which takes long if another
+    // server does not answer or a write log is replayed, those that end a process still do.
+    let is_starting = Arc::new(AtomicBool::new(true));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_default(signal, Arc::clone(&is_starting))
+            .map_err(|source| Failure::System { action: "receive signals", source })?;
+    }
     let signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2])
         .map_err(|source| Failure::System { action: "receive signals", source })?;
     let privilege = Privilege::of_this_process();
@@ -57,7 +67,8 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         return check::print(&plan, flags);
     }
     let wish = parent_process_death_signal();
-    let serving = Serving::start(flags, budget, sources, plan).map_err(occupied::explained)?;
+    let serving = Serving::start(flags, budget, sources, plan).map_err(explained)?;
+    is_starting.store(false, Ordering::SeqCst);
     privilege.log();
     keep_death_signal(wish);
     serving.until_told(signals);

@@ -13,6 +13,7 @@ use vfs::FileSystem;
 use crate::failure::{ExportError, Failure};
 
 const DEFAULT_SIZE_BYTES: u64 = 256 << 20;
+const MIN_SIZE_BYTES: u64 = 1 << 20;
 const PERCENT: f64 = 100.0;
 
 /// The open write log of a server.
@@ -119,6 +120,7 @@ pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failu
         WriteLogPlace::Memory if settings.lose_my_data == Some(true) => {}
         WriteLogPlace::Memory => failures.push(Failure::WriteLogInMemory),
     }
+    failures.extend(check_sizes(settings));
     failures
 }
 
@@ -129,6 +131,19 @@ fn check_storage(path: &Path) -> Result<(), Failure> {
         // Another check names the error.
         Ok(None) | Err(_) => Ok(()),
     }
+}
+
+/// Refuses a size that no log can have, and water marks that contradict each other.
+fn check_sizes(settings: &WriteLogSettings) -> Vec<Failure> {
+    let size_bytes = settings.size.unwrap_or(DEFAULT_SIZE_BYTES);
+    let small =
+        (size_bytes < MIN_SIZE_BYTES).then_some(Failure::WriteLogSize { size_bytes, min_bytes: MIN_SIZE_BYTES });
+    let options = options(settings, Path::new(""));
+    let marks = (options.low_water > options.high_water).then(|| Failure::WriteLogMarks {
+        high: (options.high_water * PERCENT).round() as u8,
+        low: (options.low_water * PERCENT).round() as u8,
+    });
+    small.into_iter().chain(marks).collect()
 }
 
 /// Refuses a place where no log can be opened or created.

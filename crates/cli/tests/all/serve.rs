@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 use testing::program::{self, Server, wharf, wharf_fails, wharf_ok};
 use testing::{PATIENCE, Scratch, wait_until};
@@ -48,12 +49,18 @@ fn what_cannot_be_served_ends_with_1_and_says_where_and_why() {
     let bad = scratch.file("exports", "/srv *(rw)\n/data *(rw,no_rot_squash)\n");
     let bad = bad.to_str().unwrap();
     let missing = scratch.path("missing");
-    let missing = missing.to_str().unwrap();
+    let (missing, log) = (missing.to_str().unwrap(), scratch.path("log"));
+    let log = log.to_str().unwrap();
     for (arguments, parts) in [
         (&["serve", missing, "--listen", "127.0.0.1:0"][..], &[missing, "No such file"][..]),
         (&["serve", "--exports", bad], &["exports:2:12: unknown option `no_rot_squash`"]),
         (&["serve", "--exports", missing], &[missing]),
         (&["serve", "mem:1M", "--loops", "100000", "--listen", "127.0.0.1:0"], &["event loops are too many"]),
+        (&["serve", "mem:1M", "--write-log", log, "--write-log-size", "1K"], &["needs at least 1048576 bytes"]),
+        (
+            &["serve", "mem:1M", "--write-log", log, "--write-log-high-water", "20%"],
+            &["low water mark of 25 % is above"],
+        ),
     ] {
         let said = wharf_fails(1, &[arguments, &["--state-dir", state.to_str().unwrap()]].concat());
         assert!(parts.iter().all(|part| said.contains(part)), "{arguments:?}: {said}");
@@ -381,4 +388,18 @@ fn socket_of_the_service_manager_that_others_reach_needs_clients_too() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--client '*'"));
+}
+
+#[test]
+fn start_that_waits_for_another_server_is_ended_by_a_signal() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let scratch = Scratch::new();
+    let url = format!("nfs://{}/x?version=4.2=/x", silent.local_addr().unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    command.args(["serve", &url, "--listen", "127.0.0.1:0", "--state-dir"]).arg(scratch.path("state"));
+    let mut server = command.spawn().unwrap();
+    // It has begun to wait when it has connected.
+    let _wire = silent.accept().unwrap();
+    kill_process(Pid::from_child(&server), Signal::TERM).unwrap();
+    assert_eq!(server.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
 }

@@ -203,6 +203,23 @@ fn lost_log_is_given_up_and_the_export_is_served_again() {
 }
 
 #[test]
+fn log_is_emptied_with_the_state_directory_of_its_server_alone() {
+    let site = Site::new();
+    site.copy_and_kill("3");
+    let (log, state) = (site.log(), site.state());
+    let other = site.scratch.path("other-state").to_str().unwrap().to_owned();
+    for action in ["replay", "drain"] {
+        let said = wharf_fails(1, &["log", action, &log, "--state-dir", &other]);
+        assert!(said.contains("name that of its server with --state-dir DIR"), "{said}");
+    }
+    let running = Server::start(1, &["mem:1M", "--state-dir", &state]);
+    let said = wharf_fails(1, &["log", "drain", &log, "--state-dir", &state]);
+    assert!(said.contains(&format!("uses the state directory {state}")), "{said}");
+    drop(running);
+    wharf_ok(&["log", "drain", &log, "--state-dir", &state]);
+}
+
+#[test]
 fn export_that_only_knows_itself_what_it_needs_can_be_freed() {
     let site = Site::new();
     site.copy_and_kill("3");
