@@ -27,6 +27,7 @@ use crate::resident::ResidentFile;
 use crate::set_attributes::set_mode;
 use crate::sync::check_space;
 use crate::sys;
+use crate::uncommitted::{UncommittedFiles, Writer};
 
 /// How many slices one system call takes (`UIO_MAXIOV`).
 const MAX_SLICES: usize = 1024;
@@ -41,16 +42,20 @@ impl HostFs {
             OpenMode::Read => self.open_anew(cx, handle, mode)?,
             OpenMode::Write => self.take_made(handle).map_or_else(|| self.open_anew(cx, handle, mode), Ok)?,
         };
+        let writes = mode == OpenMode::Write && !self.volume.is_memory;
         let reads_ahead = mode == OpenMode::Read && !self.volume.is_memory;
         let streams = if reads_ahead { self.streams.of(handle, &fd) } else { None };
+        let (fd, id) = (Arc::new(ResidentFile::new(fd, &self.volume)), self.flushes.opened(file));
         Ok(Arc::new(OpenHostFile {
-            fd: Arc::new(ResidentFile::new(fd, &self.volume)),
+            writer: writes.then(|| Writer::new(id, Arc::clone(&fd))),
+            uncommitted: Arc::clone(&self.uncommitted),
+            fd,
             streams,
             fsid: self.volume.device,
             is_memory: self.volume.is_memory,
             reads_without_waiting: AtomicBool::new(!self.volume.is_memory),
             identity: self.identity,
-            id: self.flushes.opened(file),
+            id,
             known_failures,
             flushes: Arc::clone(&self.flushes),
         }))
@@ -141,6 +146,9 @@ fn open_against_mode(node: &HostNode, flags: OFlags) -> Result<OwnedFd> {
 /// A regular file, open for its bytes.
 struct OpenHostFile {
     fd: Arc<ResidentFile>,
+    /// What stays of the file when it is closed before its bytes are committed, where that matters.
+    writer: Option<Arc<Writer>>,
+    uncommitted: Arc<UncommittedFiles>,
     /// Who reads the file from front to back, where the server reads ahead of them.
     streams: Option<Arc<FileStreams>>,
     fsid: u64,
@@ -192,7 +200,7 @@ impl OpenFile for OpenHostFile {
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.check_may_wait(cx)?;
         let since = self.known_failures.load(Ordering::Relaxed);
-        let synced = self.write_out().and_then(|()| self.flush(Depth::All));
+        let synced = self.flushes.watched(self.id, || self.flush_with_writers(), |_| true);
         let synced = synced.and_then(|()| self.check(Reach::File, since));
         if synced.is_err() {
             self.known_failures.store(self.flushes.failures(), Ordering::Relaxed);
@@ -209,27 +217,27 @@ impl OpenFile for OpenHostFile {
         self.check_may_wait(cx)?;
         check_space(cx, range_bytes.end.saturating_sub(range_bytes.start))?;
         self.identity.assume(&cx.caller)?;
-        extents::allocate(self.fd.as_fd(), &range_bytes)
+        self.noted(extents::allocate(self.fd.as_fd(), &range_bytes))
     }
 
     fn deallocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
         self.check_may_wait(cx)?;
         check_space(cx, range_bytes.end.saturating_sub(range_bytes.start))?;
         self.identity.assume(&cx.caller)?;
-        extents::deallocate(self.fd.as_fd(), &range_bytes)
+        self.noted(extents::deallocate(self.fd.as_fd(), &range_bytes))
     }
 
     fn copy_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<u64> {
         self.check_may_wait(cx)?;
         check_space(cx, range.length_bytes)?;
         self.identity.assume(&cx.caller)?;
-        extents::copy(self.fd.as_fd(), from, range)
+        self.noted(extents::copy(self.fd.as_fd(), from, range))
     }
 
     fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
         self.check_may_wait(cx)?;
         self.identity.assume(&cx.caller)?;
-        extents::clone(self.fd.as_fd(), from, range)
+        self.noted(extents::clone(self.fd.as_fd(), from, range))
     }
 
     fn attributes(&self, _cx: &Context<'_>) -> Result<Attributes> {
@@ -308,7 +316,7 @@ impl OpenHostFile {
         // As the caller, so that the kernel takes the set-id bits away and the reserve for root stays root's.
         self.identity.assume(&cx.caller)?;
         let count = match stability {
-            Stability::Unstable => self.write_all(offset_bytes, slices, ReadWriteFlags::empty())?,
+            Stability::Unstable => self.noted(self.write_all(offset_bytes, slices, ReadWriteFlags::empty()))?,
             Stability::Data => self.write_stably(offset_bytes, slices, ReadWriteFlags::DSYNC, Depth::Data)?,
             Stability::File => self.write_stably(offset_bytes, slices, ReadWriteFlags::SYNC, Depth::All)?,
         };
@@ -351,7 +359,23 @@ impl OpenHostFile {
         if !self.flushes.is_shared() {
             return Ok(());
         }
-        self.flushes.watched(self.id, || sys::write_out(self.fd.as_fd()), |_| true).map_err(failed)
+        sys::write_out(self.fd.as_fd()).map_err(failed)
+    }
+
+    /// Notes that the file has uncommitted bytes, whatever the outcome of the change that wrote them.
+    fn noted<T>(&self, changed: Result<T>) -> Result<T> {
+        if let Some(writer) = &self.writer {
+            self.uncommitted.note(writer);
+        }
+        changed
+    }
+
+    /// Flushes the file, and asks all descriptors for errors by which it was written since it was last flushed.
+    fn flush_with_writers(&self) -> Result<()> {
+        let writers = self.uncommitted.take(self.id.file());
+        self.write_out()?;
+        self.flush(Depth::All)?;
+        writers.iter().try_for_each(|writer| writer.pending_error()).map_err(failed)
     }
 
     /// Brings the file to storage together with those of other callers.
@@ -389,6 +413,14 @@ impl OpenHostFile {
             }
         }
         Ok(done)
+    }
+}
+
+impl Drop for OpenHostFile {
+    fn drop(&mut self) {
+        if let Some(writer) = &self.writer {
+            self.uncommitted.close(writer);
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use crate::made::MadeFiles;
 use crate::metadata::{KnownFiles, Listings, MetadataClock};
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
+use crate::uncommitted::UncommittedFiles;
 use crate::volume::{CacheKind, HostVolume};
 use crate::walk::Searches;
 
@@ -39,6 +40,7 @@ pub struct HostFs {
     pub(crate) identity: Impersonation,
     pub(crate) streams: StreamTable,
     pub(crate) flushes: Arc<FlushGroup>,
+    pub(crate) uncommitted: Arc<UncommittedFiles>,
     pub(crate) leases: LeaseTerms,
     pub(crate) options: HostOptions,
 }
@@ -71,6 +73,7 @@ impl FileSystem for HostFs {
 
     fn maintain(&self) {
         self.made.tidy();
+        self.uncommitted.tidy();
         self.nodes.drop_idle();
         self.release_removed();
         self.tidy_searches();
@@ -222,6 +225,10 @@ impl FileSystem for HostFs {
 
     fn set_log_mark(&self, mark: &[u8]) -> Result<()> {
         self.write_log_mark(mark)
+    }
+
+    fn losses(&self) -> u64 {
+        self.flushes.losses()
     }
 
     fn space(&self, _cx: &Context<'_>, _node: &Handle) -> Result<Space> {

@@ -74,6 +74,7 @@ mod survey;
 mod sync;
 #[allow(unsafe_code)]
 mod sys;
+mod uncommitted;
 mod verifier;
 mod volume;
 mod walk;

@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit};
 use vfs::Origin;
 
 use crate::cache::NodeCache;
-use crate::flush::{Disk, FlushGroup};
+use crate::flush::{Disk, FlushGroup, Losses};
 use crate::handles::{Handles, StoredHandles};
 use crate::held::HeldFiles;
 use crate::host::HostFs;
@@ -24,6 +24,7 @@ use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
 use crate::shared_store;
 use crate::store::{Store, StoreError, fnv, numbers_name};
+use crate::uncommitted::UncommittedFiles;
 use crate::volume::HostVolume;
 use crate::walk::Searches;
 use crate::whereabouts;
@@ -190,6 +191,7 @@ impl HostFs {
         let (made, held) = (MadeFiles::new(max_nodes), HeldFiles::of(handles.storage(&volume)));
         let streams = StreamTable::new(options.read_ahead.clone());
         let flushes = Arc::new(flush_group(dir, &volume, &options)?);
+        let uncommitted = Arc::new(UncommittedFiles::new(Arc::clone(&flushes), max_nodes));
         let lookup_pace = LookupPace::new(volume.cache_kind());
         let memory = Some(&options.metadata_memory).filter(|memory| memory.is_on() && volume.keeps_times());
         let known = memory.map(|memory| KnownFiles::new(options.workers, memory));
@@ -210,6 +212,7 @@ impl HostFs {
             identity,
             streams,
             flushes,
+            uncommitted,
             leases,
             options,
         })
@@ -220,7 +223,7 @@ fn flush_group(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result
     let failed = |error: rustix::io::Errno| OpenError::Directory { path: dir.to_path_buf(), source: error.into() };
     let disk = Box::new(Disk::new(volume.whole_flush().map_err(failed)?));
     let is_shared = options.group_commit && volume.rules.shares_flushes;
-    Ok(FlushGroup::new(disk, is_shared, Arc::clone(&options.flush_counters)))
+    Ok(FlushGroup::new(disk, is_shared, Arc::clone(&options.flush_counters), Losses::of(volume.device)))
 }
 
 fn open_volume(dir: &Path) -> Result<HostVolume, OpenError> {

@@ -7,6 +7,7 @@ use vfs::{Attributes, Context, Entry, Handle, Place, Result};
 
 use crate::attributes::{from_statx, stat_fd};
 use crate::failure::failed;
+use crate::flush::FileId;
 use crate::handles::{FileAt, NameAt};
 use crate::host::HostFs;
 use crate::lookup::open_path;
@@ -64,6 +65,7 @@ impl HostFs {
         rustix::fs::unlinkat(node.fd(), name.as_c_str(), AtFlags::empty()).map_err(failed)?;
         self.nodes.forget(&seen.handle);
         self.held.lose_name(&seen.handle);
+        self.uncommitted.drop_gone(FileId::new(self.volume.device, seen.attributes.fileid));
         if let Some(known) = &self.known {
             known.drop_gone(cx, seen.attributes.fileid);
         }
@@ -87,10 +89,10 @@ impl HostFs {
         }
         let gone = from_statx(&stat, self.volume.device);
         if (gone.fileid, gone.created) == (seen.attributes.fileid, seen.attributes.created) {
-            return self.let_go(&seen.handle);
+            return self.let_go(&seen.handle, gone.fileid);
         }
         // Nobody asks for the handle of a file that is gone and has none.
-        self.handles.make(site, FileAt::of_fd(&fd, &stat)).map_or(Ok(()), |handle| self.let_go(&handle))
+        self.handles.make(site, FileAt::of_fd(&fd, &stat)).map_or(Ok(()), |handle| self.let_go(&handle, gone.fileid))
     }
 
     /// The file that a name stands for and that may lose it.
@@ -105,11 +107,12 @@ impl HostFs {
         if stat_fd(victim.fd.as_fd())?.stx_nlink > 0 {
             return self.keep_handles();
         }
-        self.let_go(&victim.handle)
+        self.let_go(&victim.handle, victim.attributes.fileid)
     }
 
     /// Lets go of a file that has no name left.
-    fn let_go(&self, handle: &Handle) -> Result<()> {
+    fn let_go(&self, handle: &Handle, fileid: u64) -> Result<()> {
+        self.uncommitted.drop_gone(FileId::new(self.volume.device, fileid));
         self.nodes.forget(handle);
         self.held.lose_name(handle);
         drop(self.made.take(handle));

@@ -35,6 +35,11 @@ impl ResidentFile {
         ResidentFile { fd, storage: volume.device, cache: volume.cache_kind(), last_read_ms: AtomicU64::new(0) }
     }
 
+    /// Where its bytes are.
+    pub(crate) fn cache_kind(&self) -> CacheKind {
+        self.cache
+    }
+
     /// Takes note that bytes were read from storage, or are being read.
     pub(crate) fn note_storage_read(&self) {
         if self.cache == CacheKind::Pages {

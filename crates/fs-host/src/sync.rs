@@ -87,7 +87,10 @@ impl HostFs {
 
     /// Brings what cannot be opened to storage, with everything else of the file system.
     pub(crate) fn settle_beyond_files(&self) -> Result<()> {
-        if self.syncs() { rustix::fs::syncfs(self.volume.root()).map_err(failed) } else { Ok(()) }
+        if !self.syncs() {
+            return Ok(());
+        }
+        self.flushes.watched_whole(|| rustix::fs::syncfs(self.volume.root())).map_err(failed)
     }
 
     /// Flushes these files together with those of other callers.
@@ -104,7 +107,8 @@ impl HostFs {
             return Err(Error::WouldBlock);
         }
         self.sync_handles()?;
-        self.volume.sync()
+        self.volume.check_reports_failures()?;
+        self.flushes.watched_whole(|| self.volume.sync())
     }
 
     /// Brings a file and its attributes to storage.

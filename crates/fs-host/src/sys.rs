@@ -287,19 +287,19 @@ pub(crate) fn next_lease_signal(signals: BorrowedFd<'_>) -> rustix::io::Result<O
 /// Starts to write the dirty pages of a file, and waits until they are on the disk; what leads to them may not be.
 pub(crate) fn write_out(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
     let all = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    sync_file_range(file, 0, all)
+    sync_file_range(file, 0, 0, all)
 }
 
-/// Reports an error of writing a file back that was not reported to this open file yet. The call waits for the first
-/// page alone, and reports what is known of all.
+/// Reports an error of writing a file back that was not reported to this open file yet. The call waits for one
+/// page alone, at an offset that few files have and each kernel accepts, and reports what is known of all.
 pub(crate) fn pending_error(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    sync_file_range(file, 1, libc::SYNC_FILE_RANGE_WAIT_BEFORE)
+    sync_file_range(file, 1 << 43, 1, libc::SYNC_FILE_RANGE_WAIT_BEFORE)
 }
 
-/// `sync_file_range(2)` from the start of a file on; a length of 0 means to its end.
-fn sync_file_range(file: BorrowedFd<'_>, length: i64, flags: libc::c_uint) -> rustix::io::Result<()> {
+/// `sync_file_range(2)`; a length of 0 means to the end of the file.
+fn sync_file_range(file: BorrowedFd<'_>, offset: i64, length: i64, flags: libc::c_uint) -> rustix::io::Result<()> {
     // SAFETY: the call takes numbers alone, and the descriptor is open.
-    let done = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, length, flags) };
+    let done = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
     if done == 0 { Ok(()) } else { Err(last_errno()) }
 }
 

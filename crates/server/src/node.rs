@@ -315,6 +315,11 @@ impl<'c> Node<'c> {
         OpenKey { file: self.file_key(), mode }
     }
 
+    /// The verifier of unstable writes to this file.
+    pub(crate) fn write_verifier(&self) -> [u8; 8] {
+        self.server.write_verifier(self.exported.export.file_system.losses())
+    }
+
     /// The open file, without a permission check. When descriptors run out, unused files are closed first.
     pub(crate) fn open(&self, mode: OpenMode) -> vfs::Result<Arc<dyn OpenFile>> {
         let open = || self.fs().open(&self.context, &self.handle, mode);

@@ -330,9 +330,10 @@ impl Server {
         &self.registry
     }
 
-    /// The verifier of unstable writes; it changes when some may have been lost (RFC 1813 §3.3.7).
-    pub(crate) fn write_verifier(&self) -> [u8; 8] {
-        self.write_verifier.load(Ordering::Acquire).to_be_bytes()
+    /// The verifier of unstable writes to a file system that has had so many losses; it changes when some may have been
+    /// lost (RFC 1813 §3.3.7).
+    pub(crate) fn write_verifier(&self, losses: u64) -> [u8; 8] {
+        self.write_verifier.load(Ordering::Acquire).wrapping_add(losses).to_be_bytes()
     }
 
     /// Records that unstable writes may have been lost, so that clients resend what they have not committed.

@@ -319,6 +319,12 @@ pub trait FileSystem: Send + Sync {
         None
     }
 
+    /// How often unstable writes may have been lost since this process began: a flush failed, whoever asked for it. The
+    /// number never decreases, not even when a file system is closed and opened again. Write verifiers change with it.
+    fn losses(&self) -> u64 {
+        0
+    }
+
     /// The mark that [`FileSystem::set_log_mark`] stored; `None` if there is none.
     fn log_mark(&self) -> Result<Option<Vec<u8>>> {
         Ok(None)

@@ -4,6 +4,9 @@
 //! error was reported to another. So a flush that succeeds does not prove that the caller's bytes are on storage:
 //! another flush may have got the error, and may still run. Each caller therefore also waits for the flushes that may
 //! have got its error, and asks whether one failed since its bytes were written.
+//!
+//! Each failure is also a loss ([`Losses`]), which changes the write verifier: clients write again what they have not
+//! committed, also to files that are not known here.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +15,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use rustix::fs::Statx;
 use rustix::io::{Errno, Result};
 
+use super::losses::Losses;
 use crate::attributes::device;
 
 /// How many failures are remembered with their files. Whoever missed more takes one of them for its own.
@@ -25,8 +29,14 @@ pub(crate) struct OpenFileId {
     open: u64,
 }
 
+impl OpenFileId {
+    pub(crate) fn file(self) -> FileId {
+        self.file
+    }
+}
+
 /// The device and number of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FileId {
     device: u64,
     inode: u64,
@@ -35,6 +45,10 @@ pub(crate) struct FileId {
 impl FileId {
     pub(crate) fn of(stat: &Statx) -> FileId {
         FileId { device: device(stat), inode: stat.stx_ino }
+    }
+
+    pub(crate) fn new(device: u64, inode: u64) -> FileId {
+        FileId { device, inode }
     }
 }
 
@@ -53,6 +67,7 @@ pub(super) struct Failures {
     opens: AtomicU64,
     /// How many flushes have failed.
     count: AtomicU64,
+    losses: Losses,
     state: Mutex<FailureState>,
     ended: Condvar,
 }
@@ -74,6 +89,22 @@ struct RunningFlush {
 }
 
 impl Failures {
+    pub(super) fn new(losses: Losses) -> Failures {
+        Failures { losses, ..Failures::default() }
+    }
+
+    /// Notes that bytes of a file were lost, or of any files if it is not known which.
+    pub(super) fn note(&self, file: Option<FileId>) {
+        if let Some(file) = file {
+            self.remember(&mut self.lock(), file);
+        }
+        self.losses.note();
+    }
+
+    pub(super) fn losses(&self) -> u64 {
+        self.losses.count()
+    }
+
     pub(super) fn opened(&self, file: FileId) -> OpenFileId {
         OpenFileId { file, open: self.opens.fetch_add(1, Ordering::Relaxed) }
     }
@@ -127,15 +158,20 @@ impl Failures {
         let place = state.running.iter().position(|flush| flush.number == number);
         let ended = place.map(|place| state.running.swap_remove(place));
         if let Some(flush) = ended.filter(|_| has_failed) {
-            if state.failed.len() == MAX_FAILURES {
-                state.failed.pop_front();
-            }
-            state.failed.push_back(flush.of.file);
-            self.count.fetch_add(1, Ordering::Release);
+            self.remember(&mut state, flush.of.file);
+            self.losses.note();
         }
         if state.waiters > 0 {
             self.ended.notify_all();
         }
+    }
+
+    fn remember(&self, state: &mut FailureState, file: FileId) {
+        if state.failed.len() == MAX_FAILURES {
+            state.failed.pop_front();
+        }
+        state.failed.push_back(file);
+        self.count.fetch_add(1, Ordering::Release);
     }
 
     fn lock(&self) -> MutexGuard<'_, FailureState> {

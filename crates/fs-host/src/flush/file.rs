@@ -16,14 +16,13 @@ pub(crate) enum Depth {
 pub(crate) struct Flush<'f> {
     pub(crate) fd: BorrowedFd<'f>,
     pub(crate) depth: Depth,
-    /// The open file, where others may use it too.
+    /// The open file, where others may use it too. Nobody waits for a flush by a descriptor of the caller's own: it
+    /// takes no error from descriptors that were open before.
     pub(crate) of: Option<OpenFileId>,
 }
 
 impl<'f> Flush<'f> {
     /// A flush of everything of a file that the caller alone has open, or of a directory.
-    ///
-    /// A failure of a directory is not remembered: a file system with a journal fails every flush after it.
     pub(crate) fn all(fd: BorrowedFd<'f>) -> Flush<'f> {
         Flush { fd, depth: Depth::All, of: None }
     }

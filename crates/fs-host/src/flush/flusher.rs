@@ -1,5 +1,6 @@
 //! Flushes files, and remembers what that cost and which flushes failed.
 
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Result;
@@ -7,8 +8,10 @@ use rustix::io::Result;
 use super::costs::Costs;
 use super::counters::FlushCounters;
 use super::disk::Storage;
-use super::failures::{Failures, OpenFileId};
+use super::failures::{Failures, FileId};
 use super::file::Flush;
+use super::losses::Losses;
+use crate::attributes::stat_fd;
 
 /// The storage of an export, with what is known of it.
 pub(super) struct Flusher {
@@ -19,8 +22,8 @@ pub(super) struct Flusher {
 }
 
 impl Flusher {
-    pub(super) fn new(storage: Box<dyn Storage>, counters: Arc<FlushCounters>) -> Flusher {
-        Flusher { storage, counters, failures: Failures::default(), costs: Mutex::default() }
+    pub(super) fn new(storage: Box<dyn Storage>, counters: Arc<FlushCounters>, losses: Losses) -> Flusher {
+        Flusher { storage, counters, failures: Failures::new(losses), costs: Mutex::default() }
     }
 
     /// Flushes these files one by one.
@@ -28,22 +31,31 @@ impl Flusher {
         files.iter().try_for_each(|&file| self.flush_file(file))
     }
 
-    pub(super) fn flush_file(&self, Flush { fd, depth, of }: Flush<'_>) -> Result<()> {
+    pub(super) fn flush_file(&self, file: Flush<'_>) -> Result<()> {
         self.counters.note_flush();
-        self.watch(of, || self.storage.flush(fd, depth))
+        self.watch(file, |fd| self.storage.flush(fd, file.depth))
     }
 
-    /// Runs a flush of an open file, whose failure is remembered.
-    pub(super) fn watch(&self, of: Option<OpenFileId>, flush: impl FnOnce() -> Result<()>) -> Result<()> {
-        match of {
-            Some(of) => self.failures.watch(of, flush, |_| true),
-            None => flush(),
+    /// The error of writing a file back that this descriptor has not been told of.
+    pub(super) fn ask_for_error(&self, file: Flush<'_>) -> Result<()> {
+        self.watch(file, |fd| self.storage.pending_error(fd))
+    }
+
+    /// Runs a flush of a file, whose failure is remembered.
+    fn watch(&self, file: Flush<'_>, flush: impl FnOnce(BorrowedFd<'_>) -> Result<()>) -> Result<()> {
+        match file.of {
+            Some(of) => self.failures.watch(of, || flush(file.fd), |_| true),
+            None => flush(file.fd).inspect_err(|_| self.note_loss(file.fd)),
         }
+    }
+
+    fn note_loss(&self, file: BorrowedFd<'_>) {
+        self.failures.note(stat_fd(file).ok().map(|stat| FileId::of(&stat)));
     }
 
     pub(super) fn flush_all(&self) -> Result<()> {
         self.counters.note_flush();
-        self.storage.flush_all()
+        self.storage.flush_all().inspect_err(|_| self.failures.note(None))
     }
 
     pub(super) fn lock_costs(&self) -> MutexGuard<'_, Costs> {

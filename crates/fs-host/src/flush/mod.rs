@@ -26,6 +26,7 @@ mod failures;
 mod file;
 mod flusher;
 mod load;
+mod losses;
 mod request;
 mod whole;
 
@@ -45,6 +46,7 @@ pub(crate) use failures::{FileId, OpenFileId, Reach};
 pub(crate) use file::{Depth, Flush};
 use flusher::Flusher;
 use load::{FlushCall, FlushLoad, Manner};
+pub(crate) use losses::Losses;
 use request::{FlushRequest, RequestState};
 pub(crate) use whole::WholeFlush;
 
@@ -99,9 +101,14 @@ enum FlushRole<'g> {
 
 impl FlushGroup {
     /// Makes a group without callers. With `is_shared` they share flushes.
-    pub(crate) fn new(storage: Box<dyn Storage>, is_shared: bool, counters: Arc<FlushCounters>) -> FlushGroup {
+    pub(crate) fn new(
+        storage: Box<dyn Storage>,
+        is_shared: bool,
+        counters: Arc<FlushCounters>,
+        losses: Losses,
+    ) -> FlushGroup {
         FlushGroup {
-            flusher: Flusher::new(storage, counters),
+            flusher: Flusher::new(storage, counters, losses),
             is_shared,
             max_wait: MAX_WAIT,
             load: FlushLoad::default(),
@@ -155,7 +162,9 @@ impl FlushGroup {
     }
 
     fn ask_for_errors(&self, request: &FlushRequest) -> Result<()> {
-        request.unreported(|file| self.flusher.watch(file.of, || self.flusher.storage.pending_error(file.fd.as_fd())))
+        request.unreported(|file| {
+            self.flusher.ask_for_error(Flush { fd: file.fd.as_fd(), depth: file.depth, of: file.of })
+        })
     }
 
     /// A new open file.
@@ -166,6 +175,24 @@ impl FlushGroup {
     /// How many flushes of open files have failed so far.
     pub(crate) fn failures(&self) -> u64 {
         self.flusher.failures.count()
+    }
+
+    /// How often bytes of the device may have been lost.
+    pub(crate) fn losses(&self) -> u64 {
+        self.flusher.failures.losses()
+    }
+
+    /// Notes that bytes of an open file were lost.
+    pub(crate) fn note_loss(&self, of: OpenFileId) {
+        self.flusher.failures.note(Some(of.file()));
+    }
+
+    /// Runs a flush of the whole file system besides.
+    pub(crate) fn watched_whole<E>(
+        &self,
+        flush: impl FnOnce() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        flush().inspect_err(|_| self.flusher.failures.note(None))
     }
 
     /// Runs something that flushes an open file besides. An error counts as a failed flush if `is_loss` says so.

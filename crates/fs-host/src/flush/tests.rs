@@ -128,7 +128,8 @@ impl Stage {
     fn made(is_all_cheap: bool, is_shared: bool, max_wait: Duration) -> Stage {
         let storage = Arc::new(Scripted { is_all_cheap, ..Scripted::default() });
         let counters = Arc::<FlushCounters>::default();
-        let mut group = FlushGroup::new(Box::new(Arc::clone(&storage)), is_shared, Arc::clone(&counters));
+        let mut group =
+            FlushGroup::new(Box::new(Arc::clone(&storage)), is_shared, Arc::clone(&counters), Losses::default());
         group.max_wait = max_wait;
         Stage { storage, group: Arc::new(group), counters }
     }

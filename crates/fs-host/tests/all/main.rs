@@ -19,3 +19,4 @@ mod permissions;
 mod power_failure;
 mod read_ahead;
 mod waiting;
+mod write_errors;

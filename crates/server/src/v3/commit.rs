@@ -12,7 +12,7 @@ pub(super) fn commit(cx: &CallContext<'_>, args: &CommitArgs) -> Nfs3Result<Comm
     let node = cx.node(args.file.as_bytes())?;
     let wcc = Wcc::begin(&node)?;
     sync(&node, &wcc).map_err(|fault| fault.with(|| wcc.data()))?;
-    Ok(CommitOk { file_wcc: wcc.data(), verifier: cx.server.write_verifier() })
+    Ok(CommitOk { file_wcc: wcc.data(), verifier: node.write_verifier() })
 }
 
 fn sync(node: &Node<'_>, wcc: &Wcc<'_>) -> Result<(), Fault> {

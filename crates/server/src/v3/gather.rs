@@ -104,7 +104,7 @@ pub(crate) fn write(cx: &CallContext<'_>, first: &WriteArgs<'_>, parts: &[&[u8]]
     let wcc = Wcc::begin_write(&node, stability(first.stable))?;
     // The verifier is taken first. If it is renewed during the write, the client must not take the data as written
     // under the new one.
-    let verifier = cx.server.write_verifier();
+    let verifier = node.write_verifier();
     let (written, after) = write_parts(&node, &wcc, first, parts)?;
     let count = whole_parts(parts, written.count);
     if count == 0 {

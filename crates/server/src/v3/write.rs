@@ -16,7 +16,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Nfs3Result<Wr
     let wcc = Wcc::begin_write(&node, stability(args.stable))?;
     // The verifier is taken first. If it is renewed during the write, the client must not take the data as written
     // under the new one.
-    let verifier = cx.server.write_verifier();
+    let verifier = node.write_verifier();
     let (written, after) = write_bytes(cx, &node, &wcc, args).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(WriteOk {
         file_wcc: wcc.data_with(after),

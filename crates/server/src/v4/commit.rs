@@ -14,5 +14,5 @@ pub(super) fn commit(compound: &mut Compound<'_>, args: &CommitArgs) -> OpResult
     let attributes = node.attributes()?;
     let file = transfer::open_for_write(&node, &attributes)?;
     transfer::sync(&node, &*file)?;
-    Ok(compound.cx.server.write_verifier())
+    Ok(node.write_verifier())
 }

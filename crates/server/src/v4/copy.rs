@@ -33,8 +33,8 @@ pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> OpResult
     if !args.source_servers.is_empty() {
         return copy_from_server::copy(compound, args);
     }
-    let verifier = compound.cx.server.write_verifier();
     let pair = CopyPair::open(compound, &args.source_stateid, &args.destination_stateid)?;
+    let verifier = pair.destination.write_verifier();
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
     if !args.requirements.synchronous
         && range.length_bytes >= MIN_BACKGROUND_BYTES

@@ -29,8 +29,8 @@ pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> OpResult
     if args.requirements.synchronous || !can_go_on(compound)? {
         return Err(refusal());
     }
-    let verifier = server.write_verifier();
     let to = Side { node: compound.current()?, stateid: compound.stateid(&args.destination_stateid)? };
+    let verifier = to.node.write_verifier();
     to.open_for_write(compound.stateid_scope()?)?;
     let name = RemoteName { address, handle: source_handle(compound)?, stateid: args.source_stateid };
     let new = new_job(compound, CopyOrigin::There(name), &to, range(args)?, verifier)?;

@@ -13,7 +13,7 @@ pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> OpResu
     compound.check_io(&node, &args.stateid, IoKind::Write)?;
     transfer::defer_if_blocking(&node, stability(args.stable))?;
     let _change = node.announce_change();
-    let verifier = compound.cx.server.write_verifier();
+    let verifier = node.write_verifier();
     let file = transfer::open_for_write(&node, compound.current_attributes()?)?;
     let data = transfer::writable(compound.cx, args.data);
     let written = transfer::write_at(&node, &*file, args.offset, data, stability(args.stable))?;

@@ -1,11 +1,13 @@
 //! Storage that fails: the right status, and no promise that was not kept.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use fs_fault::{FaultFs, FaultPlan, Operation as FsOperation};
 use fs_mem::{MemFs, MemOptions};
 use proto::nfs3::{CreateHow, FileHandle, Read, ReadArgs, Res, StableHow, Status};
 use server::Server;
+use vfs::FileSystem;
 
 use testing::caller::nfs2::{self, Caller2};
 use testing::caller::nfs3::{at, failure, mode, size, success};
@@ -114,6 +116,39 @@ fn failed_stable_write_makes_a_new_verifier_and_a_failed_unstable_one_does_not()
         assert_eq!(failure(caller.write(&file, 0, stable, b"x")), Status::Io);
         assert_eq!(success(caller.commit(&file)).verifier != before, is_renewed, "{stable:?}");
     }
+}
+
+/// A file system that loses unstable writes by itself.
+struct Losing {
+    inner: MemFs,
+    losses: AtomicU64,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl FileSystem for Losing {
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
+        lookup, find, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
+        create, set_attributes, rename, make_node, link, remove, remove_seen, remove_dir, get_xattr, set_xattr,
+        list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, space, log_mark, set_log_mark);
+
+    fn losses(&self) -> u64 {
+        self.losses.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn loss_that_only_the_file_system_knows_of_makes_a_new_verifier_for_its_exports_alone() {
+    let losing = Arc::new(Losing { inner: MemFs::new(MemOptions::default()), losses: AtomicU64::new(0) });
+    let server = server(vec![export(EXPORT, Arc::clone(&losing) as _), export("/other", memory())]);
+    let caller = Caller::root(&server);
+    let files = [caller.mount(), caller.mount_path("/other")].map(|root| caller.make_file(&root, "file"));
+    let before = files.each_ref().map(|file| success(caller.write(file, 0, StableHow::Unstable, b"x")).verifier);
+    losing.losses.store(1, Ordering::Relaxed);
+    let after = files.each_ref().map(|file| success(caller.commit(file)).verifier);
+    assert_ne!(after[0], before[0], "the client must send its bytes again");
+    assert_eq!(after[1], before[1]);
+    assert_eq!(success(caller.write(&files[0], 0, StableHow::Unstable, b"x")).verifier, after[0]);
 }
 
 #[test]
