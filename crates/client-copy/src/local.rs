@@ -93,20 +93,20 @@ pub(super) fn next_data(file: &File, range: Range<u64>, most: usize) -> io::Resu
     let end = rustix::fs::seek(file, SeekFrom::Hole(start)).unwrap_or(u64::MAX).min(range.end);
     let most = usize::try_from(end.saturating_sub(start)).unwrap_or(most).min(most);
     let bytes = read_at(file, start, most)?;
-    if bytes.is_empty() {
+    let end = start + bytes.len() as u64;
+    // Files of the system end before the length that they state. One that was truncated states its length.
+    let ends_early = bytes.len() < most && file.metadata()?.len() > end;
+    if bytes.is_empty() && !ends_early {
         return Ok(None);
     }
-    let end = start + bytes.len() as u64;
     // The file may have grown since its length was read, and some files of the system have none.
-    let is_last = end == range.end && read_at(file, end, 1)?.is_empty();
+    let is_last = ends_early || end == range.end && read_at(file, end, 1)?.is_empty();
     Ok(Some(Piece { offset: start, bytes, is_last }))
 }
 
 /// Opens a regular file to copy it, and returns what it is now.
 pub(super) fn open_source(path: &Path) -> Result<(File, Attributes), LocalError> {
-    let mut options = File::options();
-    options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    let file = options.open(path).map_err(LocalError::wrap(path, "open"))?;
+    let file = open_to_read(path).map_err(LocalError::wrap(path, "open"))?;
     let wrap = LocalError::wrap(path, "look at");
     let found = revalidated(|flags| rustix::fs::statx(&file, "", flags | AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS));
     let metadata = found.and_then(|()| file.metadata()).map_err(wrap.clone())?;
@@ -116,11 +116,27 @@ pub(super) fn open_source(path: &Path) -> Result<(File, Attributes), LocalError>
     }
 }
 
-/// The attributes of a file, which a network file system asks from its server again.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)
+}
+
+/// The attributes of a file, which a network file system asks from its server again. FUSE has no such request, but its
+/// file systems ask their server when a file is opened.
 pub(super) fn attributes_now(path: &Path) -> io::Result<Attributes> {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
     revalidated(|sync| rustix::fs::statx(CWD, path, flags | sync, StatxFlags::BASIC_STATS))?;
-    Ok(attributes(&std::fs::symlink_metadata(path)?))
+    let metadata = std::fs::symlink_metadata(path)?;
+    if !metadata.is_file() {
+        return Ok(attributes(&metadata));
+    }
+    match open_to_read(path) {
+        Ok(file) => {
+            revalidated(|sync| rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH | sync, StatxFlags::BASIC_STATS))?;
+            Ok(attributes(&file.metadata()?))
+        }
+        // The copy of what may not be read fails.
+        Err(_) => Ok(attributes(&metadata)),
+    }
 }
 
 /// Has the kernel fetch attributes. Where there is no statx(2), those that it has must do.

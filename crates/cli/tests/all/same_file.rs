@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use testing::Scratch;
-use testing::program::{Server, snapshot, wharf_fails, wharf_ok};
+use testing::program::mounting::{Unmount, can_mount};
+use testing::program::{Server, snapshot, wharf, wharf_fails, wharf_ok};
 
 const VERSIONS: [&str; 4] = ["2", "3", "4.1", "4.2"];
 
@@ -31,6 +32,43 @@ fn file_is_never_copied_onto_itself_through_the_servers_own_directory() {
         wharf_ok(&["cp", "--overwrite", &url, copy.to_str().unwrap()]);
         for (from, to) in [(copy.to_str().unwrap(), url.as_str()), (&url, copy.to_str().unwrap())] {
             wharf_ok(&["cp", "--overwrite", from, to]);
+        }
+    }
+}
+
+#[test]
+fn file_is_never_copied_onto_itself_through_a_mount() {
+    if !can_mount() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (export, dir) = (scratch.dir("export"), scratch.dir("mnt"));
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    let content = "precious".repeat(1000);
+    for mounted in ["3", "4.2"] {
+        let options = format!("vers={mounted},mountport={}", server.port());
+        wharf_ok(&["mount", &server.url(&export), dir.to_str().unwrap(), "-o", &options]);
+        let _unmount = Unmount(&dir);
+        for version in VERSIONS {
+            let (file, link) = (export.join("file"), export.join("link"));
+            fs::write(&file, &content).unwrap();
+            fs::hard_link(&file, &link).unwrap();
+            let path = dir.join("file");
+            // The mount knows it.
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            let path = path.to_str().unwrap();
+            let url = |file: &Path| format!("{}?version={version}", server.url(file));
+            for (from, to) in [(path, url(&file)), (path, url(&link)), (&url(&link), path.to_owned())] {
+                for option in ["--overwrite", "--resume"] {
+                    // A whole copy is not made again.
+                    let output = wharf(&["cp", option, from, &to]);
+                    let said = String::from_utf8_lossy(&output.stderr);
+                    let is_refused = said.contains("the copy would be the file itself");
+                    assert!(is_refused || option == "--resume", "{mounted}, {version}: {from} to {to}: {said}");
+                    assert_eq!(fs::read_to_string(&file).unwrap(), content, "{mounted}, {version}: {from} to {to}");
+                }
+            }
+            fs::remove_file(link).unwrap();
         }
     }
 }
@@ -65,14 +103,16 @@ fn tree_is_not_copied_into_itself_and_nothing_is_made_before_that_is_seen() {
 fn file_is_copied_to_its_end_whatever_its_attributes_say() {
     let scratch = Scratch::new();
     let server = Server::start(1, &["--no-root-squash", "mem:8M"]);
-    // Its length is 0 for lstat(2).
-    let text = fs::read_to_string("/proc/version").unwrap();
-    for version in VERSIONS {
-        let url = server.url(format!("/mem/version-{version}?version={version}"));
-        wharf_ok(&["cp", "--verify", "/proc/version", &url]);
-        assert_eq!(wharf_ok(&["cat", &url]), text, "{version}");
-        let copy = scratch.path(&format!("copy-{version}"));
-        wharf_ok(&["cp", &url, copy.to_str().unwrap()]);
-        assert_eq!(fs::read_to_string(copy).unwrap(), text, "{version}");
+    // The length of the first is 0 for lstat(2), that of the second 4096.
+    for (number, file) in ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"].into_iter().enumerate() {
+        let Ok(text) = fs::read_to_string(file) else { continue };
+        for version in VERSIONS {
+            let url = server.url(format!("/mem/{number}-{version}?version={version}"));
+            wharf_ok(&["cp", "--verify", file, &url]);
+            assert_eq!(wharf_ok(&["cat", &url]), text, "{version}");
+            let copy = scratch.path(&format!("copy-{number}-{version}"));
+            wharf_ok(&["cp", &url, copy.to_str().unwrap()]);
+            assert_eq!(fs::read_to_string(copy).unwrap(), text, "{version}");
+        }
     }
 }
