@@ -106,14 +106,15 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Gives memory that is free back to the system when a load is over, clients hold much less than before, or
-    /// blocking threads ended. To be called every few seconds from a thread that may wait: it may take some
-    /// milliseconds, which nobody else has to wait for.
+    /// Gives memory that is free back to the system when a load is over, clients hold much less than before, blocking
+    /// threads ended, or much else became free. To be called every few seconds from a thread that may wait: it may take
+    /// some milliseconds, which nobody else has to wait for.
     pub fn release_memory(&self) {
         let seen = Seen {
             has_freed: self.hub.budget.has_freed(),
             messages: self.counters().messages,
             ended_threads: self.hub.jobs.ended_threads(),
+            free_bytes: sys::free_memory(),
         };
         if self.hub.releases.is_due(seen) {
             sys::release_memory();

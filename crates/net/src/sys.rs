@@ -363,3 +363,12 @@ pub(crate) fn release_memory() {
         libc::malloc_trim(0);
     }
 }
+
+/// The memory that the allocator has and nobody uses, in bytes; 0 where the C library keeps little of it.
+pub(crate) fn free_memory() -> usize {
+    // SAFETY: mallinfo2(3) only counts, and may be called at any time.
+    #[cfg(target_env = "gnu")]
+    return unsafe { libc::mallinfo2() }.fordblks;
+    #[cfg(not(target_env = "gnu"))]
+    0
+}
