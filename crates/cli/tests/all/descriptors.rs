@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, Signal, prlimit};
 
@@ -13,7 +15,7 @@ use vfs::{CreateMode, SetAttributes};
 
 use testing::program::wire::{CREATE, READ, call, create_arguments, read_arguments, record, reply, status};
 use testing::program::{Server, serve_within};
-use testing::{PATIENCE, Scratch};
+use testing::{PATIENCE, Scratch, wait_until};
 
 const CONNECTIONS: usize = 8;
 /// What each connection asks for at once.
@@ -72,9 +74,15 @@ fn server_with_few_descriptors_starts_as_many_loops_as_they_allow() {
 #[test]
 fn server_that_can_start_no_thread_ends_when_it_is_told() {
     let mut server = Server::start(1, &["mem:1M"]);
+    let statm = format!("/proc/{}/statm", server.pid().as_raw_nonzero());
+    let used = || -> u64 { fs::read_to_string(&statm).unwrap().split(' ').next().unwrap().parse().unwrap() };
+    // A thread that has just started maps more than it keeps, for its heap.
+    let mut pages = used();
+    wait_until("its threads have started", || {
+        thread::sleep(Duration::from_millis(500));
+        std::mem::replace(&mut pages, used()) == pages
+    });
     // No stack can be mapped any more.
-    let used = fs::read_to_string(format!("/proc/{}/statm", server.pid().as_raw_nonzero())).unwrap();
-    let pages: u64 = used.split(' ').next().unwrap().parse().unwrap();
     let limit = Rlimit { current: Some((pages * 4096) + (1 << 20)), maximum: None };
     prlimit(Some(server.pid()), Resource::As, limit).unwrap();
     server.signal(Signal::TERM);
