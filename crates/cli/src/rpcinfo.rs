@@ -1,5 +1,6 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::Args;
 use client::rpcbind::{self, Service};
@@ -30,6 +31,11 @@ pub struct Flags {
 const RPCBIND_PORT: u16 = 111;
 /// The port of NFS (RFC 8881 §2.9.3).
 const NFS_PORT: u16 = 2049;
+/// How long each of the two may take to answer: two retransmissions over UDP.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The services at an address of the host.
+type Listed = client::Result<(SocketAddr, Vec<Service>)>;
 
 #[derive(Serialize)]
 struct ServiceRecord<'a> {
@@ -67,26 +73,32 @@ async fn ask(url: &Url, flags: &Flags) -> Result<Vec<Service>, Failure> {
     if let Some(port) = options.nfs_port {
         return Ok(connect(url, port, &options).await?.map_err(about(flags.host.clone()))?.1);
     }
-    let found = connect(url, RPCBIND_PORT, &options).await?;
-    let Err(Reason::Connect { source, .. }) = found.as_ref().map_err(client::Error::reason) else {
-        return Ok(found.map_err(about(flags.host.clone()))?.1);
+    let why = match within_patience(url, RPCBIND_PORT, &options).await? {
+        Some(Ok((_, services))) => return Ok(services),
+        Some(Err(error)) => match error.reason() {
+            Reason::Connect { source, .. } => source.to_string(),
+            Reason::NoReply(_) => "no reply".to_owned(),
+            _ => return Err(about(flags.host.clone())(error)),
+        },
+        None => "no reply".to_owned(),
     };
     // A server without rpcbind may have all programs at the usual port of NFS, as Wharf has.
-    match connect(url, NFS_PORT, &options).await? {
-        Ok((address, services)) => {
+    match within_patience(url, NFS_PORT, &options).await? {
+        Some(Ok((address, services))) => {
             eprintln!("wharf: no rpcbind at port {RPCBIND_PORT}; this is the list of the server at {address}");
             Ok(services)
         }
-        Err(_) => Err(Failure::NoRpcbind { host: flags.host.clone(), why: source.to_string() }),
+        _ => Err(Failure::NoRpcbind { host: flags.host.clone(), why }),
     }
 }
 
+/// As [`connect`]; `None` if nothing answers within [`PATIENCE`].
+async fn within_patience(url: &Url, port: u16, options: &Options) -> Result<Option<Listed>, Failure> {
+    tokio::time::timeout(PATIENCE, connect(url, port, options)).await.ok().transpose()
+}
+
 /// The services that rpcbind knows at the first of the host's addresses that answers at `port`, and that address.
-async fn connect(
-    url: &Url,
-    port: u16,
-    options: &Options,
-) -> Result<client::Result<(SocketAddr, Vec<Service>)>, Failure> {
+async fn connect(url: &Url, port: u16, options: &Options) -> Result<Listed, Failure> {
     let resolve = |source| Failure::Resolve { host: url.host.clone(), source };
     let mut last = None;
     let addresses: Vec<SocketAddr> =

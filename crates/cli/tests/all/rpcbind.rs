@@ -117,6 +117,44 @@ fn commands_find_a_server_without_rpcbind_at_the_usual_port() {
 }
 
 #[test]
+fn server_is_found_at_the_usual_port_while_rpcbind_is_silent() {
+    let Some(namespace) = Namespace::new() else { return };
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    std::fs::write(export.join("here"), "text").unwrap();
+    let export = export.to_str().unwrap();
+    let fails = |url: &str| {
+        let output = namespace.command(WHARF).args(["ls", url]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{url}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    for parameters in ["version=3", "proto=udp"] {
+        let said = fails(&format!("nfs://127.0.0.1{export}?{parameters}"));
+        assert!(said.contains("127.0.0.1:111") && said.contains("MOUNT at port 2049"), "{said}");
+    }
+    // With two exports, neither is also the root.
+    let _server = serve(&namespace, "off", &[export, "mem:1M"]);
+    let finds = |parameters: &[&str]| {
+        assert!(wharf(&namespace, &["showmount", "-e", "127.0.0.1"]).contains(export));
+        for parameters in parameters {
+            let url = format!("nfs://127.0.0.1{export}{parameters}");
+            assert_eq!(wharf(&namespace, &["ls", &url]), "here\n", "{url}");
+        }
+        assert!(fails("127.0.0.1:/nowhere").contains("no such export"));
+        let listed = namespace.command(WHARF).args(["rpcinfo", "127.0.0.1"]).output().unwrap();
+        assert!(String::from_utf8_lossy(&listed.stderr).contains("no rpcbind at port 111"));
+        assert!(succeeds(&listed).contains("100003"));
+    };
+    finds(&["?proto=udp", "?proto=udp&version=2"]);
+    // A stopped process has the port, accepts connections, and answers nothing.
+    let mut command = namespace.command(WHARF);
+    command.args(["serve", "--rpcbind", "builtin", "--listen", "127.0.0.1:3049", "mem:1M"]);
+    let silent = Server::spawn(1, command);
+    silent.signal(Signal::STOP);
+    finds(&["", "?version=3", "?version=2", "?proto=udp"]);
+}
+
+#[test]
 fn commands_speak_the_newest_version_and_older_ones_where_only_those_have_the_export() {
     let Some(namespace) = Namespace::new() else { return };
     let scratch = Scratch::new();

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use client_calls::mountd::{self, ExportEntry};
-use client_calls::rpcbind::{self, HostAddress, Query};
-use rpc::Rejection;
+use client_calls::rpcbind::{self, HostAddress};
 use vfs::{Attributes, FileKind};
 
 use super::{Mount, Mounted, OtherPrograms, Sizes, User, Users};
 use crate::cache::Caches;
-use crate::nlm::{Nlm, has_lock_manager};
+use crate::nlm::Nlm;
 use crate::{
     Connection, Entry, Error, FsInfo, Handle, MountRefusal, NoExport, Options, Reason, Result, Url, Version, v2, v3, v4,
 };
@@ -63,23 +62,12 @@ impl Mount {
 }
 
 impl Mount {
-    /// A connection to the server's lock manager: at its own port if one is named; else at the named port of NFS, if
-    /// the server has one port for both; else where rpcbind says.
+    /// A connection to the server's lock manager.
     pub(crate) async fn connect_nlm(&self) -> Result<Connection> {
         // A hard call would never notice that the lock manager has another port after a restart.
         let options = Options { is_hard: false, ..self.0.options.clone() };
         let (address, others) = (self.connection().address().into(), &self.0.other_programs);
-        let dialer = Dialer { address, server: &self.0.server, options: &options, others };
-        if let Some(port) = options.lock_port {
-            return dialer.dial_other(port).await;
-        }
-        if let Some(port) = options.known_nfs_port() {
-            let connection = dialer.dial_other(port).await?;
-            if has_lock_manager(&connection, options.version).await? {
-                return Ok(connection);
-            }
-        }
-        dialer.find_lock_manager().await
+        Dialer { address, server: &self.0.server, options: &options, others }.lock_manager().await
     }
 }
 
@@ -175,11 +163,7 @@ impl Dialer<'_> {
         let (mut root, mut export, mut below) = self.find_export(&mountd, path).await?;
         let port = match self.options.known_nfs_port() {
             Some(port) => port,
-            None => match self.ask_rpcbind(proto::nfs3::PROGRAM, self.options.version.number()).await {
-                // MOUNT answered at the usual port, so that is the server.
-                Err(error) if is_without_rpcbind(&error) => mountd.address().port(),
-                port => port?,
-            },
+            None => self.find_nfs(mountd.address().port()).await?,
         };
         let connections = self.connect_all(port).await?;
         let mut attributes = self.attributes(&connections[0], &root).await?;
@@ -221,112 +205,10 @@ impl Dialer<'_> {
     }
 
     /// Connects to another program than NFS.
-    async fn dial_other(&self, port: u16) -> Result<Connection> {
+    pub(super) async fn dial_other(&self, port: u16) -> Result<Connection> {
         let connection = self.dial(port).await?;
         self.others.add(&connection);
         Ok(connection)
-    }
-
-    pub(super) async fn ask_rpcbind(&self, program: u32, version: u32) -> Result<u16> {
-        let connection = rpcbind::connect(self.address, self.server, self.options).await?;
-        self.others.add(&connection);
-        rpcbind::getport(&connection, Query { program, version, transport: self.options.transport }).await
-    }
-
-    /// A connection to the lock manager that rpcbind knows: the newest version that fits this version of NFS, over the
-    /// mount's transport or else over the other one.
-    async fn find_lock_manager(&self) -> Result<Connection> {
-        let (program, versions) = (proto::nlm::PROGRAM, lock_managers(self.options.version));
-        let rpcbind = match rpcbind::connect(self.address, self.server, self.options).await {
-            Err(error) if is_without_rpcbind(&error) => return self.usual_port(error, Other::LockManager).await,
-            connection => connection?,
-        };
-        self.others.add(&rpcbind);
-        let mut first = None;
-        for transport in [self.options.transport, self.options.transport.other()] {
-            for version in versions.iter().copied() {
-                match rpcbind::getport(&rpcbind, Query { program, version, transport }).await {
-                    Err(error) if matches!(error.reason(), Reason::NotRegistered { .. }) => {
-                        first = first.or(Some(error))
-                    }
-                    port => {
-                        let options = Options { transport, ..self.options.clone() };
-                        return Dialer { options: &options, ..*self }.dial_other(port?).await;
-                    }
-                }
-            }
-        }
-        let missing = || Reason::NotRegistered { program, version: versions[0] };
-        Err(first.unwrap_or_else(|| Error::new(self.server, "GETPORT", missing())))
-    }
-
-    /// A connection to MOUNT over the transport of the options. If they name none, it is that of NFS, or the other one
-    /// if rpcbind knows MOUNT only there.
-    async fn mountd(&self) -> Result<Connection> {
-        let over = |transport| Options { transport, ..self.options.clone() };
-        if let Some(transport) = self.options.mount_transport {
-            return Dialer { options: &over(transport), ..*self }.mountd_here().await;
-        }
-        match self.mountd_here().await {
-            Err(error) if matches!(error.reason(), Reason::NotRegistered { .. }) => {
-                let other = over(self.options.transport.other());
-                Dialer { options: &other, ..*self }.mountd_here().await.map_err(|_| error)
-            }
-            found => found,
-        }
-    }
-
-    /// A connection to MOUNT: at its own port if one is named; else at the named port of NFS, if the server has one
-    /// port for both; else where rpcbind says.
-    async fn mountd_here(&self) -> Result<Connection> {
-        if let Some(port) = self.options.mount_port {
-            return self.dial_other(port).await;
-        }
-        if let Some(port) = self.options.known_nfs_port() {
-            let connection = self.dial_other(port).await?;
-            if self.has_mount(&connection).await? {
-                return Ok(connection);
-            }
-        }
-        let version = mountd::version_for(self.options.version);
-        match self.ask_rpcbind(proto::mount::PROGRAM, version).await {
-            Err(error) if is_without_rpcbind(&error) => self.usual_port(error, Other::Mount).await,
-            port => self.dial_other(port?).await,
-        }
-    }
-
-    /// A connection to another program at the usual port of NFS, where a server without rpcbind may have all of them.
-    ///
-    /// # Errors
-    /// `unreachable`, that of rpcbind, if the program is not there either.
-    async fn usual_port(&self, unreachable: Error, program: Other) -> Result<Connection> {
-        let Ok(connection) = self.dial_other(proto::nfs4::PORT).await else { return Err(unreachable) };
-        let is_there = match program {
-            Other::Mount => self.has_mount(&connection).await,
-            Other::LockManager => has_lock_manager(&connection, self.options.version).await,
-        };
-        match is_there {
-            Ok(true) => {
-                tracing::debug!(server = %self.server, %unreachable, "no rpcbind; all programs are at port 2049");
-                Ok(connection)
-            }
-            Ok(false) => Err(unreachable),
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn has_mount(&self, connection: &Connection) -> Result<bool> {
-        let answer = match self.options.version {
-            Version::V2 => connection.call::<proto::mount::Null<1>>(&()).await.map(drop),
-            _ => connection.call::<proto::mount::Null<3>>(&()).await.map(drop),
-        };
-        match answer {
-            Ok(()) => Ok(true),
-            // MOUNT is there in another version, so the search ends.
-            Err(error) if matches!(error.reason(), Reason::Rejected(Rejection::ProgramMismatch { .. })) => Err(error),
-            Err(error) if matches!(error.reason(), Reason::Rejected(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 
     /// The handle of the export that `path` is in, its path, and the rest.
@@ -362,28 +244,6 @@ impl Dialer<'_> {
         }
         let none = || Error::new(self.server, "MNT", Reason::Mount(MountRefusal::NoEntry)).about(path);
         Err(first.unwrap_or_else(none))
-    }
-}
-
-/// A program besides NFS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Other {
-    Mount,
-    LockManager,
-}
-
-/// Whether nothing answers at the port of rpcbind.
-fn is_without_rpcbind(error: &Error) -> bool {
-    let Reason::Connect { address, .. } = error.reason() else { return false };
-    address.port() == proto::rpcbind::PORT
-}
-
-/// The versions of NLM for a version of NFS, newest first (RFC 1813 appendix II): only version 4 has handles and
-/// offsets long enough for NFSv3.
-fn lock_managers(version: Version) -> &'static [u32] {
-    match version {
-        Version::V2 => &[3, 1],
-        _ => &[4],
     }
 }
 

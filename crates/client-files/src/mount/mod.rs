@@ -13,6 +13,7 @@ mod operations;
 mod other_programs;
 mod page;
 mod path;
+mod programs;
 mod sizes;
 mod users;
 mod xattrs;

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use client_calls::rpcbind::{self, Service};
+use client_calls::rpcbind::Service;
 use rpc::Rejection;
 
 use super::Mount;
@@ -67,13 +67,6 @@ impl Dialer<'_> {
         let usual = (proto::nfs3::PROGRAM, 4, Some(proto::nfs4::PORT));
         let is_v4 = |service: &Service| (service.program, service.version, service.port) == usual;
         self.registered().await.is_ok_and(|services| !services.iter().any(is_v4))
-    }
-
-    /// The services that the server's rpcbind knows.
-    async fn registered(&self) -> Result<Vec<Service>> {
-        let connection = rpcbind::connect(self.address, self.server, self.options).await?;
-        self.others.add(&connection);
-        rpcbind::dump(&connection).await
     }
 }
 
