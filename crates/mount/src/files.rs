@@ -1,11 +1,11 @@
 //! Open files, by the file handles that the kernel uses.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rustix::io::Errno;
-use vfs::{Context, Handle, LockOwner, OpenFile};
+use vfs::{Context, Handle, LockOwner, OpenFile, OpenMode};
 
 use crate::callers::Identity;
 use crate::sync::hold;
@@ -16,16 +16,21 @@ pub(crate) struct Opened {
     pub(crate) handle: Handle,
     /// The opener: reads and writes use this identity, whoever has the descriptor by now.
     pub(crate) identity: Identity,
+    /// Whether it may be written, also by a mapping.
+    pub(crate) is_writable: bool,
     /// Whether anything was written since the last sync.
     is_dirty: AtomicBool,
+    /// The error of a late write that another open of the file was told; 0 for none.
+    missed: AtomicI32,
     /// Whether a `fcntl` lock was ever requested through it.
     has_locked: AtomicBool,
 }
 
 impl Opened {
-    pub(crate) fn new(file: Arc<dyn OpenFile>, handle: Handle, identity: Identity) -> Opened {
+    pub(crate) fn new(file: Arc<dyn OpenFile>, handle: Handle, identity: Identity, mode: OpenMode) -> Opened {
         let no = || AtomicBool::new(false);
-        Opened { file, handle, identity, is_dirty: no(), has_locked: no() }
+        let is_writable = mode == OpenMode::Write;
+        Opened { file, handle, identity, is_writable, is_dirty: no(), missed: AtomicI32::new(0), has_locked: no() }
     }
 
     /// The context for a call on this file.
@@ -35,6 +40,17 @@ impl Opened {
 
     pub(crate) fn note_written(&self) {
         self.is_dirty.store(true, Ordering::Release);
+    }
+
+    /// Fails, once, if a late write failed and only another open of the file was told.
+    ///
+    /// # Errors
+    /// The error of the write.
+    pub(crate) fn check_missed(&self) -> Result<(), Errno> {
+        match self.missed.swap(0, Ordering::AcqRel) {
+            0 => Ok(()),
+            number => Err(Errno::from_raw_os_error(number)),
+        }
     }
 
     /// Syncs the file if it is dirty.
@@ -69,6 +85,21 @@ impl Files {
     /// EBADF for a number that no open file has.
     pub(crate) fn get(&self, number: u64) -> Result<Arc<Opened>, Errno> {
         hold(&self.open).get(&number).cloned().ok_or(Errno::BADF)
+    }
+
+    /// The result of a write or sync of an open file. Its error may be that of an earlier write, which all opens of the
+    /// file hear once, as with Linux's `errseq_t`.
+    ///
+    /// # Errors
+    /// The error of the write or sync, or else one that this open missed.
+    pub(crate) fn report<T>(&self, opened: &Arc<Opened>, result: Result<T, Errno>) -> Result<T, Errno> {
+        let missed = opened.check_missed();
+        if let Err(error) = result {
+            let open = hold(&self.open);
+            let others = open.values().filter(|other| other.handle == opened.handle && !Arc::ptr_eq(other, opened));
+            others.for_each(|other| other.missed.store(error.raw_os_error(), Ordering::Release));
+        }
+        result.and_then(|done| missed.map(|()| done))
     }
 
     pub(crate) fn remove(&self, number: u64) -> Option<Arc<Opened>> {

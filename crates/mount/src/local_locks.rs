@@ -61,6 +61,10 @@ impl LocalLocks {
 }
 
 impl LocalLock {
+    pub(crate) fn range_bytes(&self) -> RangeInclusive<u64> {
+        self.lock.first_bytes..=self.lock.last_bytes
+    }
+
     fn conflicts(&self, wanted: &LocalLock) -> bool {
         let (held, asked) = (&self.lock, &wanted.lock);
         let overlaps = held.first_bytes <= asked.last_bytes && asked.first_bytes <= held.last_bytes;

@@ -6,7 +6,8 @@
 //!
 //! The owner of a new lock must see what others wrote before they released theirs, so the kernel drops the file's pages
 //! and attributes first. That can wait for reads and writes in flight, which need the other threads of the mount. So
-//! only the lock thread does it.
+//! only the lock thread does it. Before it releases a lock of a file that may be written, the kernel drops the pages,
+//! too: so it sends those that a mapping changed, and the next owner gets them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
@@ -25,7 +26,7 @@ use crate::sync::{hold, wait, wait_for};
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// A request that waits for a lock.
+/// A request that waits for a lock, or for its release.
 pub(crate) struct LockWait {
     /// The request to answer when the lock is granted.
     pub(crate) unique: u64,
@@ -40,6 +41,7 @@ pub(crate) struct LockWait {
 enum Due {
     Ask(LockWait, Pause),
     HandOver(LockWait),
+    Release(LockWait),
 }
 
 /// All requests that wait for locks.
@@ -53,6 +55,7 @@ pub(crate) struct LockWaits {
 struct WaitState {
     waits: VecDeque<(LockWait, Pause)>,
     granted: VecDeque<LockWait>,
+    releases: VecDeque<LockWait>,
     is_over: bool,
 }
 
@@ -86,6 +89,12 @@ impl LockWaits {
         self.has_changed.notify_all();
     }
 
+    /// Has the lock thread release a lock and answer the request.
+    pub(crate) fn release(&self, wait: LockWait) {
+        hold(&self.state).releases.push_back(wait);
+        self.has_changed.notify_all();
+    }
+
     /// Retries at once, because this mount released a lock.
     pub(crate) fn hurry(&self) {
         let mut state = hold(&self.state);
@@ -107,6 +116,7 @@ impl LockWaits {
         while let Some(due) = self.next_due() {
             match due {
                 Due::HandOver(wait) => wait.hand_over(session),
+                Due::Release(wait) => wait.release(session),
                 // The request was interrupted, so it no longer waits.
                 Due::Ask(wait, _) if !session.flights.is_waiting(wait.unique) => {}
                 Due::Ask(wait, pause) => match session.lock(&wait.file, wait.call, wait.wanted) {
@@ -124,6 +134,9 @@ impl LockWaits {
         loop {
             if state.is_over {
                 return None;
+            }
+            if let Some(wait) = state.releases.pop_front() {
+                return Some(Due::Release(wait));
             }
             if let Some(wait) = state.granted.pop_front() {
                 return Some(Due::HandOver(wait));
@@ -153,8 +166,21 @@ impl LockWait {
         session.forget_content(self.node);
         if !(session.flights.claim(self.unique) && session.send_done(self.unique)) {
             // Nobody knows of this lock. If unlocking fails, the file's close releases it.
-            let range_bytes = self.wanted.lock.first_bytes..=self.wanted.lock.last_bytes;
-            let _ = session.unlock(&self.file, self.call, self.wanted.owner, range_bytes);
+            let _ = self.unlock(session);
         }
+    }
+
+    /// Releases the lock once the kernel has sent the pages that a mapping changed.
+    fn release(&self, session: &Session) {
+        session.forget_content(self.node);
+        match self.unlock(session) {
+            Ok(()) if session.flights.claim(self.unique) => drop(session.send_done(self.unique)),
+            Ok(()) => {}
+            Err(error) => self.refuse(session, errno(error)),
+        }
+    }
+
+    fn unlock(&self, session: &Session) -> vfs::Result<()> {
+        session.unlock(&self.file, self.call, self.wanted.owner, self.wanted.range_bytes())
     }
 }

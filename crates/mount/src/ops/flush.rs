@@ -17,12 +17,14 @@ pub(crate) fn run(call: Call<'_>) -> FuseResult {
     arguments.u64()?;
     let owner = LockOwner(arguments.u64()?);
     call.session.flights.watch(call.request.unique, callers::ends_by_signal);
-    let flushed = opened.flush(call.worker);
+    let flushed = opened.flush(call.worker).map_err(errno);
+    // The close of a file that is only read reports nothing.
+    let flushed = if opened.is_writable { call.session.files.report(&opened, flushed) } else { flushed };
     if call.session.files.take_locker(opened.handle, owner) {
         match call.session.unlock(&opened, LockCall::Fcntl, owner, 0..=u64::MAX) {
             Ok(()) | Err(Error::NotSupported) => {}
             Err(error) => tracing::warn!(%error, "cannot release the locks of a closed file"),
         }
     }
-    flushed.map_err(errno).map_err(|error| if error == Errno::NOSYS { Errno::IO } else { error })
+    flushed.map_err(|error| if error == Errno::NOSYS { Errno::IO } else { error })
 }

@@ -5,5 +5,6 @@ use crate::errno::errno;
 
 pub(crate) fn run(call: Call<'_>) -> FuseResult {
     let opened = call.session.files.get(call.arguments().u64()?)?;
-    opened.file.sync(&opened.context(call.worker)).map_err(errno)
+    let synced = opened.file.sync(&opened.context(call.worker)).map_err(errno);
+    call.session.files.report(&opened, synced)
 }

@@ -49,7 +49,7 @@ fn check_rights(call: &Call<'_>, handle: &Handle, identity: &Identity, flags: u3
 pub(crate) fn open_file(call: &Call<'_>, handle: Handle, identity: Identity, flags: u32) -> Result<Opened, Errno> {
     let mode = if flags & flags::ACCESS_MODE == flags::READ_ONLY { OpenMode::Read } else { OpenMode::Write };
     let file = call.session.fs.open(&call.context(&identity), &handle, mode).map_err(errno)?;
-    Ok(Opened::new(file, handle, identity))
+    Ok(Opened::new(file, handle, identity, mode))
 }
 
 /// Whether the kernel's pages are still valid. If not, its attributes are invalidated, too: the kernel drops the pages

@@ -24,7 +24,8 @@ pub(crate) fn run(call: Call<'_>) -> FuseResult {
         set_ids::end(&call, &cx, &opened.handle);
     }
     opened.note_written();
-    let written = opened.file.write_at(&cx, offset_bytes, data, stability).map_err(errno)?;
+    let written = opened.file.write_at(&cx, offset_bytes, data, stability).map_err(errno);
+    let written = call.session.files.report(&opened, written)?;
     call.output.u32(u32::try_from(written.count).unwrap_or(u32::MAX));
     call.output.u32(0);
     Ok(())
