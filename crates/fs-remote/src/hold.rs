@@ -22,11 +22,13 @@ pub(super) fn hold(shared: &Arc<Shared>, node: &Handle) -> Result<RemoteHold> {
     let (known, _opening) = Opening::begin(shared, node)?;
     shared.handles.pin(&known);
     shared.opens.begin(known.number);
+    shared.opens.begin_hold(known.number);
     Ok(RemoteHold { shared: Arc::clone(shared), number: known.number })
 }
 
 impl Drop for RemoteHold {
     fn drop(&mut self) {
+        self.shared.opens.end_hold(self.number);
         let hidden = HiddenName::at_close(&self.shared, self.number);
         self.shared.handles.unpin(self.number);
         if let Some(hidden) = hidden {

@@ -32,6 +32,7 @@ use std::sync::{Arc, OnceLock};
 
 use client_files::Mount;
 use tokio::runtime;
+use tokio::sync::Semaphore;
 use vfs::{
     Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileHold, FileSystem, Found, Handle, Listing,
     NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
@@ -42,6 +43,9 @@ use lockers::Lockers;
 use name_locks::NameLocks;
 use opens::Opens;
 use shared::Shared;
+
+/// The most hidden names whose removal failed and is retried.
+const MAX_HIDDEN_RETRIES: usize = 1024;
 
 /// A mounted export as a file system with blocking calls.
 ///
@@ -104,6 +108,7 @@ impl RemoteFs {
             name_locks,
             name_seed,
             hidden_names,
+            hidden_retries: Arc::new(Semaphore::new(MAX_HIDDEN_RETRIES)),
         }))
     }
 

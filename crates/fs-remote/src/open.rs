@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use client_files::{File, OpenOptions, Version};
 use proto::nfs4::MinorVersion;
-use vfs::{Context, Error, FileKind, Handle, OpenMode, Result};
+use vfs::{Attributes, Context, Error, FileKind, Handle, OpenMode, Result};
 
 use super::handles::{Known, NameIn, Number};
 use super::remote_file::{HiddenName, RemoteFile};
@@ -22,19 +22,31 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
     let mount = shared.mount_for(cx);
     if let Some(file) = shared.opens.take_new(known.number, mount.principal()) {
         // The reply to its creation replaces that to an open, as long as its attributes are valid.
-        shared.wait(cx, mount.attributes(&known.handle))?;
+        require_name(shared, &known, shared.wait(cx, mount.attributes(&known.handle))?)?;
         return Ok(file);
     }
     if let Some(file) = shared.opens.get(known.number, mount.principal(), mode) {
         // Close-to-open consistency: reads see what others wrote before they closed the file.
-        shared.wait(cx, mount.attributes_at_open(&known.handle))?;
+        require_name(shared, &known, shared.wait(cx, mount.attributes_at_open(&known.handle))?)?;
         file.look_again();
         return Ok(file);
     }
     let file = open_at_server(shared, cx, &known, mode)?;
+    let attributes = *file.attributes();
     let file = RemoteFile::new(shared, known, mode, file);
+    require_name(shared, &known, attributes)?;
     shared.opens.insert(&file);
     Ok(file)
+}
+
+/// Refuses a file whose last name others removed, though the server still reaches it: its name may be another file's
+/// now, and an opener by name walks again. Held files are opened by their handles.
+fn require_name(shared: &Shared, known: &Known, attributes: Attributes) -> Result<()> {
+    if attributes.links > 0 || shared.opens.is_held(known.number) {
+        return Ok(());
+    }
+    shared.mount.outdate_removed(&known.handle);
+    Err(Error::Stale)
 }
 
 /// A file that is being opened. It counts as open, so that removing its name leaves it usable.

@@ -47,6 +47,8 @@ struct Slot {
     shared: Vec<Shareable>,
     /// How many opens there are, those in progress included; newer ones may have replaced some of those above.
     count: usize,
+    /// How many of them are holds.
+    holds: usize,
     /// How many removals of its last name are in progress.
     removals: usize,
     /// The name to remove when the file is closed for the last time.
@@ -62,7 +64,7 @@ struct Shareable {
 }
 
 /// The hidden name of a file that was removed while it was open.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Hidden {
     pub(super) name: NameIn,
     /// The mount with the credentials of the user who removed the file.
@@ -183,6 +185,23 @@ impl Opens {
         table.new.iter_mut().for_each(|new| new.is_old = true);
         drop(table);
         drop(old);
+    }
+
+    /// Notes that one of the opens is a hold, whose owner reaches the file by its handle.
+    pub(super) fn begin_hold(&self, number: Number) {
+        if let Some(slot) = self.lock().files.get_mut(&number) {
+            slot.holds += 1;
+        }
+    }
+
+    pub(super) fn end_hold(&self, number: Number) {
+        if let Some(slot) = self.lock().files.get_mut(&number) {
+            slot.holds -= 1;
+        }
+    }
+
+    pub(super) fn is_held(&self, number: Number) -> bool {
+        self.lock().files.get(&number).is_some_and(|slot| slot.holds > 0)
     }
 
     pub(super) fn is_empty(&self) -> bool {

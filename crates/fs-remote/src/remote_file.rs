@@ -1,14 +1,26 @@
 //! An open file of a remote file system, as long as it lives.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use client_files::{File, Mount, Principal};
+use client_files::{File, Mount, Principal, Status};
+use tokio::sync::OwnedSemaphorePermit;
 use vfs::{Attributes, Context, Error, OpenMode, Result, SetAttributes};
 
 use super::handles::{Known, Number};
 use super::late::LateError;
 use super::opens::Hidden;
 use super::shared::Shared;
+
+/// The pauses before further attempts to remove a hidden name.
+const RETRY_PAUSES: [Duration; 6] = [
+    Duration::from_secs(1),
+    Duration::from_secs(4),
+    Duration::from_secs(15),
+    Duration::from_secs(60),
+    Duration::from_secs(240),
+    Duration::from_secs(900),
+];
 
 /// An open file. Dropping it commits and closes it, and waits for the server.
 #[derive(Debug)]
@@ -135,16 +147,38 @@ impl HiddenName {
         Some(HiddenName { shared: Arc::clone(shared), number, hidden })
     }
 
-    /// Removes the name. Nobody gets the error.
+    /// Removes the name. Nobody gets the error; later attempts follow in the background.
     pub(super) async fn remove(self) {
         match self.hidden.remove().await {
             Ok(()) => self.shared.handles.note_gone(self.number),
-            Err(error) => {
-                let server = self.shared.mount.server();
-                tracing::debug!(server, %error, "cannot remove the name of a file that was removed while it was open");
-            }
+            Err(error) if error.status() == Some(Status::NoEntry) => {}
+            Err(error) => match Arc::clone(&self.shared.hidden_retries).try_acquire_owned() {
+                Ok(permit) => drop(tokio::spawn(remove_later(self.hidden.clone(), permit))),
+                Err(_) => warn_of_leftover(&self.hidden, &error),
+            },
         }
     }
+}
+
+/// Removes a hidden name that could not be removed at the last close: no user knows of it.
+async fn remove_later(hidden: Hidden, _permit: OwnedSemaphorePermit) {
+    let mut last = None;
+    for pause in RETRY_PAUSES {
+        tokio::time::sleep(pause).await;
+        match hidden.remove().await {
+            Ok(()) => return,
+            Err(error) if error.status() == Some(Status::NoEntry) => return,
+            Err(error) => last = Some(error),
+        }
+    }
+    if let Some(error) = last {
+        warn_of_leftover(&hidden, &error);
+    }
+}
+
+fn warn_of_leftover(hidden: &Hidden, error: &client_files::Error) {
+    let (server, name) = (hidden.mount.server(), String::from_utf8_lossy(&hidden.name.name));
+    tracing::warn!(server, %name, %error, "cannot remove a file that was removed while it was open; remove it by hand");
 }
 
 impl Drop for HiddenName {

@@ -3,11 +3,12 @@
 //! This file, `opens.rs` and `remote_file.rs` use each other: the state holds the open files, so that users share them,
 //! and each open file reaches the state to close itself.
 
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
 
 use client_files::{Mount, PathLimits};
 use tokio::runtime;
+use tokio::sync::Semaphore;
 
 use super::handles::Handles;
 use super::lockers::Lockers;
@@ -27,4 +28,6 @@ pub(super) struct Shared {
     /// Makes hidden names unique among clients; `hidden_names` counts those given.
     pub(super) name_seed: u64,
     pub(super) hidden_names: AtomicU32,
+    /// Limits the hidden names whose removal is retried.
+    pub(super) hidden_retries: Arc<Semaphore>,
 }

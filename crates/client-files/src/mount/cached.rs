@@ -100,9 +100,10 @@ impl Mount {
         let NameAt { dir, name } = place;
         match cached {
             Some(Some(handle)) => match self.attributes(&handle).await {
-                Ok(attributes) => Ok(Entry { handle, attributes }),
                 // Another file has replaced it; the server knows which.
+                Ok(attributes) if attributes.links == 0 => self.lookup(dir, name).await,
                 Err(error) if is_stale(&error) => self.lookup(dir, name).await,
+                Ok(attributes) => Ok(Entry { handle, attributes }),
                 Err(error) => Err(error.about(name)),
             },
             Some(None) => Err(self.no_entry(name)),
@@ -244,6 +245,12 @@ impl Mount {
             self.caches().attributes.drop_stale(file);
         }
         error
+    }
+
+    /// Does what [`Mount::drop_stale`] does, for a file without a name that the server still reaches.
+    #[doc(hidden)]
+    pub fn outdate_removed(&self, file: &Handle) {
+        self.caches().attributes.drop_stale(file);
     }
 
     /// Invalidates a directory and its listing.

@@ -1,12 +1,16 @@
 //! The client as a file system, over every version, against the real server.
 
+use std::sync::Arc;
+
 use client::Version;
+use fs_fault::{Fault, FaultFs, FaultPlan, InjectedError, Operation, Rule, When};
 use fs_mem::{MemFs, MemOptions};
 use vfs::{
     Context, CreateMode, Detail, Entry, Error, FileSystem, Handle, Name, OpenMode, Place, SetAttributes, SetTime,
     Stability, Timestamp,
 };
 
+use crate::real::Export;
 use crate::remote::script::{Script, list};
 use crate::remote::{Remote, VERSIONS};
 
@@ -74,6 +78,26 @@ fn file_that_is_replaced_while_it_is_open_stays_until_it_is_closed() {
         assert_eq!(open.read_at(&CX, 0, &mut [0; 3]).unwrap(), 3, "{version}");
         drop(open);
         assert_eq!(names(files), ["old"], "{version}");
+    }
+}
+
+#[test]
+fn hidden_name_that_cannot_be_removed_at_the_last_close_is_removed_later() {
+    for version in VERSIONS {
+        let memory = MemFs::new(MemOptions { root_mode: 0o755, ..MemOptions::default() });
+        let first = Rule::new(Operation::Remove, Fault::Error(InjectedError::Io)).when(When::Nth(1));
+        let faulty = FaultFs::new(Arc::new(memory), FaultPlan::new(vec![first]));
+        let remote = Remote::of(version, Export::of(Arc::new(faulty)));
+        let files = &remote.files;
+        let entry = create(files, "file", 0o644);
+        let open = files.open(&CX, &entry.handle, OpenMode::Read).unwrap();
+        files.remove(&CX, place(files.root(), "file")).unwrap();
+        drop(open);
+        let others = remote.again_as(0);
+        testing::wait_until("the hidden name is removed", || {
+            others.mount().outdate(&others.mount().root().handle);
+            names(&others).is_empty()
+        });
     }
 }
 

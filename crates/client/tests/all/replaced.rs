@@ -151,3 +151,32 @@ fn read_past_the_caches_shows_what_others_wrote_and_what_was_written_here() {
         assert_eq!(read(&direct), "mine!", "{version}");
     }
 }
+
+/// As long as a server has the file open, its handle is valid; its name is another file's all the same.
+#[test]
+fn second_walk_of_the_kernel_finds_what_replaced_a_file_that_the_server_still_reaches() {
+    for version in VERSIONS {
+        let remote = Remote::start(version);
+        let (files, others) = (&remote.files, remote.again_as(0));
+        let other = others.mount().root_dir();
+        remote.runtime.block_on(other.write("cfg", "first")).unwrap();
+        let found = files.find(&CX, place(files.root(), "cfg")).unwrap().entry;
+        // This client's own open keeps the file.
+        let open = files.open(&CX, &found.handle, OpenMode::Read).unwrap();
+        remote.runtime.block_on(async {
+            other.write("new", "second").await.unwrap();
+            other.rename("new", &other, "cfg").await.unwrap();
+        });
+        let mut handle = found.handle;
+        let read = twice(|| {
+            let file = files.open(&CX, &handle, OpenMode::Read).inspect_err(|_| {
+                handle = files.lookup(&CX, place(files.root(), "cfg")).unwrap().handle;
+            })?;
+            let mut bytes = [0; 10];
+            let count = file.read_at(&CX, 0, &mut bytes)?;
+            Ok(String::from_utf8(bytes[..count].to_vec()).unwrap())
+        });
+        assert_eq!(read.unwrap(), "second", "{version}");
+        drop(open);
+    }
+}

@@ -18,8 +18,11 @@ pub struct Remote {
 
 impl Remote {
     pub fn start(version: Version) -> Remote {
+        Remote::of(version, Export::start())
+    }
+
+    pub fn of(version: Version, export: Export) -> Remote {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let export = Export::start();
         let files = mount(&export, &runtime, (version, 0));
         Remote { files, export, runtime }
     }
