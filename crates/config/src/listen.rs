@@ -70,6 +70,11 @@ fn in_zone(text: &str) -> Option<Result<SocketAddr, String>> {
         true => rest.split_once(']')?,
         false => (rest, ""),
     };
+    // if_nametoindex(3) takes the name up to the colon.
+    if zone.contains(':') {
+        let (zone, port) = zone.split_once(':')?;
+        return Some(Err(format!("{text:?} is not an address: write [{address}%{zone}]:{port}")));
+    }
     let port = if port.is_empty() { NFS_PORT } else { port.strip_prefix(':')?.parse().ok()? };
     let found = (format!("{address}%{zone}").as_str(), port).to_socket_addrs();
     let found = found.ok().and_then(|mut addresses| addresses.next());
@@ -127,6 +132,12 @@ mod tests {
         }
         let refused = "[fe80::1%nowhere]:2049".parse::<Listen>().unwrap_err();
         assert!(refused.contains("no network interface is called nowhere"), "{refused}");
+    }
+
+    #[test]
+    fn port_behind_a_zone_needs_brackets() {
+        let refused = "fe80::1%lo:3049".parse::<Listen>().unwrap_err();
+        assert!(refused.ends_with("write [fe80::1%lo]:3049"), "{refused}");
     }
 
     #[test]
