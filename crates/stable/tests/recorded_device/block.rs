@@ -75,6 +75,27 @@ impl Workshop {
     }
 }
 
+impl Workshop {
+    /// Has `e2fsck` repair a file system that has no journal.
+    pub fn repair(&self, machine: &Arc<Machine>, disk: usize) {
+        let slot = self.bay.insert(machine, disk);
+        let checked = Command::new("e2fsck").args(["-f", "-y"]).arg(&slot.path).output().unwrap();
+        // 1: errors were corrected.
+        assert!(checked.status.code() <= Some(1), "{}", String::from_utf8_lossy(&checked.stdout));
+    }
+
+    /// Mounts an overlay: its upper layer is a directory of a disk, and the lower one is in memory and empty.
+    pub fn mount_overlay(&self, disk: &MountedDisk, upper: &str) -> Overlay {
+        let (lower, dir) = (self.dir("lower"), self.dir("overlay"));
+        let (upper, work) = (disk.dir.join(upper), disk.dir.join("work"));
+        std::fs::create_dir_all(&work).unwrap();
+        let options = format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
+        let options = CString::new(options).unwrap();
+        mount("overlay", &dir, "overlay", MountFlags::NOATIME, Some(options.as_c_str())).unwrap();
+        Overlay { dir }
+    }
+}
+
 impl Drop for Workshop {
     fn drop(&mut self) {
         let _ = unmount(self.dir.join("bay"), UnmountFlags::DETACH);
@@ -98,6 +119,17 @@ pub struct Attached {
 pub struct MountedDisk {
     pub dir: PathBuf,
     _attached: Attached,
+}
+
+/// A mounted overlay.
+pub struct Overlay {
+    pub dir: PathBuf,
+}
+
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        unmount_soon(&self.dir);
+    }
 }
 
 impl Drop for MountedDisk {

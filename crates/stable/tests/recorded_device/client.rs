@@ -7,11 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use fastrand::Rng;
-use vfs::{CreateMode, Error, FileKind, FileSystem, Name, OpenMode, Place, SetAttributes, Stability};
+use vfs::{CreateMode, Error, FileKind, Name, OpenMode, Place, SetAttributes, Stability};
 
 use crate::machine::Machine;
 use crate::recording::Event;
-use crate::system::System;
+use crate::system::{Breaks, Setup, System};
 use testing::model::change::{CX, Change, Done, Limits};
 use testing::model::{File, Model, Part};
 
@@ -29,6 +29,8 @@ pub struct Client {
     pub history: Vec<Asked>,
     /// Whether a disk may fail.
     may_fail: bool,
+    /// Whether what is not acknowledged may be there in part.
+    may_be_partial: bool,
     /// Whether it was told of that. It asks for nothing more then.
     pub has_failed: bool,
     /// How often there was no room for what it asked for.
@@ -43,8 +45,9 @@ pub struct Asked {
 }
 
 impl Client {
-    pub fn new(number: usize, before: Model, may_fail: bool, rng: Rng) -> Client {
-        Client { number, before, history: Vec::new(), may_fail, has_failed: false, no_space: 0, rng }
+    pub fn new(number: usize, before: Model, setup: &Setup, rng: Rng) -> Client {
+        let (may_fail, may_be_partial) = (setup.breaks != Breaks::Nothing, setup.may_be_partial());
+        Client { number, before, history: Vec::new(), may_fail, may_be_partial, has_failed: false, no_space: 0, rng }
     }
 
     /// Makes so many changes.
@@ -52,7 +55,7 @@ impl Client {
         let mut model = self.before.clone();
         for _ in 0..changes {
             if self.rng.u32(..DRAINS) == 0 {
-                let drained = system.log.drain();
+                let drained = system.drain();
                 assert!(drained.is_ok() || self.may_fail, "{drained:?}");
             }
             let change = Change::random(&model, limits, &mut self.rng);
@@ -86,7 +89,7 @@ impl Client {
         if let Some(Asked { change, done: Some(done) }) = self.history[..begun].get(ended) {
             let mut after = models[0].clone();
             after.note_doubtful(change, done.handle);
-            if let (Change::Resize(file, size), true) = (change, self.may_fail) {
+            if let (Change::Resize(file, size), true) = (change, self.may_be_partial) {
                 // Without a log, ext4 may have written zeros into the block of the new end, and not the new size; XFS
                 // may have written the size of the last page that it wrote.
                 let mut between = models[0].clone();

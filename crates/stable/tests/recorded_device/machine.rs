@@ -29,10 +29,11 @@ pub struct Failure {
 }
 
 impl Machine {
-    /// Disks of these sizes in bytes, with what they hold. Bytes of the first one that are `whole` are never torn.
-    pub fn new(disks: Vec<(u64, Image)>, whole: Range<u64>) -> Arc<Machine> {
+    /// Disks of these sizes in bytes, with what they hold. A power failure tears writes only if `tears`, and never
+    /// bytes of the first disk that are `whole`.
+    pub fn new(disks: Vec<(u64, Image)>, whole: Range<u64>, tears: bool) -> Arc<Machine> {
         let (disk_bytes, images): (_, Vec<Image>) = disks.into_iter().unzip();
-        let recording = Recording { images: images.clone(), events: Vec::new(), whole };
+        let recording = Recording { images: images.clone(), events: Vec::new(), whole, tears };
         Arc::new(Machine { disk_bytes, state: Mutex::new(State { images, recording, failures: Vec::new() }) })
     }
 

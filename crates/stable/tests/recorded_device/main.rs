@@ -2,9 +2,9 @@
 //! there afterwards.
 //!
 //! Each seed is a run of several lives of one machine. `WHARF_CUTS=2000` sets how many power failures there are at
-//! least in each test, `WHARF_SEED` the first run. Threads decide what a run records, so that a seed alone does not
-//! repeat it. Everything is mounted in a namespace of its own. Where there is no root, /dev/fuse or mkfs, tests say
-//! that they are skipped.
+//! least in each test, `WHARF_SEED` the first run; `cargo xtask explore` runs all with more. Threads decide what a run
+//! records, so that a seed alone does not repeat it. Everything is mounted in a namespace of its own. Where there is no
+//! root, /dev/fuse or mkfs, tests say that they are skipped. Tests of what is not promised are ignored.
 //!
 //! A program of its own: a disk that hangs keeps the process from ending, and `watchdog.rs` frees it when the process
 //! dies.
@@ -29,18 +29,20 @@ use image::Image;
 use machine::Machine;
 use recording::Event;
 use run::Seen;
-use system::{Breaks, Setup};
+use system::{Breaks, Log, Setup};
 use vfs::{Context, FileSystem};
 
 const EXT4: Setup = Setup {
     kind: "ext4",
     mkfs: &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     mount: "",
+    is_overlay: false,
+    has_journal: true,
     disk_bytes: 64 << 20,
     superblock: (1024, 2048),
     log_bytes: 1 << 20,
     large_write_bytes: 64 << 10,
-    has_log_disk: true,
+    log: Log::Disk,
     breaks: Breaks::Nothing,
     is_full: false,
 };
@@ -57,49 +59,64 @@ const BTRFS: Setup = Setup {
     ..EXT4
 };
 
+const EXT4_WITHOUT_JOURNAL: Setup =
+    Setup { mkfs: &["-q", "-F", "-E", "lazy_itable_init=0", "-O", "^has_journal"], has_journal: false, ..EXT4 };
+
+const EXT4_FAST_COMMIT: Setup =
+    Setup { mkfs: &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-O", "fast_commit"], ..EXT4 };
+
+const EXT2: Setup = Setup { kind: "ext2", mkfs: &["-q", "-F"], has_journal: false, ..EXT4 };
+
+const OVERLAY: Setup = Setup { is_overlay: true, ..EXT4 };
+
+const fn without_log(setup: Setup) -> Setup {
+    Setup { log: Log::None, ..setup }
+}
+
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
 const CUTS_OF_A_LIFE: u32 = 8;
 
-fn cut_power(setup: &Setup) {
+/// Prints what a test has seen, also when it fails: `cargo xtask explore` makes a table of these lines.
+struct Explored<'t> {
+    name: &'t str,
+    seed: u64,
+    seen: Seen,
+}
+
+impl Drop for Explored<'_> {
+    fn drop(&mut self) {
+        let (name, seed, Seen { cuts, changes, replays, .. }) = (self.name, self.seed, self.seen);
+        let failures = u8::from(std::thread::panicking());
+        println!("explored {name} cuts={cuts} changes={changes} replays={replays} failures={failures} seed={seed}");
+        println!("{:?}", self.seen);
+    }
+}
+
+fn cut_power(name: &str, setup: &Setup) {
     let Some(workshop) = Workshop::new() else { return };
-    let (mut seed, cuts) = (number("WHARF_SEED", 0), number("WHARF_CUTS", 24));
-    let mut seen = Seen::default();
-    let start = std::time::Instant::now();
-    while seen.cuts < cuts {
+    let cuts = number("WHARF_CUTS", 24);
+    let mut explored = Explored { name, seed: number("WHARF_SEED", 0), seen: Seen::default() };
+    while explored.seen.cuts < cuts {
+        let seed = explored.seed;
         let log_bytes = [256 << 10, 1 << 20, 4 << 20][seed as usize % 3];
-        let has_log_disk = setup.log_may_fail() || seed.is_multiple_of(2);
+        let is_in_a_file = setup.log == Log::Disk && !setup.log_may_fail() && !seed.is_multiple_of(2);
+        let log = if is_in_a_file { Log::File } else { setup.log };
         let large_write_bytes = [64 << 10, 5000][(seed / 2 % 2) as usize];
-        let setup = Setup { has_log_disk, log_bytes, large_write_bytes, ..*setup };
-        if !run::run(&workshop, &setup, (seed, CUTS_OF_A_LIFE), &mut seen) {
+        let setup = Setup { log, log_bytes, large_write_bytes, ..*setup };
+        if !run::run(&workshop, &setup, (seed, CUTS_OF_A_LIFE), &mut explored.seen) {
             return;
         }
-        seed += 1;
+        explored.seed += 1;
     }
-    println!("{}: {seen:?} {:?}", setup.kind, start.elapsed());
-}
-
-#[test]
-fn what_clients_were_told_is_there_after_a_power_failure_on_ext4() {
-    cut_power(&EXT4);
-}
-
-#[test]
-fn what_clients_were_told_is_there_after_a_power_failure_on_xfs() {
-    cut_power(&XFS);
-}
-
-#[test]
-fn what_clients_were_told_is_there_after_a_power_failure_on_btrfs() {
-    cut_power(&BTRFS);
 }
 
 #[test]
 fn flush_of_a_file_system_is_in_the_recording_behind_what_it_flushes() {
     let Some(workshop) = Workshop::new() else { return };
-    let machine = Machine::new(vec![(64 << 20, Image::default())], 0..0);
+    let machine = Machine::new(vec![(64 << 20, Image::default())], 0..0, true);
     if !workshop.format(&machine, 0, ("ext4", &["-q", "-F"])) {
         return;
     }
@@ -115,7 +132,7 @@ fn flush_of_a_file_system_is_in_the_recording_behind_what_it_flushes() {
 #[test]
 fn flush_of_xfs_reaches_data_that_were_written_after_its_journal() {
     let Some(workshop) = Workshop::new() else { return };
-    let machine = Machine::new(vec![(XFS.disk_bytes, Image::default())], 0..0);
+    let machine = Machine::new(vec![(XFS.disk_bytes, Image::default())], 0..0, true);
     if !workshop.format(&machine, 0, (XFS.kind, XFS.mkfs)) {
         return;
     }
@@ -141,26 +158,50 @@ fn is_flushed(events: &[Event], byte: u8) -> bool {
     events[written..].iter().any(|event| matches!(event, Event::Flush { .. }))
 }
 
-#[test]
-fn what_clients_were_told_is_there_though_the_log_failed() {
-    cut_power(&Setup { breaks: Breaks::Log, ..EXT4 });
-    cut_power(&Setup { breaks: Breaks::Log, ..XFS });
+/// A test of each setup.
+macro_rules! cut {
+    ($($(#[$ignored:meta])? $name:ident: $setup:expr;)*) => {
+        mod acknowledged_changes_are_there_after_a_power_failure_on {
+            use super::*;
+            $(#[test]
+            $(#[$ignored])?
+            fn $name() {
+                cut_power(stringify!($name), &$setup);
+            })*
+        }
+    };
 }
 
-#[test]
-fn what_clients_were_told_is_there_though_the_disk_failed() {
-    cut_power(&Setup { breaks: Breaks::Disk, ..EXT4 });
-    cut_power(&Setup { breaks: Breaks::Disk, ..XFS });
-}
-
-#[test]
-fn what_clients_were_told_is_there_though_log_and_disk_failed() {
-    cut_power(&Setup { breaks: Breaks::Both, ..EXT4 });
-    cut_power(&Setup { breaks: Breaks::Both, ..XFS });
-}
-
-#[test]
-fn what_clients_were_told_is_there_though_the_file_system_is_full() {
-    cut_power(&Setup { is_full: true, ..EXT4 });
-    cut_power(&Setup { is_full: true, ..XFS });
+cut! {
+    ext4: without_log(EXT4);
+    ext4_with_a_log: EXT4;
+    ext4_with_a_log_that_fails: Setup { breaks: Breaks::Log, ..EXT4 };
+    ext4_that_fails_with_a_log: Setup { breaks: Breaks::Disk, ..EXT4 };
+    ext4_that_fails_with_a_log_that_fails: Setup { breaks: Breaks::Both, ..EXT4 };
+    full_ext4: Setup { is_full: true, ..without_log(EXT4) };
+    full_ext4_with_a_log: Setup { is_full: true, ..EXT4 };
+    #[ignore = "Linux 6.18 loses what fsync has flushed by a fast commit"]
+    ext4_fast_commit: without_log(EXT4_FAST_COMMIT);
+    #[ignore = "Linux 6.18 loses what fsync has flushed by a fast commit"]
+    ext4_fast_commit_with_a_log: EXT4_FAST_COMMIT;
+    ext4_without_a_journal: without_log(EXT4_WITHOUT_JOURNAL);
+    #[ignore = "nothing is promised for a log in front of a file system without a journal"]
+    ext4_without_a_journal_with_a_log: EXT4_WITHOUT_JOURNAL;
+    ext2: without_log(EXT2);
+    #[ignore = "nothing is promised for a log in front of a file system without a journal"]
+    ext2_with_a_log: EXT2;
+    xfs: without_log(XFS);
+    xfs_with_a_log: XFS;
+    xfs_with_a_log_that_fails: Setup { breaks: Breaks::Log, ..XFS };
+    xfs_that_fails_with_a_log: Setup { breaks: Breaks::Disk, ..XFS };
+    xfs_that_fails_with_a_log_that_fails: Setup { breaks: Breaks::Both, ..XFS };
+    full_xfs: Setup { is_full: true, ..without_log(XFS) };
+    full_xfs_with_a_log: Setup { is_full: true, ..XFS };
+    #[ignore = "fsync of btrfs may return too early while others flush the same file"]
+    btrfs: without_log(BTRFS);
+    btrfs_with_a_log: BTRFS;
+    #[ignore = "handles of an overlay's files may be stale after a power failure; by name they are there"]
+    overlay: without_log(OVERLAY);
+    #[ignore = "nothing is promised for a log in front of an overlay"]
+    overlay_with_a_log: OVERLAY;
 }

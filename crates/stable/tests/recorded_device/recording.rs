@@ -43,6 +43,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// What is written whole or not at all, on the first disk.
     pub whole: Range<u64>,
+    /// Whether writes may be torn.
+    pub tears: bool,
 }
 
 impl Recording {
@@ -53,6 +55,17 @@ impl Recording {
         match flush.filter(|_| rng.bool()) {
             Some(flush) => (flush + rng.usize(1..6)).min(self.events.len()),
             None => anywhere,
+        }
+    }
+
+    /// The first place from this one on at which the only client waits for nothing.
+    pub fn idle_from(&self, place: usize) -> usize {
+        let is_client = |event: &&Event| matches!(event, Event::Begun { .. } | Event::Ended { .. });
+        let last = self.events[..place].iter().rfind(is_client);
+        let next = self.events[place..].iter().position(|event| is_client(&event));
+        match last {
+            Some(Event::Begun { .. }) => next.map_or(self.events.len(), |next| place + next + 1),
+            _ => place,
         }
     }
 }
@@ -90,7 +103,7 @@ impl<'r> Cutter<'r> {
         let mut late: Vec<Event> =
             events[*taken..at].iter().filter(|event| event.disk() == Some(disk)).cloned().collect();
         let whole = if disk == 0 { self.recording.whole.clone() } else { 0..0 };
-        lose_some(&mut late, &whole, rng);
+        lose_some(&mut late, &Sectors { whole, tears: self.recording.tears }, rng);
         late.iter().for_each(|event| event.apply(&mut image));
         image
     }
@@ -114,7 +127,7 @@ impl Event {
 }
 
 /// What a disk makes of writes that no flush has followed: it keeps some of them whole, some torn, and in any order.
-fn lose_some(late: &mut Vec<Event>, whole: &Range<u64>, rng: &mut Rng) {
+fn lose_some(late: &mut Vec<Event>, sectors: &Sectors, rng: &mut Rng) {
     match rng.u8(..8) {
         // All was kept, or nothing.
         0 => return,
@@ -123,7 +136,7 @@ fn lose_some(late: &mut Vec<Event>, whole: &Range<u64>, rng: &mut Rng) {
         2 | 3 => {
             late.truncate(rng.usize(..=late.len()));
             if let Some(last) = late.pop() {
-                late.extend(torn(last, whole, rng));
+                late.extend(sectors.torn(last, rng));
             }
             return;
         }
@@ -134,7 +147,7 @@ fn lose_some(late: &mut Vec<Event>, whole: &Range<u64>, rng: &mut Rng) {
     for event in late.drain(..) {
         match (rng.f64() < kept, rng.f64() < untorn) {
             (true, true) => left.push(event),
-            (true, false) => left.extend(torn(event, whole, rng)),
+            (true, false) => left.extend(sectors.torn(event, rng)),
             (false, _) => {}
         }
     }
@@ -144,11 +157,23 @@ fn lose_some(late: &mut Vec<Event>, whole: &Range<u64>, rng: &mut Rng) {
     *late = left;
 }
 
-/// Some of the sectors of a write.
-fn torn(event: Event, whole: &Range<u64>, rng: &mut Rng) -> Vec<Event> {
-    let Event::Write { disk, offset, data } = event else { return Vec::from_iter(rng.bool().then_some(event)) };
-    let (kept, is_whole_kept) = (rng.f64(), rng.bool());
-    let sectors = (offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES));
-    let sectors = sectors.filter(|(at, _)| if whole.contains(at) { is_whole_kept } else { rng.f64() < kept });
-    sectors.map(|(offset, data)| Event::Write { disk, offset, data: data.into() }).collect()
+/// How a disk tears writes.
+struct Sectors {
+    /// What is written whole or not at all.
+    whole: Range<u64>,
+    tears: bool,
+}
+
+impl Sectors {
+    /// Some of the sectors of a write.
+    fn torn(&self, event: Event, rng: &mut Rng) -> Vec<Event> {
+        let (disk, offset, data) = match event {
+            Event::Write { disk, offset, data } if self.tears => (disk, offset, data),
+            event => return Vec::from_iter(rng.bool().then_some(event)),
+        };
+        let (kept, is_whole_kept) = (rng.f64(), rng.bool());
+        let sectors = (offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES));
+        let sectors = sectors.filter(|(at, _)| if self.whole.contains(at) { is_whole_kept } else { rng.f64() < kept });
+        sectors.map(|(offset, data)| Event::Write { disk, offset, data: data.into() }).collect()
+    }
 }

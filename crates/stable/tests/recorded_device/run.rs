@@ -8,7 +8,7 @@ use std::thread;
 
 use fastrand::Rng;
 use stable::WriteLogError;
-use vfs::{Error, FileSystem};
+use vfs::Error;
 
 use crate::block::Workshop;
 use crate::client::{self, Client};
@@ -31,6 +31,8 @@ const LIMITS: Limits =
 pub struct Seen {
     pub cuts: u64,
     pub second_cuts: u64,
+    /// How often the log of an export was compared with its files.
+    pub replays: u64,
     pub made: u64,
     pub names: u64,
     pub data_bytes: u64,
@@ -47,8 +49,9 @@ pub fn run(workshop: &Workshop, setup: &Setup, (seed, cuts): (u64, u32), seen: &
     let mut rng = Rng::with_seed(seed);
     let Some(machine) = setup.new_machine(workshop) else { return false };
     let system = System::start(workshop, &machine, setup).unwrap();
-    let models = (0..rng.usize(1..=MAX_CLIENTS)).map(|number| client::begin(&system, number)).collect();
-    system.log.drain().unwrap();
+    let clients = if setup.has_journal { rng.usize(1..=MAX_CLIENTS) } else { 1 };
+    let models = (0..clients).map(|number| client::begin(&system, number)).collect();
+    system.drain().unwrap();
     let run = Run { workshop, setup, seed, lacks: AtomicU64::new(0) };
     let mut life = run.live(&machine, system, models, &mut rng);
     for _ in 1..LIVES {
@@ -86,9 +89,9 @@ struct Life {
 impl Run<'_> {
     fn live(&self, machine: &Arc<Machine>, system: System, models: Vec<Model>, rng: &mut Rng) -> Life {
         let changes = rng.u32(1..MAX_CHANGES);
-        let client = |(number, model)| Client::new(number, model, self.setup.breaks != Breaks::Nothing, rng.fork());
+        let client = |(number, model)| Client::new(number, model, self.setup, rng.fork());
         let mut clients: Vec<Client> = models.into_iter().enumerate().map(client).collect();
-        system.log.trim_in_background().unwrap();
+        system.begin();
         if self.setup.is_full {
             system.fill();
         }
@@ -110,7 +113,7 @@ impl Run<'_> {
         });
         // What a failed disk has lost must not be forgotten by the next time.
         if self.setup.breaks != Breaks::Nothing {
-            let _ = (system.log.drain(), system.log.drain());
+            let _ = (system.drain(), system.drain());
         }
         drop(system);
         machine.fail(Vec::new());
@@ -119,7 +122,7 @@ impl Run<'_> {
 
     /// Cuts the power in several places of a life. Returns a machine that went on after one of them, and what there is.
     fn cut(&self, life: &Life, cuts: u32, (rng, seen): (&mut Rng, &mut Seen)) -> (Arc<Machine>, Vec<Model>) {
-        let mut places: Vec<usize> = (0..cuts).map(|_| life.recording.place(rng)).collect();
+        let mut places: Vec<usize> = (0..cuts).map(|_| self.place(life, rng)).collect();
         places.sort_unstable();
         seen.changes += life.clients.iter().map(|client| client.history.len() as u64).sum::<u64>();
         seen.failed_clients += life.clients.iter().filter(|client| client.has_failed).count() as u64;
@@ -129,7 +132,7 @@ impl Run<'_> {
         for place in places {
             let mut machine = self.setup.machine(cutter.cut(place, rng));
             let mut is_again = false;
-            while rng.u8(..4) == 0 {
+            while self.setup.has_journal && rng.u8(..4) == 0 {
                 machine = self.cut_recovery(&machine, place, rng);
                 is_again = true;
             }
@@ -138,6 +141,7 @@ impl Run<'_> {
             seen.cuts += 1;
             seen.second_cuts += u64::from(is_again);
             for replayed in &system.replayed {
+                seen.replays += u64::from(replayed.compared);
                 seen.made += replayed.made;
                 seen.names += replayed.names;
                 seen.data_bytes += replayed.data_bytes;
@@ -149,6 +153,12 @@ impl Run<'_> {
             }
         }
         last.unwrap()
+    }
+
+    /// Where to cut the power.
+    fn place(&self, life: &Life, rng: &mut Rng) -> usize {
+        let place = life.recording.place(rng);
+        if self.setup.has_journal { place } else { life.recording.idle_from(place) }
     }
 
     /// Cuts the power while the machine recovers, or soon after.
@@ -184,6 +194,9 @@ impl Run<'_> {
             let fs = system.fs(client.number);
             let (begun, ended) = life.progress(client.number, place);
             let mut models = client.may_be((begun, ended));
+            if !self.setup.has_journal {
+                models.iter_mut().for_each(Model::expect_no_journal);
+            }
             let wrong: Vec<_> = models.iter().map(|model| check(fs, model)).collect();
             let found = wrong.iter().position(Option::is_none).unwrap_or_else(|| {
                 let last: Vec<_> = client.history[..begun]

@@ -8,9 +8,11 @@ use std::time::Duration;
 use fastrand::Rng;
 use fs_host::{HostFs, HostOptions};
 use rustix::fs::FallocateFlags;
-use stable::{FileDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
+use stable::{FileDevice, Options, Replayed, WriteLog, WriteLogError};
+use testing::model::change::CX;
+use vfs::FileSystem;
 
-use crate::block::{Attached, MountedDisk, Workshop};
+use crate::block::{Attached, MountedDisk, Overlay, Workshop};
 use crate::image::Image;
 use crate::machine::{Failure, Machine};
 
@@ -26,20 +28,34 @@ pub enum Breaks {
     Both,
 }
 
+/// Where the write log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Log {
+    None,
+    /// A file of the file system that it protects.
+    File,
+    /// A disk of its own.
+    Disk,
+}
+
 /// What a machine is like.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     pub kind: &'static str,
     pub mkfs: &'static [&'static str],
     pub mount: &'static str,
+    /// Whether the exports are on an overlay, whose upper layer is on the file system.
+    pub is_overlay: bool,
+    /// Without a journal, a file system promises only what was flushed, and nothing while it changes: the power fails
+    /// when no client waits, no write is torn, and `e2fsck` repairs it.
+    pub has_journal: bool,
     pub disk_bytes: u64,
     /// Where the superblock is, if it is larger than a sector: no file system survives it if this is torn.
     pub superblock: (u64, u64),
     pub log_bytes: u64,
     /// Stable writes of so many bytes are flushed, and not logged.
     pub large_write_bytes: usize,
-    /// Whether the log is on a disk of its own, and not a file of the file system that it protects.
-    pub has_log_disk: bool,
+    pub log: Log,
     pub breaks: Breaks,
     /// Whether clients fill the file system.
     pub is_full: bool,
@@ -61,12 +77,13 @@ pub const EXPORTS: usize = 2;
 const EXPORTS_DIR: &str = "exports";
 
 pub struct System {
-    exports: Vec<StableFs>,
-    pub log: Arc<WriteLog>,
+    exports: Vec<Arc<dyn FileSystem>>,
+    log: Option<Arc<WriteLog>>,
     /// What was made again in each.
     pub replayed: Vec<Replayed>,
-    _log_disk: Option<Attached>,
-    pub mounted: MountedDisk,
+    log_disk: Option<Attached>,
+    overlay: Option<Overlay>,
+    mounted: MountedDisk,
 }
 
 impl Setup {
@@ -88,6 +105,11 @@ impl Setup {
         matches!(self.breaks, Breaks::Disk | Breaks::Both)
     }
 
+    /// Whether what was asked for and not acknowledged may be there in part.
+    pub fn may_be_partial(&self) -> bool {
+        self.log == Log::None || self.breaks != Breaks::Nothing
+    }
+
     /// Whether the log must be on a disk of its own, which may fail.
     pub fn log_may_fail(&self) -> bool {
         matches!(self.breaks, Breaks::Log | Breaks::Both)
@@ -96,12 +118,12 @@ impl Setup {
     /// A machine with these disks.
     pub fn machine(&self, images: Vec<Image>) -> Arc<Machine> {
         let whole = self.superblock.0..self.superblock.1;
-        Machine::new([self.disk_bytes, self.log_bytes].into_iter().zip(images).collect(), whole)
+        Machine::new([self.disk_bytes, self.log_bytes].into_iter().zip(images).collect(), whole, self.has_journal)
     }
 
     /// A machine with an empty file system and an empty log, or says why there is none and gives `None`.
     pub fn new_machine(&self, workshop: &Workshop) -> Option<Arc<Machine>> {
-        let machine = self.machine(vec![Image::default(); if self.has_log_disk { 2 } else { 1 }]);
+        let machine = self.machine(vec![Image::default(); if self.log == Log::Disk { 2 } else { 1 }]);
         if !workshop.format(&machine, DISK, (self.kind, self.mkfs)) {
             return None;
         }
@@ -109,13 +131,15 @@ impl Setup {
         testing::private_dir(&mounted.dir.join("state"));
         let exports = mounted.dir.join(EXPORTS_DIR);
         (0..EXPORTS).for_each(|number| std::fs::create_dir_all(exports.join(number.to_string())).unwrap());
-        let device = if self.has_log_disk {
-            let attached = workshop.attach(&machine, LOG_DISK);
-            FileDevice::open(&attached.path).unwrap()
-        } else {
-            FileDevice::create(&mounted.dir.join("log"), self.log_bytes).unwrap()
+        let device = match self.log {
+            Log::None => None,
+            Log::File => Some(FileDevice::create(&mounted.dir.join("log"), self.log_bytes).unwrap()),
+            Log::Disk => Some(FileDevice::open(&workshop.attach(&machine, LOG_DISK).path).unwrap()),
         };
-        WriteLog::create(Arc::new(device)).unwrap();
+        if let Some(device) = device {
+            WriteLog::create(Arc::new(device)).unwrap();
+        }
+        rustix::fs::syncfs(File::open(&mounted.dir).unwrap()).unwrap();
         drop(mounted);
         Some(machine)
     }
@@ -130,32 +154,62 @@ impl System {
 
     /// Starts a machine: the kernel recovers the file system, and the log is replayed.
     pub fn start(workshop: &Workshop, machine: &Arc<Machine>, setup: &Setup) -> Result<System, WriteLogError> {
+        if !setup.has_journal {
+            workshop.repair(machine, DISK);
+        }
         let mounted = workshop.mount(machine, DISK, (setup.kind, setup.mount));
-        let log_disk = setup.has_log_disk.then(|| workshop.attach(machine, LOG_DISK));
-        let log_path = log_disk.as_ref().map_or(mounted.dir.join("log"), |attached| attached.path.clone());
-        let state_dir = mounted.dir.join("state");
+        let overlay = setup.is_overlay.then(|| workshop.mount_overlay(&mounted, EXPORTS_DIR));
+        let log_disk = (setup.log == Log::Disk).then(|| workshop.attach(machine, LOG_DISK));
+        let (log, exports, replayed) = (None, Vec::new(), Vec::new());
+        let mut system = System { exports, log, replayed, log_disk, overlay, mounted };
+        if setup.log == Log::None {
+            system.exports = (0..EXPORTS).map(|number| system.open(number, true) as Arc<dyn FileSystem>).collect();
+            return Ok(system);
+        }
+        system.start_log(setup)?;
+        Ok(system)
+    }
+
+    fn start_log(&mut self, setup: &Setup) -> Result<(), WriteLogError> {
+        let log_path = self.log_disk.as_ref().map_or(self.mounted.dir.join("log"), |attached| attached.path.clone());
         // The kernel's pages of this disk were lost, and not those of the machine that the test runs on.
         let options = Options {
             always_replay: true,
             max_age: Duration::from_millis(100),
             large_write_bytes: setup.large_write_bytes,
-            ..Options::new(state_dir.clone())
+            ..Options::new(self.mounted.dir.join("state"))
         };
         let log = WriteLog::open(Arc::new(FileDevice::open(&log_path)?), options)?;
-        let attach = |number: usize| {
-            let state_dir = Some(state_dir.clone());
-            let host = HostOptions { state_dir, sync_metadata: false, ..HostOptions::default() };
-            let name = number.to_string();
-            let host = HostFs::open(&mounted.dir.join(EXPORTS_DIR).join(&name), host).unwrap();
-            log.attach(&name, Arc::new(host))
+        self.log = Some(Arc::clone(&log));
+        for number in 0..EXPORTS {
+            let (export, replayed) = log.attach(&number.to_string(), self.open(number, false))?;
+            self.exports.push(Arc::new(export));
+            self.replayed.push(replayed);
+        }
+        log.start()
+    }
+
+    fn open(&self, number: usize, sync_metadata: bool) -> Arc<HostFs> {
+        let state_dir = Some(self.mounted.dir.join("state"));
+        let options = HostOptions {
+            state_dir,
+            sync_metadata,
+            group_commit: std::env::var_os("NOGC").is_none(),
+            ..HostOptions::default()
         };
-        let attached: Result<(Vec<_>, Vec<_>), _> = (0..EXPORTS).map(attach).collect();
-        match attached.and_then(|attached| log.start().map(|()| attached)) {
-            Ok((exports, replayed)) => Ok(System { exports, log, replayed, _log_disk: log_disk, mounted }),
-            Err(error) => {
-                log.close();
-                Err(error)
-            }
+        Arc::new(HostFs::open(&self.exports_dir().join(number.to_string()), options).unwrap())
+    }
+
+    /// Has the log emptied in the background, as a server does.
+    pub fn begin(&self) {
+        self.log.iter().for_each(|log| log.trim_in_background().unwrap());
+    }
+
+    /// Brings everything to storage.
+    pub fn drain(&self) -> Result<(), Box<dyn std::error::Error>> {
+        match &self.log {
+            Some(log) => Ok(log.drain()?),
+            None => Ok(self.exports.iter().try_for_each(|export| export.sync_all(&CX))?),
         }
     }
 
@@ -172,18 +226,20 @@ impl System {
     }
 
     /// The export of a client.
-    pub fn fs(&self, client: usize) -> &StableFs {
-        &self.exports[client % EXPORTS]
+    pub fn fs(&self, client: usize) -> &dyn FileSystem {
+        &*self.exports[client % EXPORTS]
     }
 
     /// The directory of the exports as local processes see it.
     pub fn exports_dir(&self) -> PathBuf {
-        self.mounted.dir.join(EXPORTS_DIR)
+        self.overlay.as_ref().map_or_else(|| self.mounted.dir.join(EXPORTS_DIR), |overlay| overlay.dir.clone())
     }
 }
 
 impl Drop for System {
     fn drop(&mut self) {
-        self.log.close();
+        if let Some(log) = &self.log {
+            log.close();
+        }
     }
 }

@@ -41,6 +41,8 @@ pub struct File {
     pub sure_bytes: usize,
     /// What may be there in place of bytes that are not sure, and where it begins.
     older: Vec<(usize, Vec<u8>)>,
+    /// Whether anything may be in place of what is not sure, and behind the end.
+    is_loose: bool,
     /// The value of the extended attribute that the changes set.
     pub note: Option<Vec<u8>>,
 }
@@ -83,6 +85,16 @@ impl Model {
         }
     }
 
+    /// Allows for what a file system without a journal may be like behind a power failure: the handle of a removed file
+    /// reaches it in lost+found, and data that were not flushed are anything and of any length.
+    pub fn expect_no_journal(&mut self) {
+        self.gone.clear();
+        let part = self.part.as_mut().map(|part| &mut part.content);
+        for file in self.files.values_mut().chain(part) {
+            file.is_loose = !file.older.is_empty() || file.data.iter().any(|(_, is_sure)| !is_sure);
+        }
+    }
+
     pub fn dirs(&self) -> Vec<Handle> {
         let is_dir = |(_, file): &(&Handle, &File)| file.kind == FileKind::Directory;
         self.files.iter().filter(is_dir).map(|(handle, _)| *handle).collect()
@@ -97,7 +109,7 @@ impl Model {
 impl File {
     pub fn new(kind: FileKind, mode: u32) -> File {
         let (target, data, older) = (Vec::new(), Vec::new(), Vec::new());
-        File { kind, mode, target, data, sure_bytes: 0, older, note: None }
+        File { kind, mode, target, data, sure_bytes: 0, older, is_loose: false, note: None }
     }
 
     pub fn write(&mut self, offset: usize, data: &[u8], is_sure: bool) {
@@ -130,6 +142,7 @@ impl File {
     pub fn settle(&mut self, found: Vec<u8>) {
         self.data = found.into_iter().map(|byte| (byte, true)).collect();
         self.commit();
+        self.is_loose = false;
     }
 
     pub fn resize(&mut self, size: usize) {
@@ -151,7 +164,7 @@ impl File {
 
     /// Why this is not what was written, if it is not.
     pub fn differs_from(&self, found: &[u8]) -> Option<String> {
-        if found.len() < self.sure_bytes || found.len() > self.data.len() {
+        if found.len() < self.sure_bytes || found.len() > self.data.len() && !self.is_loose {
             return Some(format!("{} bytes, of {} to {}", found.len(), self.sure_bytes, self.data.len()));
         }
         let wrong = found
@@ -164,6 +177,10 @@ impl File {
 
     /// Whether a byte that is not sure may be this one.
     fn may_be(&self, at: usize, found: u8) -> bool {
-        self.older.iter().any(|(start, bytes)| at.checked_sub(*start).and_then(|at| bytes.get(at)) == Some(&found))
+        self.is_loose
+            || self
+                .older
+                .iter()
+                .any(|(start, bytes)| at.checked_sub(*start).and_then(|at| bytes.get(at)) == Some(&found))
     }
 }
