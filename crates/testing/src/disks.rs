@@ -19,6 +19,9 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, moun
 /// How long threads that have ended their work may still keep a file system busy.
 const BUSY_FOR_A_MOMENT: Duration = Duration::from_secs(20);
 
+/// What `mkfs` of an ext file system is to leave out, and what it is to do at once.
+const EXT_OPTIONS: &str = "nodiscard,lazy_itable_init=0";
+
 /// How to make and mount a file system.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskKind {
@@ -39,6 +42,22 @@ impl DiskKind {
         size_bytes: 48 << 20,
         needs_check: false,
     };
+    pub const EXT4_WITHOUT_JOURNAL: DiskKind = DiskKind {
+        mkfs: &["-q", "-F", "-E", EXT_OPTIONS, "-O", "^has_journal"],
+        mount: "",
+        needs_check: true,
+        ..DiskKind::EXT4
+    };
+    pub const EXT4_FAST_COMMIT: DiskKind =
+        DiskKind { mkfs: &["-q", "-F", "-E", EXT_OPTIONS, "-O", "fast_commit"], ..DiskKind::EXT4 };
+    pub const EXT2: DiskKind = DiskKind {
+        name: "ext2",
+        mkfs: &["-q", "-F", "-E", EXT_OPTIONS],
+        mount: "",
+        needs_check: true,
+        ..DiskKind::EXT4
+    };
+    pub const EXT3: DiskKind = DiskKind { name: "ext3", mkfs: &["-q", "-F", "-E", EXT_OPTIONS], ..DiskKind::EXT4 };
     pub const XFS: DiskKind =
         DiskKind { name: "xfs", mkfs: &["-q", "-f"], mount: "nouuid", size_bytes: 300 << 20, needs_check: false };
     pub const BTRFS: DiskKind =

@@ -28,6 +28,8 @@ mod random;
 mod scratch;
 #[cfg(feature = "server")]
 pub mod session;
+#[cfg(feature = "disks")]
+pub mod stable_changes;
 #[cfg(feature = "measure")]
 pub mod synthetic;
 mod waiting;
