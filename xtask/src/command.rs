@@ -1,8 +1,9 @@
 //! Programs that the commands run.
 
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::{Failure, Outcome};
 
@@ -44,9 +45,23 @@ pub fn run(mut command: Command) -> Outcome {
 
 /// Runs a command and returns what it prints.
 pub fn output(mut command: Command) -> Outcome<Vec<u8>> {
-    command.stderr(std::process::Stdio::inherit());
+    command.stderr(Stdio::inherit());
     let output = command.output().map_err(|source| spawn_failure(&command, source))?;
     if output.status.success() { Ok(output.stdout) } else { Err(Failure::Command(show(&command))) }
+}
+
+/// Runs a command and hands each line of its output to `take`. Returns whether it succeeded.
+pub fn stream(mut command: Command, mut take: impl FnMut(&str)) -> Outcome<bool> {
+    let failed = |command: &Command, source| spawn_failure(command, source);
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|source| failed(&command, source))?;
+    if let Some(stdout) = child.stdout.take() {
+        // A test may print bytes that are no text, so lines are not taken for UTF-8.
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line.map_err(|source| failed(&command, source))?;
+            take(&String::from_utf8_lossy(&line));
+        }
+    }
+    Ok(child.wait().map_err(|source| failed(&command, source))?.success())
 }
 
 /// Whether a program of this name is on the path.

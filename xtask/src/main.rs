@@ -6,6 +6,7 @@ mod callgrind;
 mod check;
 mod circles;
 mod command;
+mod explore;
 mod failure;
 mod growth;
 mod install;
@@ -34,6 +35,9 @@ usage: cargo xtask COMMAND
            counts what single calls cost the server, and holds it against what is recorded
   growth [--only DIMENSION] [--check|--full] [--record]
            counts what calls cost with more and more names, files, connections, exports, opens, locks and loops
+  explore [--cuts N] [--seed S] [--setup NAME]
+           cuts the power of machines at least N times for each file system with and without a write log, and counts
+           what acknowledged changes are lost (as root)
   lab NAME [OPTIONS OF wharf lab run]
            runs an experiment of the lab in a network of its own with rpcbind, so that NFS-Ganesha takes part (as root)";
 
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         ("circles", [package]) => circles::list(&root, package),
         ("words", []) => words::run(&root),
         ("instructions", options) => instructions::run(&root, options),
+        ("explore", options) => explore::run(&root, options),
         ("growth", options) => growth::run(&root, options),
         ("lab", options) => lab::run(&root, options),
         _ => {

@@ -5,10 +5,8 @@ mod mount;
 mod scripts;
 mod tally;
 
-use std::io::{BufRead, BufReader};
 use std::num::NonZero;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread::{self, ScopedJoinHandle};
 
 use crate::install::{self, Program};
@@ -79,7 +77,7 @@ fn rust_tests(root: &Path) -> Outcome<Counts> {
     let arguments =
         ["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output", "--test-threads", &threads];
     let mut reader = LibTest::default();
-    let is_success = stream(command::cargo(root, &arguments), |line| {
+    let is_success = command::stream(command::cargo(root, &arguments), |line| {
         if reader.take(line) {
             println!("{line}");
         }
@@ -91,18 +89,4 @@ fn rust_tests(root: &Path) -> Outcome<Counts> {
         counts.failed += 1;
     }
     Ok(counts)
-}
-
-/// Runs a command and hands each line of its output to `take`. Returns whether it succeeded.
-fn stream(mut command: Command, mut take: impl FnMut(&str)) -> Outcome<bool> {
-    let failed = |command: &Command, source| command::spawn_failure(command, source);
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|source| failed(&command, source))?;
-    if let Some(stdout) = child.stdout.take() {
-        // A test may print bytes that are no text, so lines are not taken for UTF-8.
-        for line in BufReader::new(stdout).split(b'\n') {
-            let line = line.map_err(|source| failed(&command, source))?;
-            take(&String::from_utf8_lossy(&line));
-        }
-    }
-    Ok(child.wait().map_err(|source| failed(&command, source))?.success())
 }

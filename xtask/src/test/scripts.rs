@@ -3,13 +3,13 @@
 use std::process::Command;
 
 use super::tally::{Counts, ScriptChecks};
-use crate::Outcome;
+use crate::{Outcome, command};
 
 /// Runs a script, hands each line of its output to `show`, and counts its checks. A script that fails without saying
 /// which check did is one that failed.
 pub fn run(script: &str, command: Command, mut show: impl FnMut(&str)) -> Outcome<Counts> {
     let mut reader = ScriptChecks::default();
-    let is_success = super::stream(command, |line| {
+    let is_success = command::stream(command, |line| {
         reader.take(line);
         show(line);
     })?;
