@@ -119,6 +119,19 @@ pub enum OpenError {
         /// The path of the export that it belongs to.
         owner: String,
     },
+    /// The log would drop changes that may be lost.
+    #[error(
+        "a write log in front of {path} would lose changes: it is on {file_system}, and {reason}; export a directory of \
+         ext4, XFS, btrfs or F2FS with the log, or run the server without --write-log", path = path.display()
+    )]
+    HidesErrors {
+        /// The exported directory.
+        path: PathBuf,
+        /// What the kernel calls its file system.
+        file_system: String,
+        /// What is known of it.
+        reason: &'static str,
+    },
     /// Kernel handles were asked for and do not work.
     #[error(
         "kernel file handles do not work for {path}: {source}; they need CAP_DAC_READ_SEARCH (root) and a file system \
@@ -151,6 +164,7 @@ impl HostFs {
     pub fn examine(dir: &Path, options: &HostOptions) -> Result<Examined, OpenError> {
         let volume = open_volume(dir)?;
         require_apart(dir, options)?;
+        check_flushes(dir, &volume, options)?;
         let has_kernel_handles = probe_kernel(dir, &volume, options)?.is_some();
         if !has_kernel_handles && options.state_dir.is_none() {
             return Err(OpenError::NoStateDir { path: dir.to_path_buf() });
@@ -185,6 +199,8 @@ impl HostFs {
         prepare_process();
         let volume = open_volume(dir)?;
         require_apart(dir, &options)?;
+        check_flushes(dir, &volume, &options)?;
+        warn_of_flushes(dir, &volume, &options);
         let handles = choose_handles(dir, &volume, &options)?;
         let max_nodes = options.max_nodes.unwrap_or_else(share_of_descriptors);
         let nodes = NodeCache::new(options.workers, max_nodes);
@@ -216,6 +232,29 @@ impl HostFs {
             leases,
             options,
         })
+    }
+}
+
+/// Refuses a log in front of a file system that cannot be flushed reliably as a whole.
+fn check_flushes(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result<(), OpenError> {
+    match volume.rules.doubt.filter(|_| options.is_behind_log) {
+        Some(reason) => {
+            let file_system = volume.file_system.clone();
+            Err(OpenError::HidesErrors { path: dir.to_path_buf(), file_system, reason })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Says what is not promised. Files and directories are flushed one by one.
+fn warn_of_flushes(dir: &Path, volume: &HostVolume, options: &HostOptions) {
+    if let Some(reason) = volume.rules.doubt.filter(|_| options.sync_metadata) {
+        let (dir, file_system) = (dir.display(), &volume.file_system);
+        tracing::warn!(
+            %dir,
+            %file_system,
+            "a power failure may undo acknowledged changes of symbolic links and special files: {reason}"
+        );
     }
 }
 

@@ -41,6 +41,9 @@ pub struct HostOptions {
     /// Whether a reply to a create, remove, rename, link or change of attributes waits until the change is on stable
     /// storage, as RFC 1813 §4.8 demands. Without it a crash of the machine may undo what a client was told is done.
     pub sync_metadata: bool,
+    /// Whether a log keeps changes until [`FileSystem::sync_all`](vfs::FileSystem::sync_all) has succeeded. A file
+    /// system where that proves nothing is then refused.
+    pub is_behind_log: bool,
     /// Whether calls that wait for storage at the same time share flushes, on ext4, XFS and btrfs. On other file
     /// systems each call makes its own. A call that is alone waits for no other. Any other call waits for flushes of
     /// others for at most 100 ms; then it flushes its own files.
@@ -63,6 +66,7 @@ impl Default for HostOptions {
             workers: 1,
             max_nodes: None,
             sync_metadata: true,
+            is_behind_log: false,
             group_commit: true,
             flush_counters: Arc::default(),
             read_ahead: ReadAheadMode::default(),
@@ -80,6 +84,7 @@ impl fmt::Debug for HostOptions {
             .field("workers", &self.workers)
             .field("max_nodes", &self.max_nodes)
             .field("sync_metadata", &self.sync_metadata)
+            .field("is_behind_log", &self.is_behind_log)
             .field("group_commit", &self.group_commit)
             .field("read_ahead", &self.read_ahead)
             .field("metadata_memory", &self.metadata_memory)

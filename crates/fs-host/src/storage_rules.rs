@@ -23,6 +23,8 @@ pub(crate) struct StorageRules {
     pub(crate) new_names: NewNames,
     /// Whether one flush of the whole file system does what those of all its files do, each of which may be shared.
     pub(crate) shares_flushes: bool,
+    /// Why a flush of the whole file system proves nothing, where that is so.
+    pub(crate) doubt: Option<&'static str>,
 }
 
 /// Which files have to be flushed after one was made.
@@ -50,7 +52,19 @@ impl StorageRules {
             "btrfs" => (NewNames::Both, true),
             _ => (NewNames::Each, false),
         };
-        StorageRules { new_names, shares_flushes }
+        StorageRules { new_names, shares_flushes, doubt: doubt(file_system) }
+    }
+}
+
+/// Why `syncfs(2)` may return without an error though changes are not on storage.
+fn doubt(file_system: &str) -> Option<&'static str> {
+    match file_system {
+        "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "tmpfs" | "ramfs" => None,
+        "overlay" => Some("an overlay does not report write errors of its upper layer when all of it is flushed"),
+        _ if file_system == "fuseblk" || file_system.split('.').next() == Some("fuse") => {
+            Some("FUSE does not pass a flush of the whole file system on")
+        }
+        _ => Some("this file system is not known to report all write errors when all of it is flushed"),
     }
 }
 
@@ -89,4 +103,28 @@ fn has_fast_commit(device: &BlockDevice) -> Option<bool> {
     file.read_exact_at(&mut superblock, EXT_SUPERBLOCK).ok()?;
     let compat = superblock[EXT_COMPAT_AT..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
     (superblock[EXT_MAGIC_AT..].starts_with(&EXT_MAGIC)).then_some(compat & EXT_COMPAT_FAST_COMMIT != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flush_of_everything_is_trusted_where_its_errors_are_reported() {
+        for name in ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs"] {
+            assert_eq!(StorageRules::of(name, 0, 0).doubt, None, "{name}");
+        }
+        for name in ["overlay", "fuse", "fuse.bindfs", "fuseblk", "nfs4", "unknown", ""] {
+            assert!(StorageRules::of(name, 0, 0).doubt.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_flushed_by_themselves_where_nothing_is_known() {
+        for name in ["ext2", "ext3", "f2fs", "overlay", "fuse.bindfs", "nfs4", ""] {
+            assert_eq!(StorageRules::of(name, 0, 0).new_names, NewNames::Each, "{name}");
+        }
+        // There is no such device, and so no journal that is known.
+        assert_eq!(StorageRules::of("ext4", 0, 0).new_names, NewNames::Each);
+    }
 }

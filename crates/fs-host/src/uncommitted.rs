@@ -171,7 +171,7 @@ impl UncommittedFiles {
                 }
             }
             drop(state);
-            writer.ask(|fd| if is_nameless(fd) { Ok(()) } else { sys::write_out(fd) })
+            writer.write_out()
         };
         if let Err(error) = self.flushes.watched(writer.id, write_out, |_| true) {
             tracing::error!(%error, "unstable writes of a file were lost: clients are told to write again");
@@ -198,8 +198,23 @@ impl Writer {
     }
 
     /// Fails when the kernel has an error that this descriptor was not told of.
+    ///
+    /// Without a page cache of its own, a file is flushed: only that asks the layer below an overlay.
     pub(crate) fn pending_error(&self) -> Result<()> {
-        self.ask(sys::pending_error)
+        self.ask_by(sys::pending_error)
+    }
+
+    /// Writes the file's bytes to the disk.
+    fn write_out(&self) -> Result<()> {
+        self.ask_by(|fd| if is_nameless(fd) { Ok(()) } else { sys::write_out(fd) })
+    }
+
+    fn ask_by(&self, on_disk: impl FnOnce(BorrowedFd<'_>) -> Result<()>) -> Result<()> {
+        match &*self.lock() {
+            WriterFd::Open(fd) if fd.cache_kind() != CacheKind::Pages => rustix::fs::fsync(fd.as_fd()),
+            WriterFd::Open(fd) => on_disk(fd.as_fd()),
+            WriterFd::Closed(fd) => on_disk(fd.as_fd()),
+        }
     }
 
     /// Puts a descriptor for reading in place of the one for writing, unless the file cannot be opened for that, or
@@ -221,13 +236,6 @@ impl Writer {
 
     fn is_closed(&self) -> bool {
         matches!(&*self.lock(), WriterFd::Closed(_))
-    }
-
-    fn ask<T>(&self, question: impl FnOnce(BorrowedFd<'_>) -> Result<T>) -> Result<T> {
-        match &*self.lock() {
-            WriterFd::Open(fd) => question(fd.as_fd()),
-            WriterFd::Closed(fd) => question(fd.as_fd()),
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, WriterFd> {

@@ -52,6 +52,8 @@ pub(crate) struct HostVolume {
     whole: WholeFlush,
     /// Whether [`HostVolume::sync`] gets to know all failures.
     pub(crate) reports_failures: bool,
+    /// What the kernel calls the file system.
+    pub(crate) file_system: String,
     /// What brings changes to storage.
     pub(crate) rules: StorageRules,
     /// See [`HostVolume::memory`].
@@ -84,9 +86,10 @@ impl HostVolume {
         // The type of this field differs between architectures, the bits do not.
         let magic = u64::from(rustix::fs::fstatfs(&root)?.f_type as u32);
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
-        let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_default();
+        let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_else(|| type_of(magic).to_owned());
         Ok(HostVolume {
             rules: StorageRules::of(&file_system, stat.stx_dev_major, stat.stx_dev_minor),
+            file_system,
             whole: WholeFlush::new(reopened(&root)?, magic == XFS_MAGIC),
             reports_failures: whole_flushes_report_failures(),
             memory: if is_memory { None } else { page_cache(device) },
@@ -230,6 +233,19 @@ fn mounted_type(mount_id: u64) -> Option<String> {
     let number = mount_id.to_string();
     let line = mounts.lines().find(|line| line.split(' ').next() == Some(&number))?;
     line.split_once(" - ")?.1.split(' ').next().map(str::to_owned)
+}
+
+/// What a file system may be called whose mount is not shown, as in a chroot; ext4 could be any of its kind.
+fn type_of(magic: u64) -> &'static str {
+    match magic {
+        EXT_MAGIC => "ext2",
+        XFS_MAGIC => "xfs",
+        BTRFS_MAGIC => "btrfs",
+        F2FS_MAGIC => "f2fs",
+        TMPFS_MAGIC => "tmpfs",
+        RAMFS_MAGIC => "ramfs",
+        _ => "unknown",
+    }
 }
 
 /// A number for the pages of a device in the memory of this machine, until it restarts.

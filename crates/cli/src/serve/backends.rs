@@ -50,6 +50,8 @@ pub struct BackendOptions {
     pub flush_counters: Arc<FlushCounters>,
     /// The owner of the root of a file system in memory.
     pub owner: (u32, u32),
+    /// Whether there is a write log in front of all directories.
+    pub has_write_log: bool,
     /// The maximum number of files kept at hand per directory, if limited.
     pub files_at_hand: Option<usize>,
 }
@@ -75,7 +77,8 @@ impl Backends {
 
     /// Puts a write log in front of all directories.
     pub fn with_log(self, log: Option<ServedLog>) -> Backends {
-        Backends { log, ..self }
+        let options = BackendOptions { has_write_log: log.is_some(), ..self.options };
+        Backends { log, options, ..self }
     }
 
     /// The name changes that requests made before a power failure, from the write log.
@@ -200,6 +203,7 @@ impl BackendOptions {
             state_dir: self.state_dir.clone(),
             workers: self.workers,
             sync_metadata,
+            is_behind_log: self.has_write_log,
             read_ahead: self.read_ahead.clone(),
             group_commit: self.group_commit,
             metadata_memory: Arc::clone(&self.metadata_memory),

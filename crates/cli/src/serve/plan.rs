@@ -83,7 +83,11 @@ pub fn check_exports(
     failures: &mut Vec<Failure>,
 ) -> Vec<Look> {
     failures.extend(config::check_exposure(addresses, specs).err().map(Failure::from));
-    let backends = BackendOptions { state_dir: state_dir.map(Path::to_owned), ..BackendOptions::default() };
+    let backends = BackendOptions {
+        state_dir: state_dir.map(Path::to_owned),
+        has_write_log: settings.write_log.path.is_some(),
+        ..BackendOptions::default()
+    };
     let mut looks = Vec::with_capacity(specs.len());
     for spec in specs {
         let failed = |source| Failure::Export { origin: spec.origin.clone(), source };

@@ -71,6 +71,7 @@ impl Serving {
             workers: options.workers(),
             owner: privilege.own(),
             files_at_hand: Some(budget.files_at_hand(loaded.exports.len())),
+            has_write_log: settings.write_log.path.is_some(),
         });
         let backends = backends.with_log(ServedLog::open(&settings.write_log, options.state_dir.as_deref())?);
         let host_names = HostNames::start()?;

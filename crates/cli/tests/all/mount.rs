@@ -169,3 +169,26 @@ fn who_has_open(file: &Path) -> Vec<String> {
     let of_file = descriptors.filter(|path| fs::read_link(path).is_ok_and(|target| target == file));
     of_file.map(|path| path.display().to_string()).collect()
 }
+
+/// A mount by FUSE does not flush all of its file system.
+#[test]
+fn write_log_in_front_of_a_mount_is_refused_with_the_reason() {
+    if !can_mount() {
+        return;
+    }
+    let scratch = Scratch::on_disk();
+    let dir = scratch.dir("mnt");
+    let server = Server::start(1, &["--no-root-squash", "mem:16M"]);
+    let place = dir.to_str().unwrap();
+    wharf_ok(&["mount", &server.url("/mem"), place, "-o", &format!("mountport={}", server.port())]);
+    let _unmount = Unmount(&dir);
+    let [log, state] = ["log", "state"].map(|name| scratch.path(name).to_str().unwrap().to_owned());
+    let serve = ["serve", place, "--listen", "127.0.0.1:0", "--write-log", &log, "--state-dir", &state];
+    for arguments in [serve.to_vec(), [&serve[..], &["--check"]].concat()] {
+        let said = wharf_fails(1, &arguments);
+        assert!(said.contains("it is on fuse") && said.contains("without --write-log"), "{said}");
+    }
+    let mut without = Server::start(1, &[place, "--state-dir", &state]);
+    without.signal(Signal::TERM);
+    without.wait();
+}
