@@ -28,7 +28,7 @@ const WAYS: [(&str, Replace); 5] = [
     ("a small stable write", |fs, file| write_as(&USER, fs, file, (2000, Stability::Data), None)),
     ("the kernel", |fs, file| {
         write_as(&USER, fs, file, (200_000, Stability::Unstable), None);
-        rustix::fs::sync();
+        rustix::fs::syncfs(fs::File::open(std::env::temp_dir()).unwrap()).unwrap();
     }),
 ];
 
