@@ -187,6 +187,7 @@ cut! {
     ext4_without_a_journal: without_log(EXT4_WITHOUT_JOURNAL);
     #[ignore = "nothing is promised for a log in front of a file system without a journal"]
     ext4_without_a_journal_with_a_log: EXT4_WITHOUT_JOURNAL;
+    #[ignore = "beside uncommitted data, ext2 shows old blocks; the model does not allow for all of them"]
     ext2: without_log(EXT2);
     #[ignore = "nothing is promised for a log in front of a file system without a journal"]
     ext2_with_a_log: EXT2;

@@ -167,12 +167,16 @@ impl File {
         if found.len() < self.sure_bytes || found.len() > self.data.len() && !self.is_loose {
             return Some(format!("{} bytes, of {} to {}", found.len(), self.sure_bytes, self.data.len()));
         }
-        let wrong = found
-            .iter()
-            .zip(&self.data)
-            .enumerate()
-            .position(|(at, (found, (byte, is_sure)))| found != byte && (*is_sure || !self.may_be(at, *found)));
+        let wrong = found.iter().zip(&self.data).enumerate().position(|(at, (found, (byte, is_sure)))| {
+            found != byte && (self.is_there(*byte, *is_sure) || !self.may_be(at, *found))
+        });
         wrong.map(|at| format!("byte {at} is {}, not {:?}", found[at], self.data[at]))
+    }
+
+    /// Whether a byte must be there. A hole need not, if the file is loose: its block may have been allocated for data
+    /// that were not flushed.
+    fn is_there(&self, byte: u8, is_sure: bool) -> bool {
+        is_sure && !(self.is_loose && byte == 0)
     }
 
     /// Whether a byte that is not sure may be this one.
