@@ -17,6 +17,12 @@ impl BlockAges {
     /// Those of a block without changes.
     pub(super) const CLEAN: BlockAges =
         BlockAges { unsent: u64::MAX, unwritten: u64::MAX, unstable: u64::MAX, committing: u64::MAX };
+
+    /// Whether old changes have come further towards the server since `before`, or are given up.
+    pub(super) fn have_advanced(&self, before: &BlockAges) -> bool {
+        let dirty = |ages: &BlockAges| ages.unwritten.min(ages.unstable).min(ages.committing);
+        self.unwritten > before.unwritten || dirty(self) > dirty(before)
+    }
 }
 
 /// The ages of all blocks of a file, by the indexes of the blocks in the file.

@@ -75,7 +75,7 @@ pub(super) struct LateWrites {
     pub(super) io: Option<Arc<dyn LateIo>>,
     pub(super) has_task: bool,
     pub(super) wake: Arc<Notify>,
-    /// Signals each WRITE and COMMIT that ends.
+    /// Signals each WRITE and COMMIT that ends, and changes that are written or given up.
     pub(super) progress: Arc<Notify>,
     /// Changes up to this number are wanted at the server; up to `commit_to`, on its stable storage.
     pub(super) flush_to: u64,
@@ -464,7 +464,8 @@ impl BlockTable {
         self.files.iter().filter(|(_, file)| file.late.has_task).for_each(|(_, file)| file.late.wake.notify_one());
     }
 
-    /// Updates what the file knows of its dirty blocks after the state of a change of a block.
+    /// Updates what the file knows of its dirty blocks after a change of a block. Wakes those that wait until changes
+    /// are written: a truncation ends their wait, too.
     pub(super) fn note_changes(&mut self, slot: BlockId) {
         let block = self.block(slot);
         let (file, index, is_dirty) = (block.file, block.index, block.is_dirty() && !block.is_detached);
@@ -472,6 +473,9 @@ impl BlockTable {
         let before = std::mem::replace(&mut block.counted_ages, ages);
         let state = self.file(file);
         state.ages.update(index, &before, &ages);
+        if ages.have_advanced(&before) {
+            state.late.progress.notify_waiters();
+        }
         let differs = if is_dirty { state.dirty.insert(index) } else { state.dirty.remove(&index) };
         let has_dirty = !state.dirty.is_empty();
         match (differs, is_dirty) {

@@ -1,5 +1,9 @@
 //! The state of all blocks, driven by hand: the server is a vector of bytes, without sockets, tasks and clock.
 
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
 use client_calls::{FileChange, FileVersion};
 use proto::nfs3;
 use tokio::time::Instant;
@@ -322,6 +326,28 @@ fn nothing_is_sent_while_a_file_is_cut_by_its_name() {
     world.state.holds -= 1;
     world.begin_work();
     assert!(world.batches.is_empty() && world.server.is_empty());
+}
+
+#[test]
+fn truncation_ends_the_wait_for_changes_that_it_drops() {
+    // One drops whole blocks, one a part of a block, one changes that only the server's memory has.
+    for (size_bytes, is_sent) in [(0, false), (2, false), (0, true)] {
+        let mut world = World::new(Vec::new(), quiet(), (4096, 4096));
+        world.write(0, b"a");
+        world.sync();
+        world.write(5, b"before");
+        if is_sent {
+            world.state.want_written(world.file, false);
+            world.begin_work();
+            world.answer_writes();
+        }
+        let to = world.state.newest_change;
+        let told = Arc::clone(&world.state.file_ref(world.file).late.progress).notified_owned();
+        world.state.set_size(world.file, size_bytes);
+        assert!(world.state.is_written(world.file, to, true));
+        assert!(pin!(told).poll(&mut Context::from_waker(Waker::noop())).is_ready(), "{size_bytes}, {is_sent}");
+        world.state.check();
+    }
 }
 
 #[test]
