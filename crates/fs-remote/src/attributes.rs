@@ -8,7 +8,14 @@ pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<At
     let known = shared.handles.find(node)?;
     match shared.opens.writer(known.number) {
         Some(file) => file.attributes(cx),
-        None => shared.visible(known.number, shared.wait(cx, shared.mount_for(cx).attributes(&known.handle))),
+        None => {
+            let mount = shared.mount_for(cx);
+            let attributes = match cx.past_caches {
+                true => shared.wait(cx, mount.attributes_at_open(&known.handle)),
+                false => shared.wait(cx, mount.attributes(&known.handle)),
+            };
+            shared.visible(known.number, attributes)
+        }
     }
 }
 

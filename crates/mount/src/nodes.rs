@@ -29,6 +29,8 @@ struct Node {
     told: Option<Version>,
     /// Its permission bits, as last seen.
     mode: u32,
+    /// Of a directory: the ID of the one above and the name in it that last led here.
+    name: Option<(u64, Box<[u8]>)>,
 }
 
 /// Shows whether the kernel's pages are still valid.
@@ -48,7 +50,7 @@ impl Version {
 impl Nodes {
     /// A table with only the root, which is never forgotten.
     pub(crate) fn new(root: Handle) -> Nodes {
-        let node = Node { handle: root, lookups: 1, told: None, mode: 0 };
+        let node = Node { handle: root, lookups: 1, told: None, mode: 0, name: None };
         let (nodes, numbers) = (HashMap::from([(ROOT, node)]), HashMap::from([(root, ROOT)]));
         Nodes(Mutex::new(Table { nodes, numbers, next: ROOT + 1 }))
     }
@@ -69,10 +71,24 @@ impl Nodes {
         if number == table.next {
             table.next += 1;
         }
-        let node = table.nodes.entry(number).or_insert(Node { handle, lookups: 0, told: None, mode: 0 });
+        let node = table.nodes.entry(number).or_insert(Node { handle, lookups: 0, told: None, mode: 0, name: None });
         node.lookups += 1;
         (node.told, node.mode) = (Some(Version::of(attributes)), attributes.mode);
         number
+    }
+
+    /// Notes the name that led to a directory in the one with ID `above`.
+    pub(crate) fn note_name(&self, number: u64, above: u64, name: vfs::Name<'_>) {
+        if let Some(node) = hold(&self.0).nodes.get_mut(&number) {
+            node.name = Some((above, name.as_bytes().into()));
+        }
+    }
+
+    /// The name that last led to a directory, and the handle of the one above.
+    pub(crate) fn name(&self, number: u64) -> Option<(Handle, Box<[u8]>)> {
+        let table = hold(&self.0);
+        let (above, name) = table.nodes.get(&number)?.name.as_ref()?;
+        Some((table.nodes.get(above)?.handle, name.clone()))
     }
 
     /// Notes the attributes that are sent to the kernel.

@@ -72,8 +72,8 @@ impl Call<'_> {
     }
 
     /// Like [`Call::reply_entry`], for a file whose attributes may have expired: the kernel fetches them when it needs
-    /// them.
-    pub(crate) fn reply_found(&mut self, Found { entry, is_current }: &Found) {
+    /// them. Returns the node ID.
+    pub(crate) fn reply_found(&mut self, Found { entry, is_current }: &Found) -> u64 {
         let number = self.session.nodes.tell(entry.handle, &entry.attributes);
         self.output.gives(Undo::Forget(number));
         let mut validity = self.session.options.validity;
@@ -88,6 +88,7 @@ impl Call<'_> {
         self.output.u32(validity.names.subsec_nanos());
         self.output.u32(validity.attributes.subsec_nanos());
         attributes(self.output, &entry.attributes);
+        number
     }
 
     /// `fuse_entry_out` for a missing name, which the kernel may cache.

@@ -36,7 +36,8 @@ pub struct Context<'a> {
     /// Whether this thread may wait. If not, a call that would have to wait returns
     /// [`Error::WouldBlock`](crate::Error::WouldBlock) and changes nothing.
     pub may_block: bool,
-    /// Whether reads must come from where the file is, past all caches on the way (`O_DIRECT`).
+    /// Whether reads must come from where the file is, past all caches on the way (`O_DIRECT`), and attributes be as
+    /// current as at an open.
     pub past_caches: bool,
     /// Identifies the request of a name change to the server, with at most [`Context::MAX_TICKET_BYTES`]; empty for all
     /// other requests. A file system that replays changes after a power failure returns it with the change.

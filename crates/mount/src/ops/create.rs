@@ -23,6 +23,6 @@ pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let entry = call.session.fs.create(&call.context(&identity), place, create, &set).map_err(errno)?;
     let opened = open::open_file(&call, entry.handle, identity, flags)?;
     call.reply_entry(&entry);
-    open::reply(&mut call, opened, true);
+    open::reply(&mut call, opened, flags, true);
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     }
     let attributes = opened.file.attributes(&cx).map_err(errno)?;
     let is_current = is_current(&call, &attributes);
-    reply(&mut call, opened, is_current);
+    reply(&mut call, opened, flags, is_current);
     Ok(())
 }
 
@@ -63,11 +63,12 @@ fn is_current(call: &Call<'_>, attributes: &Attributes) -> bool {
     is_current
 }
 
-/// `fuse_open_out`.
-pub(crate) fn reply(call: &mut Call<'_>, opened: Opened, is_current: bool) {
+/// `fuse_open_out`. With `O_DIRECT`, reads bypass the kernel's size of the file, too, which hides what others appended.
+pub(crate) fn reply(call: &mut Call<'_>, opened: Opened, flags: u32, is_current: bool) {
     let number = call.session.files.insert(opened);
     call.output.gives(Undo::Close(number));
-    let direct = if call.session.options.is_direct { open::DIRECT_IO } else { 0 };
+    let is_direct = call.session.options.is_direct || flags & flags::DIRECT != 0;
+    let direct = if is_direct { open::DIRECT_IO } else { 0 };
     let keep = if is_current { open::KEEP_CACHE } else { 0 };
     call.output.u64(number);
     call.output.u32(direct | keep);
