@@ -94,6 +94,9 @@ fn open_target(
     target: &mut Target,
 ) -> OpResult<Option<state::Opened>> {
     let node = compound.current()?.sibling(target.handle);
+    if target.is_truncated && !wanted.access.writes() {
+        return Err(Status::Inval.into());
+    }
     if !target.is_new {
         require_access(&node, &target.attributes, wanted.access, wanted.claim != Claim::New)?;
     }

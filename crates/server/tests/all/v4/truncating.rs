@@ -44,7 +44,7 @@ fn open_that_share_reservations_refuse_leaves_the_data() {
     let cases = [
         ((SHARE_ACCESS_BOTH, SHARE_DENY_READ), (SHARE_ACCESS_BOTH, SHARE_DENY_NONE)),
         ((SHARE_ACCESS_READ, SHARE_DENY_NONE), (SHARE_ACCESS_WRITE, SHARE_DENY_BOTH)),
-        ((SHARE_ACCESS_READ, SHARE_DENY_WRITE), (SHARE_ACCESS_READ, SHARE_DENY_NONE)),
+        ((SHARE_ACCESS_READ, SHARE_DENY_WRITE), (SHARE_ACCESS_WRITE, SHARE_DENY_NONE)),
     ];
     for ((access, deny), (wanted, denied)) in cases {
         let server = memory_server();
@@ -83,18 +83,38 @@ fn open_that_a_share_of_the_lock_protocol_refuses_leaves_the_data() {
 }
 
 #[test]
-fn truncating_needs_write_permission_even_of_the_owner_and_for_reading() {
+fn truncating_needs_write_permission_even_of_the_owner() {
     let server = memory_server();
     let owner = Caller::root(&server).user(1000, 100, &[]);
     let file = file(&owner);
     success3(owner.setattr(&file, mode(0o444)));
     let session = Session::new(owner, 1);
-    let reading = truncating("o", SHARE_ACCESS_READ, SHARE_DENY_NONE);
-    assert_eq!(failure(opened(&session, &reading)), Status::Access);
+    let writing = truncating("o", SHARE_ACCESS_WRITE, SHARE_DENY_NONE);
+    assert_eq!(failure(opened(&session, &writing)), Status::Access);
     assert_eq!(owner.attributes(&file).size, 4);
     success3(owner.setattr(&file, mode(0o644)));
-    let ok = success(opened(&session, &reading));
+    let ok = success(opened(&session, &writing));
     assert_eq!((ok.attributes_set, owner.attributes(&file).size), (EMPTY.mask, 0));
+}
+
+#[test]
+fn open_for_reading_alone_truncates_no_file() {
+    let server = memory_server();
+    let owner = Caller::root(&server).user(1000, 100, &[]);
+    let file = file(&owner);
+    let reading = |owner| truncating(owner, SHARE_ACCESS_READ, SHARE_DENY_NONE);
+    for (minor, name) in [(1, b"first "), (2, b"second")] {
+        let session = Session::named(owner, minor, name);
+        assert_eq!(failure(opened(&session, &reading("o"))), Status::Inval);
+        // A new file has the size anyway.
+        let claim = OpenClaim::Null(Component(name));
+        success(opened(&session, &OpenArgs { claim, ..reading("o") }));
+    }
+    let client = Client40::named(owner, b"old");
+    let open = OpenArgs { seqid: 1, owner: client.owner("old"), ..reading("old") };
+    let refused = owner.compound(&client.opening(&open)).skip_root().take::<Open>();
+    assert_eq!(failure(refused), Status::Inval);
+    assert_eq!(owner.attributes(&file).size, 4);
 }
 
 #[test]
