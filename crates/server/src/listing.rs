@@ -61,8 +61,12 @@ fn give_dots(
     part: Part,
     each: &mut dyn FnMut(DirEntry<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Fault> {
-    let parent = dir.fs().parent(&dir.context, &dir.handle)?;
     let itself = Entry { handle: dir.handle, attributes: *attributes };
+    let parent = match dir.fs().parent(&dir.context, &dir.handle) {
+        // Another server shows no parent to a caller who may only read the directory, and so gets names alone.
+        Err(Error::AccessDenied) if part.detail != Detail::Entries => itself,
+        parent => parent?,
+    };
     let dots = [(&b"."[..], COOKIE_OF_SELF, itself), (b"..", COOKIE_OF_PARENT, parent)];
     for (name, cookie, entry) in dots {
         if cookie <= part.cookie {

@@ -122,26 +122,32 @@ impl ListingPage<'_> {
     }
 
     /// Appends an entry with only the attributes of the listing. Its file number is that of the directory that another
-    /// file system may be mounted on, and so MOUNTED_ON_FILEID (RFC 8881 §5.8.2.23).
-    fn bare_entry(&self, entry: &DirEntry<'_>, kind: FileKind, to: &mut Encoder<'_>) {
+    /// file system may be mounted on, and so MOUNTED_ON_FILEID (RFC 8881 §5.8.2.23). Returns true, as
+    /// [`ListingPage::entry`] does.
+    fn bare_entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> bool {
+        self.begin_entry(entry, to);
         let written: Result<(), Infallible> = Fattr::write(self.args.request, to, |attribute, to| {
-            match attribute {
-                Attribute::Type => xdr::Encode::encode(&attributes::file_type(kind), to),
-                Attribute::RdattrError => xdr::Encode::encode(&Status::Ok, to),
+            match (attribute, entry.kind) {
+                (Attribute::Type, Some(kind)) => xdr::Encode::encode(&attributes::file_type(kind), to),
+                (Attribute::RdattrError, _) => xdr::Encode::encode(&Status::Ok, to),
                 _ => to.u64(entry.fileid),
             }
             Ok(())
         });
         let Ok(()) = written;
+        true
+    }
+
+    /// Whether the client requests no more than names and what they have without kinds.
+    fn needs_only_names(&self) -> bool {
+        self.detail == Detail::Kinds && !self.args.request.contains(Attribute::Type.number())
     }
 
     /// Appends an entry. Returns false for one that is hidden from this client or already removed; a part of it may
     /// have been appended then.
     fn entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> OpResult<bool> {
-        if let (Detail::Kinds, Some(kind)) = (self.detail, entry.kind) {
-            self.begin_entry(entry, to);
-            self.bare_entry(entry, kind, to);
-            return Ok(true);
+        if self.detail == Detail::Kinds && entry.kind.is_some() {
+            return Ok(self.bare_entry(entry, to));
         }
         if !self.may_search {
             self.begin_entry(entry, to);
@@ -150,6 +156,8 @@ impl ListingPage<'_> {
         let file = match self.file(entry) {
             Ok(Some(file)) => Ok(file),
             Ok(None) => return Ok(false),
+            // Another server lists the names of a directory that the caller may not search, but not their kinds.
+            Err(Failure::Status(Status::Access)) if self.needs_only_names() => return Ok(self.bare_entry(entry, to)),
             Err(failure) => Err(failure),
         };
         self.begin_entry(entry, to);
