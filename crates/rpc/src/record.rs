@@ -16,11 +16,15 @@ pub struct Limits {
     pub max_fragments: usize,
 }
 
+/// How many bytes larger than the largest request that a session grants a record may be: the session then refuses the
+/// request (RFC 8881 §2.10.6.4), where a larger record ends the connection.
+pub const OVER_GRANT_BYTES: usize = 64 << 10;
+
 impl Default for Limits {
-    /// Room for a WRITE of 1 MiB with other operations around it; more fragments than any client sends. Sessions grant
-    /// requests of this size.
+    /// Room for a WRITE of 1 MiB with other operations around it, and for [`OVER_GRANT_BYTES`]; more fragments than any
+    /// client sends.
     fn default() -> Self {
-        Limits { max_bytes: (1 << 20) + (64 << 10), max_fragments: 1024 }
+        Limits { max_bytes: (1 << 20) + (64 << 10) + OVER_GRANT_BYTES, max_fragments: 1024 }
     }
 }
 

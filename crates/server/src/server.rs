@@ -350,8 +350,8 @@ fn new_state(
     records: Box<dyn ClientRecords>,
 ) -> Result<State, RecordsError> {
     let default = Limits::default();
-    // Sessions grant exactly what the reader of a connection accepts.
-    let message_bytes = rpc::record::Limits::default().max_bytes as u32;
+    // The reader of a connection accepts more, so that a session can answer a request that exceeds its grant.
+    let message_bytes = (rpc::record::Limits::default().max_bytes - rpc::record::OVER_GRANT_BYTES) as u32;
     let limits = Limits {
         request_bytes: message_bytes,
         response_bytes: message_bytes,

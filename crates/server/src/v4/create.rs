@@ -1,6 +1,6 @@
 //! CREATE: everything but regular files (RFC 7530 §16.4, RFC 8881 §18.4).
 
-use proto::nfs4::{Attribute, CreateArgs, CreateOk, CreateType, OpNumber, SpecData, Status};
+use proto::nfs4::{CreateArgs, CreateOk, CreateType, OpNumber, SpecData, Status};
 use vfs::{Device, NewNode};
 
 use super::change::DirChange;
@@ -18,14 +18,16 @@ fn create_noted(compound: &mut Compound<'_>, args: &CreateArgs<'_>, noted: &Note
     let new = node(&args.kind)?;
     let dir = noted.on(compound.current()?);
     let attributes = NewAttributes::parse(compound, &args.attributes, For { node: &dir, kind: make::kind(new) })?;
+    // Only regular files have a size that can be set.
+    if attributes.set.size_bytes.is_some() {
+        return Err(Status::Inval.into());
+    }
     let at_birth = attributes.at_birth();
     let name = vfs::Name::new(args.name.0)?;
     let change = DirChange::begin(&dir)?;
     let made =
         make::make(&dir, Ok(change.before()), name.as_bytes(), |dir, place| make::node(dir, place, new, &at_birth))?;
     let (made, attributes_set) = attributes.finish(&dir, made)?;
-    // Only files have a size that can be set.
-    let attributes_set = attributes_set.difference(Attribute::set(&[Attribute::Size]));
     let results = CreateOk { change: change.info(&dir), attributes_set };
     drop(change);
     compound.set_current_sibling(made.handle);

@@ -2,9 +2,9 @@
 
 use proto::nfs3::{self, Mkdir, MkdirArgs};
 use proto::nfs4::{
-    Attribute, BindConnToSession, BindConnToSessionArgs, Bitmap, ChannelAttrs, ClientDirection, Component, Create,
-    CreateArgs, CreateType, DestroySession, DestroySessionArgs, Fattr, Getattr, GetattrArgs, Lookup, Read, ReadArgs,
-    Readdir, ReaddirArgs, ReclaimComplete, ReclaimCompleteArgs, Sequence, Stateid, Status, Write, WriteArgs,
+    Attribute, BindConnToSession, BindConnToSessionArgs, ChannelAttrs, ClientDirection, Component, Create, CreateArgs,
+    CreateType, DestroySession, DestroySessionArgs, Fattr, Getattr, GetattrArgs, Lookup, Read, ReadArgs, Readdir,
+    ReaddirArgs, ReclaimComplete, ReclaimCompleteArgs, Sequence, SpecData, Stateid, Status, Write, WriteArgs,
 };
 
 use server::Server;
@@ -25,11 +25,21 @@ fn status(caller: &Caller<'_>, compound: &Compound) -> Status {
 }
 
 #[test]
-fn session_grants_requests_as_large_as_the_reader_of_connections_accepts() {
+fn request_somewhat_over_the_largest_grant_is_refused_in_its_session() {
     let server = memory_server();
+    let caller = Caller::root(&server);
     let most = ChannelAttrs { max_request_size: u32::MAX, max_response_size: u32::MAX, ..CHANNEL };
-    let session = Session::with_channel(Caller::root(&server), 1, b"client", most);
-    assert_eq!(session.fore.max_request_size as usize, rpc::record::Limits::default().max_bytes);
+    let session = Session::with_channel(caller, 1, b"client", most);
+    let granted = session.fore.max_request_size as usize;
+    // The reader of connections accepts such a request, so that the session can answer it.
+    assert_eq!(granted + rpc::record::OVER_GRANT_BYTES, rpc::record::Limits::default().max_bytes);
+    let data = vec![7; granted];
+    let stable = proto::nfs4::StableHow::FileSync;
+    let write = WriteArgs { stateid: Stateid::ANONYMOUS, offset: 0, stable, data: &data };
+    let file = caller.make_file(&caller.mount(), "f");
+    let compound = session.begin().root().lookup("f").op::<Write>(&write);
+    assert_eq!(status(&caller, &compound), Status::ReqTooBig);
+    assert_eq!(caller.attributes(&file).size, 0);
 }
 
 #[test]
@@ -157,16 +167,37 @@ fn target_of_a_link_that_is_too_long_is_a_name_that_is_too_long_in_every_version
     }
 }
 
-/// Clients copy the attributes of other files, sizes included.
+/// Clients of NFSv3 send the attributes of other files, sizes included.
 #[test]
-fn size_of_a_new_directory_is_ignored_in_every_version() {
+fn size_of_a_new_directory_is_ignored_before_nfsv4() {
     let server = memory_server();
     let caller = Caller::root(&server);
     let attributes = nfs3::Sattr { size: Some(0), ..mode(0o700) };
     success3(caller.call::<Mkdir>(&MkdirArgs { place: at(&caller.mount(), "d"), attributes }));
-    let session = Session::new(caller, 1);
-    let size = Fattr { mask: Attribute::set(&[Attribute::Size]), values: &[0; 8] };
-    let mut results =
-        session.call(&session.begin().root().op::<Create>(&CreateArgs { attributes: size, ..directory("e") }));
-    assert_eq!(success(results.skip_root().take::<Create>()).attributes_set, Bitmap::EMPTY);
+}
+
+#[test]
+fn size_of_anything_but_a_regular_file_is_invalid_in_nfsv4() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let device = SpecData { major: 1, minor: 3 };
+    let kinds = [
+        CreateType::Directory,
+        CreateType::Symlink(b"target"),
+        CreateType::Fifo,
+        CreateType::Socket,
+        CreateType::BlockDevice(device),
+        CreateType::CharDevice(device),
+    ];
+    for (minor, name) in [(1, b"first "), (2, b"second")] {
+        let session = Session::named(caller, minor, name);
+        for (kind, size_bytes) in kinds.into_iter().zip([0_u64, 10].into_iter().cycle()) {
+            let attributes = Fattr { mask: Attribute::set(&[Attribute::Size]), values: &size_bytes.to_be_bytes() };
+            let args = CreateArgs { kind, attributes, ..directory("e") };
+            let refused = session.call(&session.begin().root().op::<Create>(&args)).skip_root().take::<Create>();
+            assert_eq!(failure(refused), Status::Inval, "{kind:?} with {size_bytes} bytes");
+        }
+        let found = session.call(&session.begin().root().lookup("e")).skip_root().take::<Lookup>();
+        assert_eq!(failure(found), Status::NoEnt);
+    }
 }
