@@ -31,19 +31,31 @@ impl Session {
         if !session.below.is_empty() {
             return Ok(session);
         }
-        let itself = || Failure::ExportItself { file: url.to_string() };
-        let end = url.path.iter().rposition(|byte| *byte != b'/').ok_or_else(itself)?;
-        let (above, name) =
-            url.path[..=end].split_at(url.path[..=end].iter().rposition(|byte| *byte == b'/').unwrap_or(0));
-        let parent = Url { path: if above.is_empty() { b"/".to_vec() } else { above.to_vec() }, ..url.clone() };
-        let parent = Session::open(&parent, flags).await.map_err(|_| itself())?;
-        let below = [&parent.below[..], name].concat();
-        let found = parent.mount.walk(&below, Follow::Nothing).await.map_err(|_| itself())?;
-        let (root, above) = (session.mount.root(), parent.mount.root());
-        if found.handle != root.handle || found.attributes.fsid != above.attributes.fsid {
-            return Err(itself());
+        session.above(flags).await.ok_or_else(|| Failure::ExportItself { file: url.to_string() })
+    }
+
+    /// The same file in the mount of the directory above this mount's, which a server of older versions has if both
+    /// directories are in one export.
+    async fn above(&self, flags: &ConnectFlags) -> Option<Session> {
+        let export = self.mount.export();
+        let end = export.iter().rposition(|byte| *byte != b'/')?;
+        let (parent, name) = export[..=end].split_at(export[..=end].iter().rposition(|byte| *byte == b'/')?);
+        let path = if parent.is_empty() { b"/".to_vec() } else { parent.to_vec() };
+        let parent = Session::open(&Url { path, ..self.url.clone() }, flags).await.ok()?;
+        let here = [&parent.below[..], name].concat();
+        let found = parent.mount.walk(&here, Follow::Nothing).await.ok()?;
+        let (root, above) = (self.mount.root(), parent.mount.root());
+        let is_same = found.handle == root.handle && found.attributes.fsid == above.attributes.fsid;
+        let below = if self.below.is_empty() { here } else { [&here[..], b"/", &self.below].concat() };
+        is_same.then(|| Session { mount: parent.mount, below, url: self.url.clone() })
+    }
+
+    /// The same file in the mount of the highest directory of the export.
+    async fn at_top(mut self, flags: &ConnectFlags) -> Session {
+        while let Some(above) = self.above(flags).await {
+            self = above;
         }
-        Ok(Session { mount: parent.mount, below, url: url.clone() })
+        self
     }
 
     /// Mounts the common export of two URLs; `remedy` says what to do without one.
@@ -56,11 +68,14 @@ impl Session {
         flags: &ConnectFlags,
         remedy: &'static str,
     ) -> Result<(Session, Session), Failure> {
-        let first = Session::open_named(first, flags).await?;
-        let second = match Session::open_named(second, flags).await {
+        let mut first = Session::open_named(first, flags).await?;
+        let mut second = match Session::open_named(second, flags).await {
             Err(Failure::ExportItself { .. }) => Session::open(second, flags).await?,
             session => session?,
         };
+        if !first.is_with(&second) {
+            (first, second) = (first.at_top(flags).await, second.at_top(flags).await);
+        }
         if first.is_with(&second) {
             let second = Session { mount: first.mount.clone(), ..second };
             return Ok((first, second));
@@ -74,18 +89,21 @@ impl Session {
     /// As for [`Session::open`].
     pub async fn open_pair(first: &Url, second: &Url, flags: &ConnectFlags) -> Result<(Session, Session), Failure> {
         let source = Session::open(first, flags).await?;
-        let is_one_server =
-            (&first.host, first.port, &first.parameters) == (&second.host, second.port, &second.parameters);
-        if is_one_server && source.mount.version() >= Version::V4_0 {
-            // With NFSv4, all exports are below the server's root.
-            let top = Url { path: b"/".to_vec(), ..first.clone() };
-            let mount = Session::open(&top, flags).await?.mount;
-            let session = |url: &Url| Session { mount: mount.clone(), url: url.clone(), below: url.path.clone() };
-            return Ok((session(first), session(second)));
-        }
         let target = Session::open(second, flags).await?;
         if source.is_with(&target) {
             return Ok((Session { mount: target.mount.clone(), ..source }, target));
+        }
+        let is_one_server =
+            (&first.host, first.port, &first.parameters) == (&second.host, second.port, &second.parameters);
+        if is_one_server && source.mount.version() >= Version::V4_0 && target.mount.version() >= Version::V4_0 {
+            // With NFSv4, all exports are below the server's root.
+            let top = Url { path: b"/".to_vec(), ..first.clone() };
+            let mount = Session::open(&top, flags).await?.mount;
+            let from_root = |session: Session| {
+                let below = [session.mount.export(), b"/", &session.below].concat();
+                Session { mount: mount.clone(), below, url: session.url }
+            };
+            return Ok((from_root(source), from_root(target)));
         }
         Ok((source, target))
     }

@@ -56,3 +56,35 @@ fn export_itself_takes_a_copy_and_is_neither_removed_nor_renamed() {
         fs::remove_file(export.join("file")).unwrap();
     }
 }
+
+#[test]
+fn file_of_the_only_export_is_reached_without_its_name_in_every_version() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let server = Server::start(1, &["--no-root-squash", &format!("{}=/name", export.to_str().unwrap())]);
+    let local = scratch.path("local");
+    fs::write(&local, "content").unwrap();
+    for version in VERSIONS {
+        let url = |path: &str| format!("{}?version={version}", server.url(path));
+        wharf_ok(&["mkdir", &url("/d")]);
+        wharf_ok(&["mkdir", &url("/d/e")]);
+        wharf_ok(&["cp", local.to_str().unwrap(), &url("/q")]);
+        assert_eq!(wharf_ok(&["cat", &url("/q")]), "content", "{version}");
+        assert_eq!(wharf_ok(&["ls", &url("/d")]), "e\n", "{version}");
+        // One export, under whatever names.
+        for (from, to) in
+            [("/q", "/d/e/q"), ("/d/e/q", "/p"), ("/p", "/name/d"), ("/d/p", "/name/r"), ("/name/r", "/d/")]
+        {
+            wharf_ok(&["mv", &url(from), &url(to)]);
+        }
+        wharf_ok(&["ln", &url("/d/r"), &url("/name/l")]);
+        wharf_ok(&["cp", &url("/l"), &url("/name/d/copy")]);
+        wharf_ok(&["cp", &url("/name/l"), &url("/m")]);
+        let names = |dir: &str| snapshot(&export.join(dir)).len();
+        assert_eq!((names("d"), names("")), (4, 7), "{version}");
+        wharf_ok(&["rm", &url("/m"), &url("/l")]);
+        assert!(wharf_fails(1, &["mkdir", &url("/no/such")]).contains("no such"), "{version}");
+        wharf_ok(&["rm", "-r", &url("/d")]);
+        assert_eq!(fs::read_dir(&export).unwrap().count(), 0, "{version}");
+    }
+}

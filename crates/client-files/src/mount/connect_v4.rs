@@ -96,17 +96,19 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<FileSystem
     Ok(split(top, top_path, path))
 }
 
-/// The export and the rest of a path that exists in the only export of a server. There, as with older versions, paths
-/// may begin below the export.
+/// The export and the rest of a path in the only export of a server. There, as with older versions, paths may begin
+/// below the export. The last name may be that of a file to make.
 async fn in_only_export(client: &v4::Client, exports: &[Vec<u8>], path: &[u8]) -> Result<Option<FileSystem>> {
     let [only] = exports else { return Ok(None) };
     let mut here = v4::root(client).await?;
     let mut top = None;
     let names = only.split(|byte| *byte == b'/').chain(path.split(|byte| *byte == b'/'));
-    for name in names.filter(|name| !name.is_empty() && *name != b".").take(MAX_COMPONENTS) {
+    let names: Vec<&[u8]> = names.filter(|name| !name.is_empty() && *name != b".").take(MAX_COMPONENTS).collect();
+    for (index, name) in names.iter().enumerate() {
         let fsid = here.attributes.fsid;
         here = match v4::lookup(client, &here.handle, name).await {
             Ok(found) => found,
+            Err(error) if error.status() == Some(Status::NoEntry) && index + 1 == names.len() => break,
             Err(error) if error.status().is_some() => return Ok(None),
             Err(error) => return Err(error),
         };
