@@ -69,9 +69,16 @@ impl LogOwner {
         self.exports.retain(|owned| owned.name != name);
     }
 
-    /// Treats unflushed changes as lost: they are replayed when the export returns.
-    pub(crate) fn forget_memory(&mut self, name: &str) {
-        self.exports.iter_mut().filter(|owned| owned.name == name).for_each(|owned| owned.memory = None);
+    /// Treats unflushed changes of an export, and of all others with the same memory, as lost: storage reports a loss
+    /// to one of them. They are replayed when the exports return. Returns the names of these exports.
+    pub(crate) fn forget_memory(&mut self, name: &str) -> Vec<String> {
+        let memory = self.exports.iter().find(|owned| owned.name == name).and_then(|owned| owned.memory);
+        let is_lost = |owned: &&mut OwnedExport| owned.name == name || (memory.is_some() && owned.memory == memory);
+        let lost = self.exports.iter_mut().filter(is_lost).map(|owned| {
+            owned.memory = None;
+            owned.name.clone()
+        });
+        lost.collect()
     }
 
     pub(crate) fn index(&self, name: &str) -> u32 {
@@ -116,5 +123,22 @@ impl OwnedExport {
             root: (fileid.parse().ok()?, birth.parse().ok()?),
             memory: if memory == "-" { None } else { Some(memory.parse().ok()?) },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_that_one_export_hears_of_is_one_of_all_exports_with_its_memory() {
+        let mut owner = LogOwner::new();
+        for (name, memory) in [("/a", Some(1)), ("/b", Some(2)), ("/c", Some(1)), ("/d", None)] {
+            owner.number_of(&OwnedExport { name: name.to_owned(), number: 0, root: (0, 0), memory });
+        }
+        assert_eq!(owner.forget_memory("/a"), ["/a", "/c"]);
+        assert_eq!(owner.forget_memory("/d"), ["/d"]);
+        let memories: Vec<_> = owner.exports.iter().map(|owned| owned.memory).collect();
+        assert_eq!(memories, [None, Some(2), None, None]);
     }
 }

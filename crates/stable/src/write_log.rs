@@ -1,16 +1,17 @@
 //! [`WriteLog`]: a log, and the exports that write to it.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use vfs::{Context, Error, FileSystem, Handle, Result};
 
 use crate::device::Device;
 use crate::error::WriteLogError;
-use crate::layer::{LoggedExport, Pending, StableFs};
+use crate::layer::{LoggedExport, Pending, StableFs, Volume};
 use crate::log::{Ahead, Log, LogError, Position, Status};
 use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
@@ -70,6 +71,16 @@ pub struct WriteLog {
     trimmer: Trimmer,
     tickets: Mutex<Tickets>,
     before_trim: OnceLock<BeforeTrim>,
+    /// By the number of their storage.
+    volumes: Mutex<HashMap<u64, Weak<Volume>>>,
+}
+
+/// An export that is being attached.
+struct Entered {
+    export: Arc<LoggedExport>,
+    now: OwnedExport,
+    /// Its description in the log.
+    known: Option<OwnedExport>,
 }
 
 /// An action before records are dropped.
@@ -143,6 +154,7 @@ impl WriteLog {
             trimmer: Trimmer::default(),
             tickets: Mutex::default(),
             before_trim: OnceLock::new(),
+            volumes: Mutex::default(),
         }))
     }
 
@@ -173,7 +185,7 @@ impl WriteLog {
     }
 
     /// Puts the log in front of an export, and replays the changes that a power failure has undone. `name` identifies
-    /// the export.
+    /// the export. Exports of one disk are [attached together](WriteLog::attach_all).
     ///
     /// # Errors
     /// When the log has records of another directory of that name, and when changes cannot be replayed.
@@ -182,18 +194,43 @@ impl WriteLog {
         name: &str,
         inner: Arc<dyn FileSystem>,
     ) -> std::result::Result<(StableFs, Replayed), WriteLogError> {
-        let owned = OwnedExport::of(name, &*inner);
+        let attached = self.attach_all(vec![(name.to_owned(), inner)])?.pop();
+        Ok(attached.unwrap_or_else(|| unreachable!("one was attached")))
+    }
+
+    /// Puts the log in front of exports, as [`WriteLog::attach`] does. A file may have names in several of them, so
+    /// changes are replayed in the order in which they were made.
+    ///
+    /// # Errors
+    /// As of [`WriteLog::attach`]; then none is attached.
+    pub fn attach_all(
+        self: &Arc<Self>,
+        exports: Vec<(String, Arc<dyn FileSystem>)>,
+    ) -> std::result::Result<Vec<(StableFs, Replayed)>, WriteLogError> {
         let is_started = self.is_started.load(Ordering::Acquire);
-        if is_started {
-            // The export's earlier records are obsolete, and it may be another directory now.
+        if is_started && !exports.is_empty() {
+            // The exports' earlier records are obsolete, and they may be other directories now.
             self.drain()?;
-            hold(&self.owner).forget(name);
+            exports.iter().for_each(|(name, _)| hold(&self.owner).forget(name));
         }
-        let (number, known) = hold(&self.owner).number_of(&owned);
+        let entered: Vec<Entered> = exports.into_iter().map(|(name, inner)| self.enter(&name, inner)).collect();
         if is_started {
             self.store_owner()?;
         }
-        let export = Arc::new(LoggedExport::new(Arc::clone(&inner), name, number, self));
+        let replayed = self.take_up(&entered)?;
+        for Entered { export, .. } in &entered {
+            if is_started {
+                self.mark(export, true)?;
+            }
+            hold(&self.exports).push(Arc::clone(export));
+        }
+        Ok(entered.into_iter().map(|entered| StableFs::new(entered.export)).zip(replayed).collect())
+    }
+
+    fn enter(self: &Arc<Self>, name: &str, inner: Arc<dyn FileSystem>) -> Entered {
+        let now = OwnedExport::of(name, &*inner);
+        let (number, known) = hold(&self.owner).number_of(&now);
+        let export = Arc::new(LoggedExport::new(inner, name, number, self));
         for line in &self.lines {
             match line {
                 StateLine::Alias { export: of, outer, inner } if of == name => export.aliases.insert(*outer, *inner),
@@ -201,38 +238,52 @@ impl WriteLog {
                 _ => {}
             }
         }
-        let replayed = self.take_up(&export, &owned, known.as_ref())?;
-        if is_started {
-            self.mark(&export, true)?;
-        }
-        hold(&self.exports).push(Arc::clone(&export));
-        Ok((StableFs::new(export), replayed))
+        Entered { export, now, known }
     }
 
-    fn take_up(
-        &self,
-        export: &LoggedExport,
-        now: &OwnedExport,
-        known: Option<&OwnedExport>,
-    ) -> std::result::Result<Replayed, WriteLogError> {
+    /// What exports of the same storage share ([`FileSystem::storage`]).
+    pub(crate) fn volume(&self, storage: Option<u64>) -> Arc<Volume> {
+        let Some(storage) = storage else { return Arc::new(Volume::new()) };
+        let mut volumes = hold(&self.volumes);
+        let known = volumes.get(&storage).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| {
+            let volume = Arc::new(Volume::new());
+            volumes.insert(storage, Arc::downgrade(&volume));
+            volume
+        })
+    }
+
+    /// Flushes or replays what the log has of exports.
+    fn take_up(&self, entered: &[Entered]) -> std::result::Result<Vec<Replayed>, WriteLogError> {
+        let mut replayed = vec![Replayed::default(); entered.len()];
         if self.has_failed() {
-            return Ok(Replayed::default());
+            return Ok(replayed);
         }
-        let records = replay::count(&self.log, export.number)?;
-        if records > 0 && known.is_none_or(|known| !known.is_same_tree(now)) {
-            return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
+        let (mut lost, mut lost_at) = (Vec::new(), Vec::new());
+        for (at, Entered { export, now, known }) in entered.iter().enumerate() {
+            let records = replay::count(&self.log, export.number)?;
+            if records > 0 && known.as_ref().is_none_or(|known| !known.is_same_tree(now)) {
+                return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
+            }
+            self.check_mark(export, records)?;
+            replayed[at].records = records;
+            let has_memory = now.has_memory_of(known.as_ref()) && !self.has_lost(&export.name);
+            if records > 0 && (self.options.always_replay || !has_memory) {
+                lost.push(&**export);
+                lost_at.push(at);
+            }
         }
-        self.check_mark(export, records)?;
-        if records == 0 {
-            return Ok(Replayed::default());
+        for (at, Entered { export, .. }) in entered.iter().enumerate() {
+            if replayed[at].records > 0 && !lost_at.contains(&at) {
+                export.flush_all().map_err(|source| export.unsynced_error(source))?;
+            }
         }
-        let has_memory = now.has_memory_of(known) && !self.has_lost(&export.name);
-        if self.options.always_replay || !has_memory {
-            self.count_replay(export)?;
-            return replay::run(&self.log, export, &self.state_file, &mut hold(&self.tickets));
+        if !lost.is_empty() {
+            lost.iter().try_for_each(|export| self.count_replay(export))?;
+            let made = replay::run(&self.log, &lost, &self.state_file, &mut hold(&self.tickets))?;
+            lost_at.into_iter().zip(made).for_each(|(at, made)| replayed[at] = made);
         }
-        export.flush_all().map_err(|source| export.unsynced_error(source))?;
-        Ok(Replayed { records, ..Replayed::default() })
+        Ok(replayed)
     }
 
     /// Refuses an export that needs another log or a newer copy of this one, and records that it does not need.
@@ -535,27 +586,33 @@ impl WriteLog {
         exports.iter().try_for_each(|export| self.mark(export, false))
     }
 
-    /// Makes the next start replay an export's changes, because its storage has lost some.
-    pub(crate) fn lost(&self, export: &str) {
+    /// Makes the next start replay an export's changes, because its storage has lost some, and those of all other
+    /// exports of this storage, which hear nothing of it.
+    pub(crate) fn lost(&self, export: &LoggedExport) {
         tracing::error!(
-            export,
+            export = export.name,
             "storage has failed to take changes, which only the write log has now: nothing is changed any more; repair the \
-             storage, and start the server again, which makes them again"
+             storage, and start the server again, which makes these changes again"
         );
         self.log.end_trims();
-        hold(&self.owner).forget_memory(export);
-        if let Err(error) = self.note_lost(export) {
+        let lost = hold(&self.owner).forget_memory(&export.name);
+        let exports = hold(&self.exports).clone();
+        for other in exports.iter().filter(|other| lost.contains(&other.name)) {
+            other.note_loss();
+        }
+        if let Err(error) = self.note_lost(lost) {
             tracing::error!(%error, "the write log cannot note that; run `wharf log replay` before the next start");
         }
     }
 
-    /// Stores that an export's changes must be replayed: in the log or, if its device has failed too, beside it.
-    fn note_lost(&self, export: &str) -> std::result::Result<(), WriteLogError> {
+    /// Stores that the changes of exports must be replayed: in the log or, if its device has failed too, beside it.
+    fn note_lost(&self, exports: Vec<String>) -> std::result::Result<(), WriteLogError> {
         let owner = hold(&self.owner);
         if self.log.set_owner(&owner.bytes()).is_ok() {
             return Ok(());
         }
-        self.state_file.keep(&[StateLine::Lost { log: owner.id.clone(), export: export.to_owned() }])
+        let line = |export| StateLine::Lost { log: owner.id.clone(), export };
+        self.state_file.keep(&exports.into_iter().map(line).collect::<Vec<_>>())
     }
 
     /// Waits for work and trims. `false` when the thread must end.
@@ -586,19 +643,20 @@ impl WriteLog {
         }
         // A record behind `end` stays. Its file must count as unsynced when a client changes it without the log while
         // other exports are flushed: a replay would set the older attributes of the record again.
-        exports.iter().for_each(|export| export.unsynced.begin_flush());
+        let mut volumes: Vec<_> = exports.iter().map(|export| Arc::clone(&export.volume)).collect();
+        volumes.sort_unstable_by_key(Arc::as_ptr);
+        volumes.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        volumes.iter().for_each(|volume| volume.unsynced.begin_flush());
         let end = self.log.made_end();
-        let flush = |export: &Arc<LoggedExport>| {
-            let synced = export.flush_all();
-            export.unsynced.end_flush(synced.is_ok());
-            synced.map_err(|source| export.unsynced_error(source))
-        };
-        exports.iter().map(flush).fold(Ok(()), std::result::Result::and)?;
+        let flush = |export: &Arc<LoggedExport>| export.flush_all().map_err(|source| export.unsynced_error(source));
+        let synced = exports.iter().map(flush).fold(Ok(()), std::result::Result::and);
+        volumes.iter().for_each(|volume| volume.unsynced.end_flush(synced.is_ok()));
+        synced?;
         if let Some(before_trim) = self.before_trim.get() {
             before_trim();
         }
         self.log.trim(end)?;
-        exports.iter().for_each(|export| export.unsynced.trimmed(end));
+        volumes.iter().for_each(|volume| volume.unsynced.trimmed(end));
         if let Err(error) = self.keep_generation() {
             tracing::error!(%error, "a start with an older copy of the write log would not be refused");
         }
@@ -615,7 +673,7 @@ impl WriteLog {
     }
 
     fn knows_many_files(&self) -> bool {
-        hold(&self.exports).iter().any(|export| export.unsynced.len() > MAX_UNSYNCED_FILES)
+        hold(&self.exports).iter().any(|export| export.volume.unsynced.len() > MAX_UNSYNCED_FILES)
     }
 }
 

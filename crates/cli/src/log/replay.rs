@@ -6,9 +6,10 @@ use config::{LogLevel, LogSettings};
 use daemon::StateLock;
 use fs_host::{HostFs, HostOptions};
 use stable::{FileDevice, Options, WriteLog};
+use vfs::FileSystem;
 
 use crate::failure::{ExportError, Failure};
-use crate::serve::{Privilege, explained, start_logging, tell_replayed};
+use crate::serve::{Privilege, attach_to_log, explained, start_logging};
 
 /// Replay a write log to its exports, and empty it.
 ///
@@ -67,20 +68,17 @@ impl Site {
         if !log.is_known() && kept.iter().any(|(_, records)| *records > 0) {
             return Err(Failure::LogOfOtherState { path: self.path.clone(), state_dir });
         }
-        let mut set_aside = 0;
+        let mut dirs: Vec<(PathBuf, Arc<dyn FileSystem>)> = Vec::new();
         for (dir, records) in kept {
             let dir = Path::new(&dir);
             match open_dir(dir, &state_dir) {
-                Ok(host) => {
-                    let (_, replayed) = log.attach(&dir.to_string_lossy(), host).map_err(|error| logged(dir, error))?;
-                    tell_replayed(dir, &replayed);
-                    set_aside += replayed.set_aside;
-                }
+                Ok(host) => dirs.push((dir.to_owned(), host)),
                 Err(failure) if records > 0 => return Err(failure),
                 // It may be gone, and the log has nothing of it.
                 Err(_) => {}
             }
         }
+        let set_aside = attach_to_log(&log, dirs)?.iter().map(|(_, replayed)| replayed.set_aside).sum();
         log.start()?;
         log.close();
         if set_aside > 0 { Err(Failure::SetAside { changes: set_aside, path: log.set_aside_path() }) } else { Ok(()) }

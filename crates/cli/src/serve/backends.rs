@@ -112,19 +112,21 @@ impl Backends {
     /// # Errors
     /// All that cannot be opened; then nothing changes.
     pub fn exports(&mut self, specs: &[ExportSpec]) -> Result<Vec<Export>, Failure> {
-        let (mut open, mut failures) = (HashMap::new(), Vec::new());
-        let mut exports = Vec::with_capacity(specs.len());
+        let (mut open, mut new, mut failures) = (HashMap::new(), Vec::new(), Vec::new());
         for spec in specs {
-            let Backend { file_system, .. } = match self.backend(spec, &mut open) {
-                Ok(backend) => backend,
-                Err(source) => {
-                    failures.push(Failure::Export { origin: spec.origin.clone(), source });
-                    continue;
-                }
-            };
-            exports.push(Export { name: spec.name.clone(), file_system, rules: spec.rules.clone(), fsid: spec.fsid });
+            if let Err(source) = self.backend(spec, &mut open, &mut new) {
+                failures.push(Failure::Export { origin: spec.origin.clone(), source });
+            }
         }
         Failure::if_any(failures)?;
+        if let Some(log) = &self.log {
+            attach(log, &mut open, &new)?;
+        }
+        let export = |spec: &ExportSpec| {
+            let Backend { file_system, .. } = open[&Key::of(spec)].clone();
+            Export { name: spec.name.clone(), file_system, rules: spec.rules.clone(), fsid: spec.fsid }
+        };
+        let exports = specs.iter().map(export).collect();
         if let Some(log) = &self.log {
             let dirs: Vec<PathBuf> = open.keys().filter_map(|key| key.dir().cloned()).collect();
             log.keep(&dirs)?;
@@ -133,15 +135,26 @@ impl Backends {
         Ok(exports)
     }
 
-    /// Returns the file system of an export, and adds it to `open`.
-    fn backend(&self, spec: &ExportSpec, open: &mut HashMap<Key, Backend>) -> Result<Backend, ExportError> {
+    /// Adds the file system of an export to `open`, and its key to `new` if it was not open yet.
+    fn backend(
+        &self,
+        spec: &ExportSpec,
+        open: &mut HashMap<Key, Backend>,
+        new: &mut Vec<Key>,
+    ) -> Result<(), ExportError> {
         let key = Key::of(spec);
-        let backend = match open.get(&key).or_else(|| self.current(&key, spec)) {
+        if open.contains_key(&key) {
+            return Ok(());
+        }
+        let backend = match self.current(&key, spec) {
             Some(known) => known.clone(),
-            None => self.open(spec)?,
+            None => {
+                new.push(key.clone());
+                self.open(spec)?
+            }
         };
-        open.insert(key, backend.clone());
-        Ok(backend)
+        open.insert(key, backend);
+        Ok(())
     }
 
     /// Returns the open file system of an export, if it is still the one at the path.
@@ -170,11 +183,8 @@ impl Backends {
             let plan = FaultPlan::new(plan.parse::<Rules>()?);
             file_system = Arc::new(FaultFs::new(file_system, plan));
         }
-        if let Source::Dir(dir) = &spec.source {
-            file_system = match &self.log {
-                Some(log) => log.attach(dir, file_system)?,
-                None => self.unlogged(dir, file_system)?,
-            };
+        if let (Source::Dir(dir), None) = (&spec.source, &self.log) {
+            file_system = self.unlogged(dir, file_system)?;
         }
         Ok(Backend { file_system, ..backend })
     }
@@ -194,6 +204,16 @@ impl Backends {
             ..MemOptions::default()
         }
     }
+}
+
+/// Puts the log in front of new directories, all at once: a file may have names in several.
+fn attach(log: &ServedLog, open: &mut HashMap<Key, Backend>, new: &[Key]) -> Result<(), Failure> {
+    let in_front = |key: &Key| Some((key.dir()?.clone(), Arc::clone(&open.get(key)?.file_system)));
+    let (keys, dirs) = new.iter().filter_map(|key| Some((key, in_front(key)?))).unzip::<_, _, Vec<_>, Vec<_>>();
+    for (key, file_system) in keys.into_iter().zip(log.attach(dirs)?) {
+        open.entry(key.clone()).and_modify(|backend| backend.file_system = file_system);
+    }
+    Ok(())
 }
 
 impl BackendOptions {

@@ -42,7 +42,7 @@ pub use occupied::explained;
 use plan::Plan;
 pub use privilege::Privilege;
 use serving::Serving;
-pub use write_log::tell as tell_replayed;
+pub use write_log::attach as attach_to_log;
 
 /// Serves until a signal ends it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use config::{ExportSpec, Source, WriteLogPlace, WriteLogSettings};
 use daemon::MadeBefore;
 use rustix::fs::{Access, access};
-use stable::{Device, FileDevice, MadeChange, MemoryDevice, Options, Replayed, Status, WriteLog, WriteLogError};
+use stable::{
+    Device, FileDevice, MadeChange, MemoryDevice, Options, Replayed, StableFs, Status, WriteLog, WriteLogError,
+};
 use vfs::FileSystem;
 
 use crate::failure::{ExportError, Failure};
@@ -48,14 +50,12 @@ impl ServedLog {
         Ok(Some(ServedLog { log, is_started: false }))
     }
 
-    /// Puts the log in front of a directory.
+    /// Puts the log in front of directories.
     ///
     /// # Errors
     /// When changes cannot be replayed.
-    pub fn attach(&self, dir: &Path, inner: Arc<dyn FileSystem>) -> Result<Arc<dyn FileSystem>, ExportError> {
-        let (fs, replayed) = self.log.attach(&dir.to_string_lossy(), inner)?;
-        tell(dir, &replayed);
-        Ok(Arc::new(fs))
+    pub fn attach(&self, dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>) -> Result<Vec<Arc<dyn FileSystem>>, WriteLogError> {
+        attach(&self.log, dirs)?.into_iter().map(|(fs, _)| Ok(Arc::new(fs) as _)).collect()
     }
 
     /// Starts the log for the attached directories, and drops earlier records. Their requests must be among the kept
@@ -210,8 +210,19 @@ fn options(settings: &WriteLogSettings, state_dir: &Path) -> Options {
     }
 }
 
-/// Logs what was replayed.
-pub fn tell(dir: &Path, replayed: &Replayed) {
+/// Puts a log in front of directories, and logs what was replayed.
+pub fn attach(
+    log: &Arc<WriteLog>,
+    dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>,
+) -> Result<Vec<(StableFs, Replayed)>, WriteLogError> {
+    let paths: Vec<PathBuf> = dirs.iter().map(|(dir, _)| dir.clone()).collect();
+    let named = dirs.into_iter().map(|(dir, inner)| (dir.to_string_lossy().into_owned(), inner));
+    let attached = log.attach_all(named.collect())?;
+    paths.iter().zip(&attached).for_each(|(dir, (_, replayed))| tell(dir, replayed));
+    Ok(attached)
+}
+
+fn tell(dir: &Path, replayed: &Replayed) {
     let Replayed { records, compared, made, names, data_bytes, conflicts, set_aside } = *replayed;
     let dir = dir.display();
     if compared {

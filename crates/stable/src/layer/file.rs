@@ -46,7 +46,7 @@ impl OpenFile for StableFile {
         let is_flushed = self.export.log.passes(bytes);
         let held = self.export.hold_to_write(cx, &self.handle, bytes, is_flushed)?;
         self.export.clear_set_id_ahead(cx, &self.handle)?;
-        let flushes = self.export.unsynced.flushes();
+        let flushes = self.export.volume.unsynced.flushes();
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
         if is_flushed {
             let before = self.export.log.end();
@@ -66,8 +66,8 @@ impl OpenFile for StableFile {
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.export.check(cx)?;
         let held = self.export.hold_file(cx, &self.handle)?;
-        let flushes = self.export.unsynced.flushes();
-        let Taken { dirty, by_root } = self.export.unsynced.take(&self.handle);
+        let flushes = self.export.volume.unsynced.flushes();
+        let Taken { dirty, by_root } = self.export.volume.unsynced.take(&self.handle);
         let logged = match dirty {
             Dirty::Ranges(ranges) => {
                 self.log_ranges(cx, flushes, (&ranges, by_root)).map_err(|error| self.keep_dirty(error))?
@@ -84,7 +84,7 @@ impl OpenFile for StableFile {
         drop(held);
         // Another COMMIT may have taken data, and not be done with them.
         self.export.wait_for_flushes(Flushed::File(self.handle))?;
-        let pending = logged.or_else(|| self.export.unsynced.logged_end(&self.handle).map(Pending::Logged));
+        let pending = logged.or_else(|| self.export.volume.unsynced.logged_end(&self.handle).map(Pending::Logged));
         pending.map_or(Ok(()), |pending| self.export.settle(&pending)).map_err(|error| self.keep_dirty(error))
     }
 
@@ -114,7 +114,7 @@ impl StableFile {
         if written.stability == Stability::Unstable {
             // Noted after the write: a flush that began earlier may miss it.
             let range_bytes = offset_bytes..offset_bytes + written.count as u64;
-            self.export.unsynced.wrote(&self.handle, range_bytes, cx.caller.is_root());
+            self.export.volume.unsynced.wrote(&self.handle, range_bytes, cx.caller.is_root());
         }
         Ok(written)
     }
@@ -156,14 +156,14 @@ impl StableFile {
     }
 
     fn begin_flush(&self) -> FlushInFlight<'_> {
-        self.export.flushes.begin(Flushed::File(self.handle))
+        self.export.volume.flushes.begin(Flushed::File(self.handle))
     }
 
     /// Syncs the file, and marks its data and attributes in the log before a position as obsolete.
     fn bring_to_storage(&self, cx: &Context<'_>, flush: FlushInFlight<'_>, before: Position) -> Result<()> {
         self.export.end_flush(flush, || {
             self.inner.sync(cx)?;
-            if self.export.unsynced.logged_end(&self.handle).is_none() {
+            if self.export.volume.unsynced.logged_end(&self.handle).is_none() {
                 return Ok(());
             }
             let synced = Synced { file: FileId(self.handle), before: before.bytes() };
@@ -175,12 +175,12 @@ impl StableFile {
     /// Makes a change of data that is not logged.
     fn change<T>(&self, cx: &Context<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
         let done = self.export.while_set_id_is_clear(cx, &self.handle, make)?;
-        self.export.unsynced.changed(&self.handle);
+        self.export.volume.unsynced.changed(&self.handle);
         Ok(done)
     }
 
     fn keep_dirty(&self, error: vfs::Error) -> vfs::Error {
-        self.export.unsynced.put_back(&self.handle);
+        self.export.volume.unsynced.put_back(&self.handle);
         error
     }
 }

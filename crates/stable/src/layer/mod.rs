@@ -62,6 +62,19 @@ impl StableFs {
 /// The maximum amount of data that an event loop logs itself.
 const MAX_BYTES_ON_LOOP: usize = 64 << 10;
 
+/// Files that exports share: a file may have names in several exports of one disk, and has the same handle in all.
+pub(crate) struct Volume {
+    pub(crate) unsynced: Unsynced,
+    locks: ChangeLocks,
+    flushes: Flushes,
+}
+
+impl Volume {
+    pub(crate) fn new() -> Volume {
+        Volume { unsynced: Unsynced::default(), locks: ChangeLocks::new(), flushes: Flushes::default() }
+    }
+}
+
 /// An export of a write log.
 pub(crate) struct LoggedExport {
     pub(crate) inner: Arc<dyn FileSystem>,
@@ -69,10 +82,8 @@ pub(crate) struct LoggedExport {
     pub(crate) number: u32,
     log: Arc<WriteLog>,
     pub(crate) aliases: Aliases,
-    pub(crate) unsynced: Unsynced,
+    pub(crate) volume: Arc<Volume>,
     pub(crate) versions: Versions,
-    locks: ChangeLocks,
-    flushes: Flushes,
     /// Whether the log takes no more records of this export; every change is then flushed to storage.
     is_detached: AtomicBool,
     /// Whether a flush has failed. Storage reports a loss once, and then accepts changes as if nothing were missing.
@@ -91,15 +102,13 @@ pub(crate) enum Pending {
 impl LoggedExport {
     pub(crate) fn new(inner: Arc<dyn FileSystem>, name: &str, number: u32, log: &Arc<WriteLog>) -> LoggedExport {
         LoggedExport {
+            volume: log.volume(inner.storage()),
             inner,
             name: name.to_owned(),
             number,
             log: Arc::clone(log),
             aliases: Aliases::default(),
-            unsynced: Unsynced::default(),
             versions: Versions::default(),
-            locks: ChangeLocks::new(),
-            flushes: Flushes::default(),
             is_detached: AtomicBool::new(false),
             has_lost: AtomicBool::new(false),
         }
@@ -127,7 +136,7 @@ impl LoggedExport {
     /// Flushes everything. After a failure every change is refused.
     pub(crate) fn flush_all(&self) -> Result<()> {
         // As root: the caller of a change that is made has no say any more in whether to wait.
-        self.end_flush(self.flushes.begin(Flushed::All), || self.inner.sync_all(&Context::ROOT))
+        self.end_flush(self.volume.flushes.begin(Flushed::All), || self.inner.sync_all(&Context::ROOT))
     }
 
     /// Flushes, and passes on the result. After a failure every change is refused.
@@ -143,15 +152,20 @@ impl LoggedExport {
 
     /// Waits for flushes of others, one of which may learn of a loss.
     fn wait_for_flushes(&self, what: Flushed) -> Result<()> {
-        self.flushes.wait_for_running(what);
+        self.volume.flushes.wait_for_running(what);
         self.check_storage()
     }
 
     /// Refuses every change from now on: the next start must replay the log.
     pub(crate) fn lose(&self) {
-        if !self.has_lost.swap(true, Ordering::SeqCst) {
-            self.log.lost(&self.name);
+        if !self.note_loss() {
+            self.log.lost(self);
         }
+    }
+
+    /// Refuses every change from now on. Returns whether that is so already.
+    pub(crate) fn note_loss(&self) -> bool {
+        self.has_lost.swap(true, Ordering::SeqCst)
     }
 
     /// Holds a file for a write of this many bytes, which is flushed or logged.
@@ -194,7 +208,7 @@ impl LoggedExport {
         if !cx.may_block && self.waits_for_log() {
             return Err(Error::WouldBlock);
         }
-        hold(&self.locks, cx.may_block).ok_or(Error::WouldBlock)
+        hold(&self.volume.locks, cx.may_block).ok_or(Error::WouldBlock)
     }
 
     fn inner_of(&self, outer: &Handle) -> Result<Handle> {
@@ -218,7 +232,7 @@ impl LoggedExport {
     /// Ends the export's records in the log. When this returns, all of them are appended.
     pub(crate) fn detach(&self) {
         self.is_detached.store(true, Ordering::SeqCst);
-        self.locks.wait_for_holders();
+        self.volume.locks.wait_for_holders();
     }
 
     fn is_detached(&self) -> bool {

@@ -35,7 +35,7 @@ impl LoggedExport {
             CreateMode::Unchecked => (SetAttributes { size_bytes: None, ..*set }, set.size_bytes),
             CreateMode::Guarded | CreateMode::Exclusive(_) => (*set, None),
         };
-        let flushes = self.unsynced.flushes();
+        let flushes = self.volume.unsynced.flushes();
         let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, &made_with)?)?;
         // Another client that found the new name may have written more by now: that has records, too.
         let node =
@@ -60,7 +60,7 @@ impl LoggedExport {
         set: &SetAttributes,
     ) -> Result<Entry> {
         let held = self.hold_name(cx, &place)?;
-        let flushes = self.unsynced.flushes();
+        let flushes = self.volume.unsynced.flushes();
         let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
         let pending = self.append_at(cx, self.modified(&place), made(place, &entry, NodeKind::of(node)), target);
@@ -74,13 +74,13 @@ impl LoggedExport {
         let held = self.hold_file(cx, file)?;
         let inside = self.inner_of(file)?;
         let make = || self.inner.set_attributes(cx, &inside, set);
-        let flushes = self.unsynced.flushes();
+        let flushes = self.volume.unsynced.flushes();
         let after = match set.size_bytes {
             Some(size_bytes) => {
                 self.clear_set_id_ahead(cx, file)?;
                 let resize = Change::Resize(Resize { file: FileId(*file), size_bytes });
                 let after = self.log_ahead(cx, resize, make)?;
-                self.unsynced.logged(file, self.log.end(), flushes);
+                self.volume.unsynced.logged(file, self.log.end(), flushes);
                 after
             }
             None => make()?,
@@ -178,7 +178,7 @@ impl LoggedExport {
     pub(super) fn set_acls(&self, cx: &Context<'_>, file: &Handle, acls: &Acls) -> Result<()> {
         let held = self.hold_file(cx, file)?;
         let inside = self.inner_of(file)?;
-        let flushes = self.unsynced.flushes();
+        let flushes = self.volume.unsynced.flushes();
         self.inner.set_acls(cx, &inside, acls)?;
         // A list sets the mode: an earlier one in the log is obsolete.
         let after = self.inner.attributes(&Context::ROOT, &inside)?;
@@ -197,7 +197,7 @@ impl LoggedExport {
         make: impl FnOnce(&Handle) -> Result<()>,
     ) -> Result<()> {
         let held = self.hold_file(cx, file)?;
-        let flushes = self.unsynced.flushes();
+        let flushes = self.volume.unsynced.flushes();
         make(&self.inner_of(file)?)?;
         let pending = self.append(cx, change, payload);
         self.note_record(file, &pending, flushes);
@@ -214,7 +214,7 @@ impl LoggedExport {
     /// Notes that the log has data or attributes of a file; `flushes` was counted before they were read or written.
     pub(super) fn note_record(&self, file: &Handle, pending: &Pending, flushes: FlushCount) {
         if let Pending::Logged(end) = pending {
-            self.unsynced.logged(file, *end, flushes);
+            self.volume.unsynced.logged(file, *end, flushes);
         }
     }
 }

@@ -15,7 +15,7 @@ const SET_ID_BITS: u32 = 0o6000;
 impl LoggedExport {
     /// Notes the mode that the log has of a file.
     pub(super) fn note_mode(&self, file: &Handle, mode: u32) {
-        self.unsynced.set_id(file, mode & SET_ID_BITS != 0);
+        self.volume.unsynced.set_id(file, mode & SET_ID_BITS != 0);
     }
 
     /// Makes a durable record that set-id bits are cleared, before a change of data by another user than root. The
@@ -28,7 +28,7 @@ impl LoggedExport {
             return Err(Error::WouldBlock);
         }
         self.settle(&self.append_cleared(cx, file))?;
-        self.unsynced.set_id(file, false);
+        self.volume.unsynced.set_id(file, false);
         Ok(())
     }
 
@@ -53,7 +53,7 @@ impl LoggedExport {
     }
 
     fn clears_set_id(&self, cx: &Context<'_>, file: &Handle) -> bool {
-        !cx.caller.is_root() && self.unsynced.has_set_id(file)
+        !cx.caller.is_root() && self.volume.unsynced.has_set_id(file)
     }
 
     /// Appends a write of nothing, which clears the bits.

@@ -5,7 +5,8 @@
 //!
 //! - Files that are known by their handles are moved to their names (`names.rs`).
 //! - Lost files are recreated (`lost.rs`).
-//! - Data and attributes are set in the order of the log (`data.rs`).
+//! - Data and attributes are set in the order of the log (`data.rs`), over all exports: a file may have names in
+//!   several (`shared.rs`).
 //!
 //! A replay may be interrupted anywhere and repeated: recreated files have temporary names until their handles are
 //! stored, and the log is trimmed when everything is in storage. Changes by others that the log does not know stay.
@@ -18,6 +19,7 @@ mod lost;
 mod names;
 mod plan;
 mod set_aside;
+mod shared;
 mod site;
 mod tickets;
 
@@ -61,8 +63,8 @@ pub struct Replayed {
 /// How many records the log has of an export.
 pub(crate) fn count(log: &Log, export: u32) -> Result<u64, WriteLogError> {
     let mut count = 0;
-    each_record(log, export, |_, _| {
-        count += 1;
+    each_record(log, |record, _| {
+        count += u64::from(record.export == export);
         Ok(())
     })?;
     Ok(count)
@@ -71,16 +73,16 @@ pub(crate) fn count(log: &Log, export: u32) -> Result<u64, WriteLogError> {
 /// Pauses before a replay is retried that lacked something temporarily, such as memory of the kernel.
 const PAUSES_MS: [u64; 4] = [10, 50, 250, 1000];
 
-/// Replays the changes of an export.
+/// Replays the changes of exports, in the order of the log.
 pub(crate) fn run(
     log: &Log,
-    export: &LoggedExport,
+    exports: &[&LoggedExport],
     state_file: &StateFile,
     tickets: &mut Tickets,
-) -> Result<Replayed, WriteLogError> {
+) -> Result<Vec<Replayed>, WriteLogError> {
     let before = tickets.clone();
     for pause in PAUSES_MS.map(Duration::from_millis) {
-        match run_once(log, export, state_file, tickets) {
+        match run_once(log, exports, state_file, tickets) {
             Err(WriteLogError::Replay { source: vfs::Error::TryLater(error), action, .. }) => {
                 tracing::warn!(%error, %action, ?pause, "the replay of the write log begins again after a pause");
             }
@@ -89,50 +91,54 @@ pub(crate) fn run(
         tickets.clone_from(&before);
         thread::sleep(pause);
     }
-    run_once(log, export, state_file, tickets)
+    run_once(log, exports, state_file, tickets)
 }
 
 fn run_once(
     log: &Log,
-    export: &LoggedExport,
+    exports: &[&LoggedExport],
     state_file: &StateFile,
     tickets: &mut Tickets,
-) -> Result<Replayed, WriteLogError> {
-    let mut plan = Plan::default();
-    each_record(log, export.number, |record, _| {
-        plan.note_cancelled(record);
+) -> Result<Vec<Replayed>, WriteLogError> {
+    let index = |record: &Record<'_>| exports.iter().position(|export| export.number == record.export);
+    let mut plans: Vec<Plan> = exports.iter().map(|_| Plan::default()).collect();
+    each_record(log, |record, _| {
+        index(record).into_iter().for_each(|at| plans[at].note_cancelled(record));
         Ok(())
     })?;
-    each_record(log, export.number, |record, end| {
-        if !plan.is_cancelled(end) {
-            tickets.add(record);
+    each_record(log, |record, end| {
+        if let Some(plan) = index(record).map(|at| &mut plans[at]) {
+            if !plan.is_cancelled(end) {
+                tickets.add(record);
+            }
+            plan.add(record, end);
         }
-        plan.add(record, end);
         Ok(())
     })?;
-    let mut site = Site::new(export, state_file, plan);
-    names::put_right(&mut site)?;
-    data::give_sizes(&mut site)?;
-    each_record(log, export.number, |record, end| data::apply(&mut site, record, end))?;
-    data::finish(&mut site)?;
-    site.fs().sync_all(&CX).map_err(|source| site.error("bring everything to storage", source))?;
-    // Only now are the removed files gone for good.
-    lost::reserve(&site)?;
-    Ok(site.replayed)
+    let site = |(export, plan)| Site::new(export, state_file, plan);
+    let mut sites: Vec<Site<'_>> = exports.iter().copied().zip(plans).map(site).collect();
+    sites.iter_mut().try_for_each(names::put_right)?;
+    shared::merge(&mut sites)?;
+    sites.iter_mut().try_for_each(data::give_sizes)?;
+    each_record(log, |record, end| index(record).map_or(Ok(()), |at| data::apply(&mut sites[at], record, end)))?;
+    sites.iter_mut().try_for_each(data::finish)?;
+    for site in &sites {
+        site.fs().sync_all(&CX).map_err(|source| site.error("bring everything to storage", source))?;
+        // Only now are the removed files gone for good.
+        lost::reserve(site)?;
+    }
+    Ok(sites.into_iter().map(|site| site.replayed).collect())
 }
 
-/// Calls `each` with every record of an export, and the position behind it.
+/// Calls `each` with every record, and the position behind it.
 fn each_record(
     log: &Log,
-    export: u32,
     mut each: impl FnMut(&Record<'_>, u64) -> Result<(), WriteLogError>,
 ) -> Result<(), WriteLogError> {
     for kept in log.records() {
         let (end, bytes) = kept?;
         let record = Record::read(&bytes).map_err(|source| WriteLogError::Record { source })?;
-        if record.export == export {
-            each(&record, end.bytes())?;
-        }
+        each(&record, end.bytes())?;
     }
     Ok(())
 }

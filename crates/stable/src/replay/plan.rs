@@ -32,6 +32,8 @@ pub(super) struct Planned {
     /// The end of the record that they are from.
     kept_end: u64,
     modified: Option<Modified>,
+    /// The end of the last write by another user than root, which clears set-id bits.
+    written_by_others: u64,
 }
 
 /// The time of modification in the end.
@@ -101,8 +103,31 @@ impl Planned {
 
     /// Records of data and attributes before a position are in storage. Of flushes that overlapped, the one that began
     /// first may be recorded last.
-    fn synced(&mut self, before: u64) {
+    pub(super) fn synced(&mut self, before: u64) {
         self.synced_before = self.synced_before.max(before);
+    }
+
+    /// Takes over what another export's plan has of the same file, which then sets no attributes itself.
+    pub(super) fn take_over(&mut self, other: &mut Planned) {
+        self.synced(other.synced_before);
+        self.written_by_others = self.written_by_others.max(other.written_by_others);
+        if let Some(kept) = other.kept.take().filter(|_| other.kept_end > self.kept_end) {
+            (self.kept, self.kept_end) = (Some(kept), other.kept_end);
+        }
+        let end = |modified: Option<Modified>| modified.map_or(0, |modified| modified.end);
+        if let Some(modified) = other.modified.take().filter(|modified| modified.end > end(self.modified)) {
+            self.modified = Some(modified);
+        }
+        if self.written_by_others > self.kept_end {
+            self.clear_set_id();
+        }
+    }
+
+    fn clear_set_id(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            let set_gid = if kept.mode & GROUP_EXECUTES == 0 { 0 } else { SET_GID };
+            kept.mode &= !(SET_UID | set_gid);
+        }
     }
 
     /// Whether a file with these attributes may be this one. A recreated file has another time of birth.
@@ -178,6 +203,11 @@ impl Plan {
         spots
     }
 
+    /// A file of the plan.
+    pub(super) fn planned(&mut self, file: &Handle) -> &mut Planned {
+        self.file(*file)
+    }
+
     fn file(&mut self, file: Handle) -> &mut Planned {
         self.files.entry(file).or_default()
     }
@@ -188,7 +218,9 @@ impl Plan {
         file.born = Some(Born { node: make.node, target: target.to_vec(), fileid: make.fileid, at: make.born, end });
         // Another client may have set attributes of the new file before this record was appended.
         if file.kept.is_none() {
+            let modified = file.modified;
             file.keep(make.after, end);
+            file.modified = modified.or(file.modified);
         }
     }
 
@@ -206,9 +238,9 @@ impl Plan {
     fn wrote(&mut self, write: &Write, at: RecordTime, end: u64) {
         let file = self.file(write.file.0);
         file.modified = Some(Modified { at, end, is_of_names: false });
-        if let Some(kept) = file.kept.as_mut().filter(|_| !write.by_root) {
-            let set_gid = if kept.mode & GROUP_EXECUTES == 0 { 0 } else { SET_GID };
-            kept.mode &= !(SET_UID | set_gid);
+        if !write.by_root {
+            file.written_by_others = end;
+            file.clear_set_id();
         }
     }
 }

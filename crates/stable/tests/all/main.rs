@@ -16,4 +16,5 @@ mod log;
 mod marks;
 mod power_failure;
 mod set_aside;
+mod shared_files;
 mod support;

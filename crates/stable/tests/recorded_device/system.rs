@@ -181,8 +181,8 @@ impl System {
         };
         let log = WriteLog::open(Arc::new(FileDevice::open(&log_path)?), options)?;
         self.log = Some(Arc::clone(&log));
-        for number in 0..EXPORTS {
-            let (export, replayed) = log.attach(&number.to_string(), self.open(number, false))?;
+        let inner = (0..EXPORTS).map(|number| (number.to_string(), self.open(number, false) as _)).collect();
+        for (export, replayed) in log.attach_all(inner)? {
             self.exports.push(Arc::new(export));
             self.replayed.push(replayed);
         }
@@ -191,12 +191,7 @@ impl System {
 
     fn open(&self, number: usize, sync_metadata: bool) -> Arc<HostFs> {
         let state_dir = Some(self.mounted.dir.join("state"));
-        let options = HostOptions {
-            state_dir,
-            sync_metadata,
-            group_commit: std::env::var_os("NOGC").is_none(),
-            ..HostOptions::default()
-        };
+        let options = HostOptions { state_dir, sync_metadata, ..HostOptions::default() };
         Arc::new(HostFs::open(&self.exports_dir().join(number.to_string()), options).unwrap())
     }
 
