@@ -51,7 +51,7 @@ fn work(address: SocketAddr, root: &[u8], round: usize) -> Vec<u32> {
             .filter(|&status| status != 0)
             .collect::<Vec<_>>()
     };
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let threads: Vec<_> = (0..CONNECTIONS).map(|connection| scope.spawn(move || one(connection))).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     })
