@@ -237,7 +237,7 @@ impl HostFs {
 
 /// Refuses a log in front of a file system that cannot be flushed reliably as a whole.
 fn check_flushes(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result<(), OpenError> {
-    match volume.rules.doubt.filter(|_| options.is_behind_log) {
+    match volume.rules.no_log.filter(|_| options.is_behind_log) {
         Some(reason) => {
             let file_system = volume.file_system.clone();
             Err(OpenError::HidesErrors { path: dir.to_path_buf(), file_system, reason })

@@ -25,6 +25,8 @@ pub(crate) struct StorageRules {
     pub(crate) shares_flushes: bool,
     /// Why a flush of the whole file system proves nothing, where that is so.
     pub(crate) doubt: Option<&'static str>,
+    /// Why no write log may be in front of it, where that is so.
+    pub(crate) no_log: Option<&'static str>,
 }
 
 /// Which files have to be flushed after one was made.
@@ -46,15 +48,23 @@ pub(crate) enum NewNames {
 impl StorageRules {
     /// What holds for a file system of this name, on the device of these numbers.
     pub(crate) fn of(file_system: &str, major: u32, minor: u32) -> StorageRules {
+        let device = BlockDevice::new(major, minor);
+        let lacks_journal = file_system == "ext2" || file_system == "ext4" && !has_journal(&device);
         let (new_names, shares_flushes) = match file_system {
-            "ext4" => (ext4_new_names(&BlockDevice::new(major, minor)), true),
+            "ext4" if lacks_journal => (NewNames::Each, true),
+            "ext4" if has_fast_commit(&device) == Some(false) => (NewNames::Either, true),
+            "ext4" => (NewNames::Both, true),
             "xfs" => (NewNames::File, true),
             "btrfs" => (NewNames::Both, true),
             _ => (NewNames::Each, false),
         };
-        StorageRules { new_names, shares_flushes, doubt: doubt(file_system) }
+        let doubt = doubt(file_system);
+        StorageRules { new_names, shares_flushes, doubt, no_log: doubt.or(lacks_journal.then_some(NO_REPAIR)) }
     }
 }
+
+/// Why there is no log in front of a file system that is repaired after a power failure.
+const NO_REPAIR: &str = "it has no journal, and its repair after a power failure removes what the log builds on";
 
 /// Why `syncfs(2)` may return without an error though changes are not on storage.
 fn doubt(file_system: &str) -> Option<&'static str> {
@@ -77,17 +87,6 @@ impl BlockDevice {
     fn new(major: u32, minor: u32) -> BlockDevice {
         let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok();
         BlockDevice { name: device.as_deref().and_then(Path::file_name).map(PathBuf::from).unwrap_or_default() }
-    }
-}
-
-/// ext4 can do without a journal, or keep parts of changes out of it. Where that is not known, the names are flushed.
-fn ext4_new_names(device: &BlockDevice) -> NewNames {
-    if !has_journal(device) {
-        NewNames::Each
-    } else if has_fast_commit(device) == Some(false) {
-        NewNames::Either
-    } else {
-        NewNames::Both
     }
 }
 
@@ -115,7 +114,19 @@ mod tests {
             assert_eq!(StorageRules::of(name, 0, 0).doubt, None, "{name}");
         }
         for name in ["overlay", "fuse", "fuse.bindfs", "fuseblk", "nfs4", "unknown", ""] {
-            assert!(StorageRules::of(name, 0, 0).doubt.is_some(), "{name}");
+            let rules = StorageRules::of(name, 0, 0);
+            assert!(rules.doubt.is_some() && rules.no_log == rules.doubt, "{name}");
+        }
+    }
+
+    #[test]
+    fn log_needs_a_journal() {
+        // There is no such device, and so no journal that is known.
+        for name in ["ext2", "ext4"] {
+            assert_eq!(StorageRules::of(name, 0, 0).no_log, Some(NO_REPAIR), "{name}");
+        }
+        for name in ["xfs", "btrfs", "f2fs", "tmpfs"] {
+            assert_eq!(StorageRules::of(name, 0, 0).no_log, None, "{name}");
         }
     }
 
