@@ -237,7 +237,7 @@ impl HostFs {
 
 /// Refuses a log in front of a file system that cannot be flushed reliably as a whole.
 fn check_flushes(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result<(), OpenError> {
-    match volume.rules.no_log.filter(|_| options.is_behind_log) {
+    match volume.rules.doubt.filter(|_| options.is_behind_log) {
         Some(reason) => {
             let file_system = volume.file_system.clone();
             Err(OpenError::HidesErrors { path: dir.to_path_buf(), file_system, reason })
@@ -254,6 +254,15 @@ fn warn_of_flushes(dir: &Path, volume: &HostVolume, options: &HostOptions) {
             %dir,
             %file_system,
             "a power failure may undo acknowledged changes of symbolic links and special files: {reason}"
+        );
+    }
+    if volume.rules.lacks_journal && options.is_behind_log {
+        let (dir, file_system) = (dir.display(), &volume.file_system);
+        tracing::warn!(
+            %dir,
+            %file_system,
+            "the write log may not survive a power failure in front of a file system without a journal: its repair may \
+             remove directories that the log builds on; run without --write-log, or make a journal (tune2fs -j)"
         );
     }
 }

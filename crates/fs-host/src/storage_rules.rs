@@ -25,8 +25,8 @@ pub(crate) struct StorageRules {
     pub(crate) shares_flushes: bool,
     /// Why a flush of the whole file system proves nothing, where that is so.
     pub(crate) doubt: Option<&'static str>,
-    /// Why no write log may be in front of it, where that is so.
-    pub(crate) no_log: Option<&'static str>,
+    /// Whether it is repaired after a power failure, which may remove directories that a write log builds on.
+    pub(crate) lacks_journal: bool,
 }
 
 /// Which files have to be flushed after one was made.
@@ -58,13 +58,9 @@ impl StorageRules {
             "btrfs" => (NewNames::Both, true),
             _ => (NewNames::Each, false),
         };
-        let doubt = doubt(file_system);
-        StorageRules { new_names, shares_flushes, doubt, no_log: doubt.or(lacks_journal.then_some(NO_REPAIR)) }
+        StorageRules { new_names, shares_flushes, doubt: doubt(file_system), lacks_journal }
     }
 }
-
-/// Why there is no log in front of a file system that is repaired after a power failure.
-const NO_REPAIR: &str = "it has no journal, and its repair after a power failure removes what the log builds on";
 
 /// Why `syncfs(2)` may return without an error though changes are not on storage.
 fn doubt(file_system: &str) -> Option<&'static str> {
@@ -114,19 +110,18 @@ mod tests {
             assert_eq!(StorageRules::of(name, 0, 0).doubt, None, "{name}");
         }
         for name in ["overlay", "fuse", "fuse.bindfs", "fuseblk", "nfs4", "unknown", ""] {
-            let rules = StorageRules::of(name, 0, 0);
-            assert!(rules.doubt.is_some() && rules.no_log == rules.doubt, "{name}");
+            assert!(StorageRules::of(name, 0, 0).doubt.is_some(), "{name}");
         }
     }
 
     #[test]
-    fn log_needs_a_journal() {
+    fn ext2_and_ext4_may_lack_a_journal() {
         // There is no such device, and so no journal that is known.
         for name in ["ext2", "ext4"] {
-            assert_eq!(StorageRules::of(name, 0, 0).no_log, Some(NO_REPAIR), "{name}");
+            assert!(StorageRules::of(name, 0, 0).lacks_journal, "{name}");
         }
-        for name in ["xfs", "btrfs", "f2fs", "tmpfs"] {
-            assert_eq!(StorageRules::of(name, 0, 0).no_log, None, "{name}");
+        for name in ["ext3", "xfs", "btrfs", "f2fs", "tmpfs"] {
+            assert!(!StorageRules::of(name, 0, 0).lacks_journal, "{name}");
         }
     }
 

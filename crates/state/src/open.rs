@@ -194,7 +194,10 @@ impl Core {
         let key = self.new_key(args.client.number())?;
         let file = self.file_entry(&args.file);
         let account = Arc::clone(self.account_of(args.client.number())?);
-        self.hold(&args.file, &account, args.worker)?;
+        if let Err(gone) = self.hold(&args.file, &account, args.worker) {
+            self.settle(&file);
+            return Err(gone.into());
+        }
         let mut seen = SharesSeen::default();
         seen.add(args.access, args.deny);
         let body = Body::Open(Open { access: args.access, deny: args.deny, seen, locks: BTreeSet::new() });

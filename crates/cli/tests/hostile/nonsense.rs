@@ -12,7 +12,7 @@ use testing::program::{Server, serve_within, wharf_ok};
 /// How often each kind of nonsense is sent.
 const TIMES: usize = 100;
 /// The longest record that is taken, and a little more than that (`rpc::record::Limits`).
-const TOO_LONG: u32 = (1 << 20) + (64 << 10) + 1;
+const TOO_LONG: u32 = (1 << 20) + (128 << 10) + 1;
 /// How much memory for data the server may have (`ulimit -d`), in KiB: half messages announce ten times as much.
 const MAX_DATA_KIB: u64 = 100 << 10;
 
