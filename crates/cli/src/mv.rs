@@ -34,8 +34,10 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         };
         let renamed = from.mount.rename(&from_dir.handle, &old, &to_dir.handle, &new).await;
         renamed.map_err(|error| match error.status() {
-            // RENAME has it for this alone, besides `.` and `..` (RFC 1813 §3.3.14, RFC 8881 §18.26.3).
-            Some(Status::Invalid) => Failure::MoveIntoItself { from: from.name(), to: to.name() },
+            // Other causes are names that a server does not take (RFC 1813 §3.3.14, RFC 8881 §18.26.3).
+            Some(Status::Invalid) if to.name().starts_with(&from.name()) => {
+                Failure::MoveIntoItself { from: from.name(), to: to.name() }
+            }
             _ => about(from.name())(error),
         })
     })
