@@ -6,7 +6,7 @@ use std::process::Command;
 
 use measure::Margin;
 use measure::analysis::analyse;
-use measure::record::{Baseline, Bound, Goal, Measurement, Precision, Run};
+use measure::record::{Baseline, BeforeAfter, Bound, DocumentRatio, Goal, Measurement, Precision, Run};
 use report::lab::{Report, compare, results_csv, results_json};
 use testing::synthetic::{Server, levels, passes, run};
 
@@ -33,7 +33,7 @@ fn terminal_shows_verdicts_beside_the_document_and_warnings() {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
     let row = text.lines().find(|line| line.starts_with("read   4k     gather")).unwrap();
-    assert!(row.contains("+15.0") && row.contains("higher"), "{row}");
+    assert!(row.contains("2000 → 2300") && row.contains("+15.0") && row.contains("higher"), "{row}");
 }
 
 #[test]
@@ -119,6 +119,20 @@ fn baseline_is_a_name_or_levels_in_a_record() {
     assert_eq!(read(r#""copy""#), Baseline::from("copy"));
     assert_eq!(read(r#"{"block":"4k"}"#), Baseline::Levels(levels(&[("block", "4k")])));
     assert_eq!(serde_json::to_string(&Baseline::from("copy")).unwrap(), r#""copy""#);
+}
+
+#[test]
+fn records_with_either_order_of_a_documents_figures_are_read_alike() {
+    let figures = BeforeAfter { before: 77_752.0, after: 93_592.0 };
+    let document = DocumentRatio::of_figures(levels(&[]), figures);
+    let text = serde_json::to_string(&document).unwrap();
+    assert!(text.contains(r#""before":77752.0,"after":93592.0"#), "{text}");
+    let read = |text: &str| serde_json::from_str::<DocumentRatio>(text).unwrap();
+    assert_eq!(read(&text), document);
+    for old in ["[77752.0,93592.0]", "[93592.0,77752.0]"] {
+        let text = format!(r#"{{"levels":{{}},"ratio":{},"figures":{old}}}"#, figures.ratio());
+        assert_eq!(read(&text), document, "{old}");
+    }
 }
 
 #[test]

@@ -47,7 +47,6 @@ pub const ALLOWED: &[Allowed] = &[
         reason: "a volume is a table of nodes, and what a node holds counts against its volume's memory",
     },
     Allowed { package: "measure", files: &["comparison.rs", "family.rs"], reason: PAIR },
-    Allowed { package: "measure", files: &["record/design.rs", "record/goal.rs"], reason: PAIR },
     parts("measure", &["analysis"]),
     Allowed {
         package: "mount",

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::record::{Bound, Design, DocumentRatio, Factor, Goal, Levels, PassPlace, TableKind};
+use measure::record::{BeforeAfter, Bound, Design, DocumentRatio, Factor, Goal, Levels, PassPlace, TableKind};
 
 use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::{End, Job, Order, Workload};
@@ -127,10 +127,8 @@ fn levels(server: &str) -> Levels {
 /// The ratios of the times themselves.
 fn true_ratios() -> Vec<DocumentRatio> {
     let (_, reference) = MEDIANS_US[0];
-    let ratio = |(server, us): (&str, f64)| DocumentRatio {
-        levels: levels(server),
-        ratio: us / reference,
-        figures: Some([us, reference]),
+    let ratio = |(server, us): (&str, f64)| {
+        DocumentRatio::of_figures(levels(server), BeforeAfter { before: reference, after: us })
     };
     MEDIANS_US[1..].iter().copied().map(ratio).collect()
 }

@@ -1,5 +1,5 @@
 use super::{Results, Row};
-use crate::record::Levels;
+use crate::record::{BeforeAfter, Levels};
 
 /// Four combinations of the levels of two factors. The product of the ratios around the ring is 1 if all four are from
 /// the same passes. A missing pass breaks this. So does a factor whose levels run in pairs, because each ratio uses
@@ -43,6 +43,6 @@ fn ring(row: &Row, one: &[Row], two: &[Row]) -> Option<Ring> {
 }
 
 fn ratio(row: &Row) -> Option<f64> {
-    let of_medians = || row.medians.map(|[baseline, candidate]| candidate / baseline);
+    let of_medians = || row.medians.map(BeforeAfter::ratio);
     row.comparison.ok().map(|found| found.ratio.value).or_else(of_medians)
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::Agreement;
 use super::passes::Passes;
-use crate::record::{Design, DocumentRatio, Factor, Levels, Run, TableKind};
+use crate::record::{BeforeAfter, Design, DocumentRatio, Factor, Levels, Run, TableKind};
 use crate::{Comparison, Correlation, Error, Estimate, Level, Margin, Samples, Verdict};
 use crate::{autocorrelation, judge, mann_whitney, ratio_of_means};
 
@@ -22,7 +22,7 @@ pub struct Row {
     /// The verdict, corrected for the number of rows.
     pub verdict: Verdict,
     /// The medians of the baseline and of the candidate.
-    pub medians: Option<[f64; 2]>,
+    pub medians: Option<BeforeAfter>,
     /// The ratio of the means, with its bootstrap interval.
     pub means: Option<Estimate>,
     /// The probability of such a difference in ranks without a difference, ignoring pairs.
@@ -110,7 +110,7 @@ fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: 
         baseline: table.baseline.clone(),
         comparison,
         verdict: Verdict::Undecided,
-        medians: median(&baseline).zip(median(&candidate)).map(|(base, value)| [base, value]),
+        medians: median(&baseline).zip(median(&candidate)).map(|(before, after)| BeforeAfter { before, after }),
         means: ratio_of_means(&baseline, &candidate, level, run.seed).ok(),
         rank_chance: mann_whitney(&baseline, &candidate),
         resemblance: comparison.ok().and_then(|_| autocorrelation(&logarithms)),
@@ -152,7 +152,7 @@ fn settle<'a>(rows: impl Iterator<Item = &'a mut Row>, margin: Margin, level: Le
     for (row, verdict) in rows.iter_mut().zip(judge(&family, margin, level)) {
         row.verdict = verdict;
         let Some(document) = &row.document else { continue };
-        let agreement = |found: &Comparison| Agreement::of(found, verdict, document.ratio, margin);
+        let agreement = |found: &Comparison| Agreement::of(found, verdict, document.ratio(), margin);
         row.agreement = Some(row.comparison.as_ref().map_or(Agreement::Undecided, agreement));
     }
 }

@@ -1,11 +1,6 @@
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use super::Goal;
-
-/// One level of each factor, by the factor's name.
-pub type Levels = BTreeMap<String, String>;
+use super::{DocumentRatio, Goal, Levels};
 
 /// The design of an experiment: its question, factors and figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,15 +116,4 @@ pub struct CurveKind {
     pub x: String,
     /// The figure on the vertical axis, such as a latency.
     pub y: String,
-}
-
-/// A ratio in the source: a level of the table's factor divided by the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DocumentRatio {
-    /// The levels of all factors that the source distinguishes.
-    pub levels: Levels,
-    /// The ratio: 2.45 for the source's "+145 %".
-    pub ratio: f64,
-    /// The figure itself and the baseline's, in the source's unit, where it has them.
-    pub figures: Option<[f64; 2]>,
 }

@@ -7,13 +7,17 @@
 //! pass: its levels, its place in the run, its figures, and disturbances.
 
 mod design;
+mod document;
 mod goal;
 mod job;
+mod levels;
 mod measurement;
 mod run;
 
-pub use design::{Better, CurveKind, Design, DocumentRatio, Factor, FigureKind, Levels, TableKind};
+pub use design::{Better, CurveKind, Design, Factor, FigureKind, TableKind};
+pub use document::{BeforeAfter, DocumentRatio};
 pub use goal::{Baseline, Bound, Goal};
 pub use job::{Direction, DirectionSummary, JobSummary, Rates};
+pub use levels::Levels;
 pub use measurement::{Disturbance, Measurement, PassPlace, Percentile};
 pub use run::{Machine, Precision, Run};

@@ -1,7 +1,7 @@
 //! Results for programs: CSV and JSON.
 
 use measure::analysis::{Agreement, Aim, Results, Row};
-use measure::record::{DocumentRatio, Goal, Levels, Percentile, Run};
+use measure::record::{BeforeAfter, DocumentRatio, Goal, Levels, Percentile, Run};
 use measure::{Correlation, Estimate};
 use serde::Serialize;
 
@@ -54,8 +54,8 @@ fn csv_cells(run: &Run, title: &str, row: &Row) -> [String; 19] {
         unit,
         row.factor.clone(),
         row.baseline.clone(),
-        number(row.medians.map(|medians| medians[0])),
-        number(row.medians.map(|medians| medians[1])),
+        number(row.medians.map(|medians| medians.before)),
+        number(row.medians.map(|medians| medians.after)),
         number(found.map(|found| found.ratio.value)),
         number(found.map(|found| found.ratio.interval.low)),
         number(found.map(|found| found.ratio.interval.high)),
@@ -65,7 +65,7 @@ fn csv_cells(run: &Run, title: &str, row: &Row) -> [String; 19] {
         number(means.map(|means| means.interval.low)),
         number(means.map(|means| means.interval.high)),
         number(row.rank_chance),
-        number(row.document.as_ref().map(|document| document.ratio)),
+        number(row.document.as_ref().map(DocumentRatio::ratio)),
         row.agreement.map_or("", name).to_owned(),
         row.comparison.as_ref().err().map_or(String::new(), ToString::to_string),
     ]
@@ -161,7 +161,7 @@ struct RowFields {
     figure: String,
     factor: String,
     baseline: String,
-    medians: Option<[f64; 2]>,
+    medians: Option<BeforeAfter>,
     ratio: Option<EstimateFields>,
     half_width: Option<f64>,
     n: Option<usize>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use measure::analysis::{LatencyCurve, Results, Row};
-use measure::record::{CurveKind, Levels, Measurement, Run, TableKind};
+use measure::record::{CurveKind, DocumentRatio, Levels, Measurement, Run, TableKind};
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -86,7 +86,7 @@ fn ratio_range(groups: &[(String, Vec<&Row>)]) -> Range<f64> {
     let mut ends = vec![0.98, 1.02];
     for row in groups.iter().flat_map(|(_, rows)| rows) {
         ends.extend(row.comparison.iter().flat_map(|found| [found.ratio.interval.low, found.ratio.interval.high]));
-        ends.extend(row.document.iter().map(|document| document.ratio));
+        ends.extend(row.document.iter().map(DocumentRatio::ratio));
     }
     let ends = ends.into_iter().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
     let (low, high) = ends.fold((1.0_f64, 1.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
@@ -140,7 +140,7 @@ fn draw_bar(area: &Area<'_>, row: &Row, series: usize, y: i32, x_of: &impl Fn(f6
         area.draw(&PathElement::new([from, to], INK.stroke_width(2))).map_err(|error| error.to_string())?;
     }
     if let Some(document) = &row.document {
-        let x = x_of(document.ratio);
+        let x = x_of(document.ratio());
         let diamond = [(x, middle - 6), (x + 6, middle), (x, middle + 6), (x - 6, middle), (x, middle - 6)];
         area.draw(&PathElement::new(diamond, INK.stroke_width(2))).map_err(|error| error.to_string())?;
     }

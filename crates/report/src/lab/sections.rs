@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::Samples;
 use measure::analysis::{Aim, LatencyCurve, Reached, Results, Row, rings};
-use measure::record::{Better, Disturbance, Measurement, Precision, Run, TableKind};
+use measure::record::{BeforeAfter, Better, Disturbance, DocumentRatio, Measurement, Precision, Run, TableKind};
 
 use super::words::{self, NONE};
 use super::{Block, Report, Section, plots};
@@ -164,7 +164,7 @@ fn heads(factors: &[&str], factor: &str) -> Vec<Column> {
 fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
     let factors = factors(run, factor, rows);
     let has_document = rows.iter().any(|row| row.document.is_some());
-    let has_figures = rows.iter().any(|row| row.document.as_ref().is_some_and(|document| document.figures.is_some()));
+    let has_figures = rows.iter().any(|row| row.document.as_ref().is_some_and(|document| document.figures().is_some()));
     let mut columns = heads(&factors, factor);
     columns.extend(has_figures.then(|| Column::number("document")));
     columns.push(Column::number("ours"));
@@ -174,17 +174,15 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
     columns.push(Column::text("verdict"));
     columns.extend(has_document.then(|| Column::text("agrees")));
     let mut table = Table::new(columns);
-    let pair = |figures: Option<[f64; 2]>| {
-        figures.map_or(NONE.to_owned(), |[base, value]| format!("{} → {}", words::figure(base), words::figure(value)))
-    };
+    let pair = |figures: Option<BeforeAfter>| figures.map_or(NONE.to_owned(), words::before_after);
     for row in rows {
         let found = row.comparison.as_ref().ok();
         let document = row.document.as_ref();
         let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
         let mut cells = named(row, &factors);
-        cells.extend(has_figures.then(|| pair(document.and_then(|document| document.figures))));
+        cells.extend(has_figures.then(|| pair(document.and_then(DocumentRatio::figures))));
         cells.push(pair(row.medians));
-        cells.extend(has_document.then(|| or_none(document.map(|document| words::percent(document.ratio)))));
+        cells.extend(has_document.then(|| or_none(document.map(|document| words::percent(document.ratio())))));
         cells.push(or_none(found.map(|found| words::percent(found.ratio.value))));
         cells.push(or_none(found.map(|found| words::percent_interval(found.ratio.interval))));
         cells.push(or_none(found.map(|found| format!("{:.1}", found.half_width() * 100.0))));

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use measure::analysis::{Agreement, Results, Row, Warning};
-use measure::record::{Baseline, Bound, Design, FigureKind, Levels, Run};
+use measure::record::{Baseline, BeforeAfter, Bound, Design, FigureKind, Levels, Run};
 use measure::{Correlation, Estimate, Interval, Margin, Verdict};
 
 /// What stands in a cell that has no value.
@@ -20,6 +20,11 @@ pub(super) fn figure(value: f64) -> String {
         _ => 0,
     };
     format!("{value:.decimals$}")
+}
+
+/// The baseline's figure and the candidate's, in this order.
+pub(super) fn before_after(figures: BeforeAfter) -> String {
+    format!("{} → {}", figure(figures.before), figure(figures.after))
 }
 
 /// A figure beside an axis: without needless decimals.
@@ -226,6 +231,11 @@ mod tests {
         for (value, expected) in cases {
             assert_eq!(figure(value), expected);
         }
+    }
+
+    #[test]
+    fn pair_of_figures_goes_from_the_baseline_to_the_candidate() {
+        assert_eq!(before_after(BeforeAfter { before: 77_752.0, after: 93_592.0 }), "77752 → 93592");
     }
 
     #[test]

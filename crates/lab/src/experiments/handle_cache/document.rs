@@ -1,6 +1,6 @@
 //! The figures of the source: a patch to Linux' server that keeps open files by handle, December 2008.
 
-use measure::record::{DocumentRatio, Levels};
+use measure::record::{BeforeAfter, DocumentRatio, Levels};
 
 use super::factors::{CACHE, ON, OPENS, PLAIN, PROCESSES, SIZE};
 
@@ -113,7 +113,7 @@ fn ratio(processes: u32, size: u32, [off, on]: [f64; 2]) -> DocumentRatio {
     let (processes, size) = (processes.to_string(), size.to_string());
     let levels = [(CACHE, ON), (OPENS, PLAIN), (PROCESSES, &processes), (SIZE, &size)];
     let levels: Levels = levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into();
-    DocumentRatio { levels, ratio: on / off, figures: Some([on, off]) }
+    DocumentRatio::of_figures(levels, BeforeAfter { before: off, after: on })
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn ratios_have_the_mean_and_the_range_of_the_source() {
-        let percent: Vec<f64> = ratios(|_, _| true).iter().map(|row| (row.ratio - 1.0) * 100.0).collect();
+        let percent: Vec<f64> = ratios(|_, _| true).iter().map(|row| (row.ratio() - 1.0) * 100.0).collect();
         let mean = percent.iter().sum::<f64>() / percent.len() as f64;
         let (least, most) = percent.iter().fold((0.0_f64, 0.0_f64), |(least, most), &p| (least.min(p), most.max(p)));
         // The source cuts its percentages to two digits, so that they are up to 0.01 off.

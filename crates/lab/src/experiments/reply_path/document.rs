@@ -1,6 +1,6 @@
 //! The figures of the source: FreeBSD's server before and after its reply buffers were changed, March 2014.
 
-use measure::record::{DocumentRatio, Levels};
+use measure::record::{BeforeAfter, DocumentRatio, Levels};
 
 use super::factors::{LOAD, SIZE, WAY};
 use super::way::PATCHED;
@@ -41,7 +41,7 @@ pub(super) fn server_cpu() -> Vec<DocumentRatio> {
 fn ratio(load: &str, size: &str, [unpatched, patched]: [f64; 2]) -> DocumentRatio {
     let levels = [(WAY, PATCHED), (LOAD, load), (SIZE, size)];
     let levels: Levels = levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into();
-    DocumentRatio { levels, ratio: patched / unpatched, figures: Some([patched, unpatched]) }
+    DocumentRatio::of_figures(levels, BeforeAfter { before: unpatched, after: patched })
 }
 
 #[cfg(test)]
@@ -50,9 +50,9 @@ mod tests {
 
     #[test]
     fn ratios_are_the_percentages_of_the_source() {
-        let percent: Vec<f64> = bandwidth().iter().map(|row| ((row.ratio - 1.0) * 1000.0).round() / 10.0).collect();
+        let percent: Vec<f64> = bandwidth().iter().map(|row| ((row.ratio() - 1.0) * 1000.0).round() / 10.0).collect();
         assert_eq!(percent, [15.6, 14.3, 20.4, 52.5, 3.8, -1.5, -1.3, -0.4]);
         let of_iops = iops();
-        assert!(bandwidth().iter().zip(of_iops).all(|(one, other)| (one.ratio - other.ratio).abs() < 0.002));
+        assert!(bandwidth().iter().zip(of_iops).all(|(one, other)| (one.ratio() - other.ratio()).abs() < 0.002));
     }
 }

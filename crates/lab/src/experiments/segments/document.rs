@@ -1,6 +1,6 @@
 //! The figures of the source: FreeBSD's `tcp_output` before and after its change of April 2016.
 
-use measure::record::{DocumentRatio, Levels};
+use measure::record::{BeforeAfter, DocumentRatio, Levels};
 
 use super::factors::{AFTER, BUFFERS, RULE, buffer_name};
 
@@ -53,11 +53,8 @@ pub(super) fn packets() -> Vec<DocumentRatio> {
     vec![ratio(TRACED_SEND_BYTES, PACKETS)]
 }
 
-fn ratio(send_bytes: usize, figures: [f64; 2]) -> DocumentRatio {
+fn ratio(send_bytes: usize, [before, after]: [f64; 2]) -> DocumentRatio {
     let level = |factor: &str, level: String| (factor.to_owned(), level);
-    DocumentRatio {
-        levels: Levels::from([level(BUFFERS, buffer_name(send_bytes)), level(RULE, AFTER.to_owned())]),
-        ratio: figures[1] / figures[0],
-        figures: Some(figures),
-    }
+    let levels = Levels::from([level(BUFFERS, buffer_name(send_bytes)), level(RULE, AFTER.to_owned())]);
+    DocumentRatio::of_figures(levels, BeforeAfter { before, after })
 }

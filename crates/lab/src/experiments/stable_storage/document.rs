@@ -92,8 +92,7 @@ fn ratios(levels: &[(&str, &str)], percent: [i32; 2]) -> [DocumentRatio; 2] {
         let levels = levels.iter().copied().chain([(LOAD, load), (CACHE, FLUSHED)]);
         levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).collect()
     };
-    let ratio =
-        |load, percent| DocumentRatio { levels: all(load), ratio: 1.0 + f64::from(percent) / 100.0, figures: None };
+    let ratio = |load, percent| DocumentRatio::of_ratio(all(load), 1.0 + f64::from(percent) / 100.0);
     [ratio(READ, percent[0]), ratio(WRITE, percent[1])]
 }
 
