@@ -4,7 +4,7 @@ use crate::student::upper_tail;
 use crate::{Error, Interval, Level, Margin, Samples};
 
 /// The minimum number of pairs: with fewer, one odd run decides.
-const MIN_PAIRS: usize = 6;
+pub(crate) const MIN_PAIRS: usize = 6;
 
 /// A figure and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]

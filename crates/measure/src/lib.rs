@@ -4,6 +4,7 @@
 //!   quantiles. [`Samples`] keeps a few figures of whole runs.
 //! - [`Interval`] is the confidence interval of a mean or a median.
 //! - [`Comparison`] compares two alternatives; [`judge`] decides what may be claimed of several comparisons together.
+//! - [`detectable`] is the smallest difference that a number of pairs can show.
 //! - [`mann_whitney`], [`rank_correlation`] and [`autocorrelation`] examine the order of figures, [`dip`] their peaks.
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
 //! - [`repeat`] runs several [`Series`] until their means are precise enough.
@@ -25,6 +26,7 @@ mod interval;
 mod normal;
 mod order;
 mod outlier;
+mod power;
 mod processors;
 mod rank;
 pub mod record;
@@ -44,6 +46,7 @@ pub use histogram::Histogram;
 pub use interval::{Interval, Level, MedianInterval};
 pub use order::{Turn, paired, shuffled};
 pub use outlier::{Outlier, Severity};
+pub use power::{POWER, detectable};
 pub use processors::ProcessorTicks;
 pub use rank::{Correlation, autocorrelation, mann_whitney, rank_correlation};
 pub use samples::Samples;

@@ -140,17 +140,20 @@ fn page_has_all_passes_with_disturbances_and_outliers_and_texts_name_their_file(
     let (run, mut passes) = example();
     let position = passes[30].place.position;
     passes[30].figures.insert("throughput".to_owned(), 1e6);
-    passes[30].disturbance.foreign_processors = 0.27;
+    passes[30].disturbance.foreign_processors = 0.37;
     passes[30].disturbance.temperature_c = Some(61.0);
     let results = analyse(&run, &passes, Margin::TWO_PERCENT);
     let report = Report::new(&run, &passes, &results).unwrap();
     let page = report.to_html();
     let table = page.split("All passes in their order").nth(2).unwrap();
     let row = table.split("<tr>").find(|row| row.contains(&format!("<td class=\"number\">{position}</td>"))).unwrap();
-    assert!(row.contains(">0.27<") && row.contains(">61<") && row.contains("outlier: throughput"), "{row}");
+    assert!(row.contains(">0.37<") && row.contains(">61<"), "{row}");
+    assert!(row.contains("disturbed, but counts; outlier: throughput"), "{row}");
     let head = table.split("</thead>").next().unwrap();
     assert!(head.contains("others&#39; CPUs") && head.contains("°C") && !head.contains("MHz"), "{head}");
     let text = report.to_markdown();
+    assert!(text.contains("1 of the 240 passes that count was disturbed") && text.contains("1 of 10"), "{text}");
+    assert!(text.contains("are invisible in half of the rows"), "{text}");
     assert!(text.contains("All passes are in `report.html`") && !text.contains("in their order"), "{text}");
 }
 

@@ -84,6 +84,7 @@ pub fn run(seed: u64, rounds: u32) -> Run {
         settings: BTreeMap::from([("duration".to_owned(), "1 s".to_owned())]),
         rounds,
         precision: None,
+        disturbed_from: Some(0.3),
         seed,
         version: "0.1.0".to_owned(),
         began_ms: 1_395_748_000_000,

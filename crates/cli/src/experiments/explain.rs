@@ -4,6 +4,7 @@ use clap::Args;
 use indicatif::HumanDuration;
 use lab::engine::{Experiment, Schedule};
 use lab::experiments;
+use measure::Level;
 use measure::record::{Design, FigureKind};
 use report::{Column, Table, units};
 use std::time::Duration;
@@ -11,6 +12,10 @@ use std::time::Duration;
 use super::ConditionFlags;
 use crate::failure::{BenchError, Failure};
 use crate::output::Output;
+
+/// How much the ratios of pairs deviate on a quiet machine, and on a busy one.
+const STEADY: f64 = 0.02;
+const NOISY: f64 = 0.1;
 
 /// Which experiment.
 #[derive(Debug, Args)]
@@ -85,6 +90,7 @@ fn text(experiment: &dyn Experiment, rounds: u32) -> Result<String, Failure> {
     lines.extend(
         design.tables.iter().map(|table| format!("  {}: each {} with '{}'", table.title, table.factor, table.baseline)),
     );
+    lines.extend(["finds".to_owned(), format!("  {}", sensitivity(schedule.ratios(&design), rounds))]);
     lines.push("takes".to_owned());
     lines.push(format!("  {passes} passes in each round, about {time:#} for {rounds} rounds"));
     lines.push(format!("  {} for files", units::binary_bytes(needs.space_bytes as f64)));
@@ -95,6 +101,21 @@ fn text(experiment: &dyn Experiment, rounds: u32) -> Result<String, Failure> {
     lines.extend(experiment.settings().iter().map(|(name, value)| format!("  {name}: {value}")));
     lines.extend(remarks(&design));
     Ok(lines.join("\n") + "\n")
+}
+
+/// What so many rounds can find, before anybody knows how much pairs differ here.
+pub fn sensitivity(ratios: usize, rounds: u32) -> String {
+    let from = |deviation: f64| measure::detectable(rounds as usize, deviation, ratios, Level::P95);
+    let (Some(steady), Some(noisy)) = (from(STEADY), from(NOISY)) else {
+        return "nothing: an interval needs 6 rounds".to_owned();
+    };
+    let [steady, noisy] = [steady, noisy].map(|ratio| (ratio - 1.0) * 100.0);
+    format!(
+        "{ratios} ratios; effects below ±{steady:.1} % are invisible where the ratios of pairs deviate by {} %, and below \
+         ±{noisy:.0} % where by {} %",
+        STEADY * 100.0,
+        NOISY * 100.0
+    )
 }
 
 fn figure(kind: &FigureKind) -> String {

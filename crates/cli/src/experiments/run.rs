@@ -5,12 +5,12 @@ use std::{env, fs, thread};
 
 use clap::Args;
 use lab::bench::Stop;
-use lab::engine::{self, Bound, Ending, Precision, RunFolder, Settings};
+use lab::engine::{self, Bound, Ending, Precision, RunFolder, Schedule, Settings};
 use lab::experiments::{self, custom};
 use measure::record;
 
 use super::precision::{Rounds, Width};
-use super::{ConditionFlags, show};
+use super::{ConditionFlags, explain, show};
 use crate::failure::{BenchError, Failure};
 use crate::interruption;
 use crate::progress::LabProgress;
@@ -81,6 +81,9 @@ fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result
     // Another build may be another server, so it does not resume the run.
     head.settings.insert("program".to_owned(), executable()?);
     let mut folder = RunFolder::open(&out.join(&head.design.name), head).map_err(BenchError::from)?;
+    let ratios =
+        Schedule::new(experiment.as_ref(), settings.seed).map_err(BenchError::from)?.ratios(&folder.run().design);
+    eprintln!("wharf: {name}: {} rounds: {}", settings.rounds, explain::sensitivity(ratios, settings.rounds));
     let progress = LabProgress::start(folder.run());
     let ended = engine::run(experiment.as_mut(), settings, &mut folder, &mut |event| progress.hear(event));
     progress.finish();

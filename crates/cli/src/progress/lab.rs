@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use lab::engine::Event;
+use measure::analysis::Detectable;
 use measure::record::{Measurement, Run};
 
 /// How far an experiment is: a line on a terminal, and elsewhere a line of the log now and then.
@@ -11,7 +12,7 @@ pub struct LabProgress {
     name: String,
     /// The figure that is shown of each pass, and its unit.
     figure: (String, String),
-    rounds: u32,
+    run: Run,
     told_at: Cell<Option<Instant>>,
 }
 
@@ -29,7 +30,7 @@ impl LabProgress {
             bar: ProgressBar::new(0).with_style(style),
             name: run.design.name.clone(),
             figure: (figure.to_owned(), unit.to_owned()),
-            rounds: run.rounds,
+            run: run.clone(),
             told_at: Cell::new(None),
         }
     }
@@ -53,6 +54,14 @@ impl LabProgress {
             }
             Event::RoundBegins { round } => {
                 self.bar.set_message(format!("{}: servers start for round {round}", self.name));
+            }
+            Event::Detectable { round, found: Detectable { median, most } } => {
+                let [median, most] = [median, most].map(|ratio| (ratio - 1.0) * 100.0);
+                self.tell(&format!(
+                    "{}: pairs of the first {round} rounds differ so much that effects below ±{median:.1} % will be \
+                     invisible in half of the ratios, and below ±{most:.1} % in the least precise one",
+                    self.name
+                ));
             }
             Event::Precision { round, widest: Some(widest) } => {
                 let percent = widest * 100.0;
@@ -87,7 +96,11 @@ impl LabProgress {
             (None, Some(figure)) => format!("{figure:.1} {unit}"),
             (None, None) => "done".to_owned(),
         };
-        let again = if pass.is_repeated { ", disturbed, again" } else { "" };
-        format!("round {} of {}, {}: {found}{again}", pass.place.round, self.rounds, levels.join(", "))
+        let again = match (pass.is_repeated, self.run.is_disturbed(&pass.disturbance)) {
+            (true, _) => ", disturbed, again",
+            (false, true) => ", disturbed in the last try too",
+            (false, false) => "",
+        };
+        format!("round {} of {}, {}: {found}{again}", pass.place.round, self.run.rounds, levels.join(", "))
     }
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use measure::ProcessorTicks;
 use measure::record::Disturbance;
 
-use super::Bound;
 use crate::process::{Process, kernel_threads};
 
 /// Reads what the processors do from now on.
@@ -55,13 +54,6 @@ impl Watch {
     }
 }
 
-impl Bound {
-    /// Whether a pass that was disturbed like this says little.
-    pub(super) fn is_exceeded_by(&self, disturbance: &Disturbance) -> bool {
-        disturbance.foreign_processors + disturbance.stolen_processors > self.processors
-    }
-}
-
 impl Reading {
     fn take(processes: &[Process]) -> Reading {
         let all = ProcessorTicks::parse(&fs::read_to_string("/proc/stat").unwrap_or_default());
@@ -94,20 +86,4 @@ fn numbers(folder: &str, prefix: &str, file: &str) -> Vec<f64> {
     let is_meant = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
     let paths = entries.flatten().map(|entry| entry.path()).filter(is_meant);
     paths.filter_map(|path| fs::read_to_string(path.join(file)).ok()?.trim().parse().ok()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bound_is_exceeded_by_both_kinds_together() {
-        let bound = Bound { processors: 0.3, max_repeats: 1 };
-        let with = |foreign_processors, stolen_processors| Disturbance {
-            foreign_processors,
-            stolen_processors,
-            ..Disturbance::default()
-        };
-        assert!(bound.is_exceeded_by(&with(0.2, 0.2)) && !bound.is_exceeded_by(&with(0.2, 0.05)));
-    }
 }

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use measure::analysis::Detectable;
 use measure::record::Measurement;
 
 /// What an observer of a run hears.
@@ -26,6 +27,13 @@ pub enum Event<'a> {
         total: u32,
         /// How long the rest takes.
         left: Duration,
+    },
+    /// What the whole run will be able to find, from how much the pairs of the first rounds differ.
+    Detectable {
+        /// After which round.
+        round: u32,
+        /// The smallest differences.
+        found: Detectable,
     },
     /// The figures are as precise as was wanted, or not yet.
     Precision {

@@ -1,12 +1,17 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fastrand::Rng;
+use measure::Margin;
+use measure::analysis::analyse;
 use measure::record::{Disturbance, Measurement, PassPlace, Run};
 
 use super::disturbance::Watch;
 use super::planned::Planned;
 use super::precision::widest;
 use super::{Ending, Error, Event, Experiment, RunFolder, Schedule, Settings, machine};
+
+/// The rounds whose pairs show what the whole run can find: the fewest with a deviation.
+const PILOT_ROUNDS: u32 = 3;
 
 /// The head of the record of a run that begins now.
 pub fn head(experiment: &dyn Experiment, settings: &Settings, version: &str) -> Run {
@@ -18,6 +23,7 @@ pub fn head(experiment: &dyn Experiment, settings: &Settings, version: &str) -> 
         settings: experiment.settings(),
         rounds: settings.rounds,
         precision: settings.precision.map(|precision| precision.wanted),
+        disturbed_from: Some(settings.bound.processors).filter(|bound| bound.is_finite()),
         seed: settings.seed,
         version: version.to_owned(),
         began_ms: now_ms(),
@@ -69,6 +75,7 @@ impl Runner<'_> {
             if let Some(ending) = self.round(round)? {
                 return Ok(ending);
             }
+            self.report_detectable(round);
             if self.is_precise_after(round) {
                 return Ok(Ending::Precise { rounds: round });
             }
@@ -123,7 +130,7 @@ impl Runner<'_> {
             pass.is_repeated = repeats_left > 0
                 && pass.failure.is_none()
                 && !self.settings.stop.is_stopped()
-                && self.settings.bound.is_exceeded_by(&pass.disturbance);
+                && self.folder.run().is_disturbed(&pass.disturbance);
             let (is_repeated, failure) = (pass.is_repeated, pass.failure.clone());
             self.done_here += u32::from(!is_repeated);
             let measurement = self.folder.append(pass)?.clone();
@@ -156,6 +163,17 @@ impl Runner<'_> {
     fn time_left(&self) -> Duration {
         let left = self.total.saturating_sub(self.folder.done());
         self.began.elapsed().mul_f64(f64::from(left) / f64::from(self.done_here.max(1)))
+    }
+
+    /// Reports once what the run will be able to find.
+    fn report_detectable(&mut self, round: u32) {
+        if round != PILOT_ROUNDS || self.settings.rounds <= round {
+            return;
+        }
+        let results = analyse(self.folder.run(), self.folder.passes(), Margin::TWO_PERCENT);
+        if let Some(found) = results.detectable(self.settings.rounds as usize) {
+            (self.observe)(&Event::Detectable { round, found });
+        }
     }
 
     fn is_precise_after(&mut self, round: u32) -> bool {
@@ -431,6 +449,25 @@ pub(crate) mod tests {
             assert_eq!([0, 1, 2].map(|index| tries[index].is_repeated), [true, true, false]);
             assert!(tries.iter().all(|again| again.place == tries[0].place && again.levels == tries[0].levels));
         }
+        // The last tries count though they are disturbed, and the record shows which they are.
+        let run = read_run(&folder.0).unwrap().0;
+        assert!(passes.iter().all(|pass| run.is_disturbed(&pass.disturbance)));
+    }
+
+    #[test]
+    fn run_says_after_three_rounds_what_it_will_be_able_to_find() {
+        let (folder, mut fake, settings) = (Folder::new("detectable"), Fake::default(), settings(8));
+        let mut open = RunFolder::open(&folder.0, head(&fake, &settings, "1")).unwrap();
+        let mut said = Vec::new();
+        let ended = run(&mut fake, &settings, &mut open, &mut |event| {
+            if let Event::Detectable { round, found } = event {
+                said.push((*round, *found));
+            }
+        });
+        ended.unwrap();
+        let [(3, found)] = said[..] else { panic!("{said:?}") };
+        // Figures wobble by up to a thousandth.
+        assert!(found.median > 1.0 && found.median <= found.most && found.most < 1.01, "{found:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use measure::analysis::ratios;
 use measure::record::{Design, Factor, Levels, PassPlace};
 use measure::{paired, shuffled};
 
@@ -54,6 +55,14 @@ impl Schedule {
     /// How many passes each round has.
     pub fn passes_per_round(&self) -> u32 {
         self.passes_per_round
+    }
+
+    /// How many ratios its tables have, at most: some figures do not apply everywhere.
+    pub fn ratios(&self, design: &Design) -> usize {
+        let all = self.combinations.iter().flat_map(|combination| {
+            combination.contenders.iter().map(|level| with(&combination.fixed, &self.contenders, level))
+        });
+        ratios(design, &all.collect::<Vec<Levels>>())
     }
 
     /// About how long so many rounds take.
@@ -164,6 +173,14 @@ mod tests {
             let ways: HashSet<&str> = pair.iter().map(|planned| planned.levels["way"].as_str()).collect();
             assert_eq!(ways, ["slow", pair[0].place.pair.as_str()].into());
         }
+    }
+
+    #[test]
+    fn ratios_are_those_of_all_combinations_but_the_baseline_and_the_control() {
+        let fake = Fake::default();
+        assert_eq!(schedule(&fake).ratios(&fake.design), 2);
+        let without = Fake { missing: Some(("slow", "small")), ..Fake::default() };
+        assert_eq!(schedule(&without).ratios(&without.design), 1);
     }
 
     #[test]

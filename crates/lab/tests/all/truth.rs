@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lab::engine::{Bound, Experiment, RunFolder, Settings, head, run};
 use measure::analysis::{Results, Row, analyse};
-use measure::{Margin, Verdict};
+use measure::{Level, Margin, Verdict};
 
 use crate::simulated::Simulated;
 
@@ -43,6 +43,15 @@ fn servers_that_differ_only_from_start_to_start_are_claimed_to_differ_in_at_most
     let is_claim = |row: &Row| matches!(row.verdict, Verdict::Higher | Verdict::Lower);
     let falsely = (0..RUNS).filter(|seed| is_claim(&simulated(*seed, 1.0, 0.05))).count();
     assert!(falsely <= MOST_MISSED, "{falsely} of {RUNS}");
+}
+
+#[test]
+fn difference_of_the_detectable_size_is_found_in_about_eighty_of_a_hundred_runs() {
+    // A pair's ratio has two starts and two passes, of 1 % each.
+    let ratio = measure::detectable(6, 0.02, 1, Level::P95).unwrap();
+    let found = (0..RUNS).filter(|seed| simulated(*seed, ratio, 0.01).verdict == Verdict::Higher).count();
+    // scipy.stats.binom.interval(0.99, 100, measure::POWER)
+    assert!((69..=90).contains(&found), "{found} of {RUNS}");
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub struct Cell {
     pub positions: Vec<u32>,
     /// How many passes failed.
     pub failures: usize,
+    /// How many passes count although they were disturbed, in their last try too.
+    pub disturbed: usize,
     /// The number of disturbed passes that were repeated.
     pub repeated: usize,
 }
@@ -23,12 +25,12 @@ pub struct Cell {
 pub(super) fn all(design: &Design, passes: &Passes<'_>) -> Vec<Cell> {
     let cells = passes.groups().flat_map(|(levels, group)| {
         let figures = design.figures.iter().filter(|figure| may_have(group, &figure.name));
-        figures.map(|figure| cell(levels, &figure.name, group)).collect::<Vec<Cell>>()
+        figures.map(|figure| cell(passes, levels, &figure.name, group)).collect::<Vec<Cell>>()
     });
     cells.collect()
 }
 
-fn cell(levels: &Levels, figure: &str, group: &[&Measurement]) -> Cell {
+fn cell(passes: &Passes<'_>, levels: &Levels, figure: &str, group: &[&Measurement]) -> Cell {
     let found = group.iter().filter_map(|pass| Some((pass.place.position, counted(pass, figure)?)));
     let (positions, values): (Vec<u32>, Vec<f64>) = found.unzip();
     Cell {
@@ -37,6 +39,7 @@ fn cell(levels: &Levels, figure: &str, group: &[&Measurement]) -> Cell {
         samples: Samples::new(values),
         positions,
         failures: group.iter().filter(|pass| pass.failure.is_some() && !pass.is_repeated).count(),
+        disturbed: group.iter().filter(|pass| passes.is_disturbed(pass)).count(),
         repeated: group.iter().filter(|pass| pass.is_repeated).count(),
     }
 }

@@ -41,7 +41,7 @@ impl Change {
 /// Compares two runs by all figures that both have and that have a better direction. Passes of different runs are not
 /// paired, so medians and ranks are compared.
 pub fn changes(old: RunPasses<'_>, new: RunPasses<'_>, level: Level) -> Vec<Change> {
-    let cells = |run: RunPasses<'_>| cells::all(&run.run.design, &Passes::new(&run.run.design, run.passes));
+    let cells = |run: RunPasses<'_>| cells::all(&run.run.design, &Passes::new(run.run, run.passes));
     let (cells_old, cells_new) = (cells(old), cells(new));
     let figures = &new.run.design.figures;
     let is_judged =

@@ -1,7 +1,7 @@
 use std::fmt;
 
+use super::pairing::Pairs;
 use super::passes::Passes;
-use super::rows::pairs;
 use super::{Results, Warning};
 use crate::record::{Baseline, Bound, Goal, Run};
 use crate::{Comparison, Error, Interval};
@@ -13,6 +13,8 @@ pub struct Aim {
     pub goal: Goal,
     /// The ratio, or the figure itself where the goal has no baseline; or why there is none.
     pub comparison: Result<Comparison, Error>,
+    /// In how many pairs a pass was disturbed.
+    pub disturbed: usize,
     /// What may be said.
     pub reached: Reached,
 }
@@ -48,18 +50,18 @@ pub(super) fn all(run: &Run, passes: &Passes<'_>, results: &Results) -> Vec<Aim>
 
 fn aim(run: &Run, passes: &Passes<'_>, results: &Results, goal: &Goal) -> Aim {
     let own = passes.figures(&goal.levels, &goal.figure);
-    let (baseline, candidate) = match &goal.baseline {
+    let Pairs { baseline, candidate, disturbed } = match &goal.baseline {
         Some(baseline) => {
             let mut levels = goal.levels.clone();
             match baseline {
                 Baseline::Contender(name) => drop(levels.insert(run.design.contenders.clone(), name.clone())),
                 Baseline::Levels(others) => levels.extend(others.clone()),
             }
-            pairs(&passes.figures(&levels, &goal.figure), &own)
+            Pairs::new(&passes.figures(&levels, &goal.figure), &own)
         }
         None => {
-            let (_, values) = pairs(&own, &own);
-            (vec![1.0; values.len()], values)
+            let own = Pairs::new(&own, &own);
+            Pairs { baseline: vec![1.0; own.candidate.len()], ..own }
         }
     };
     let comparison = Comparison::paired(&baseline, &candidate, results.level);
@@ -68,7 +70,7 @@ fn aim(run: &Run, passes: &Passes<'_>, results: &Results, goal: &Goal) -> Aim {
         Ok(found) => judge(goal, found.ratio.interval, &results.warnings),
         Err(_) => Reached::Undecided,
     };
-    Aim { goal: goal.clone(), comparison, reached }
+    Aim { goal: goal.clone(), comparison, disturbed, reached }
 }
 
 fn judge(goal: &Goal, Interval { low, high }: Interval, warnings: &[Warning]) -> Reached {

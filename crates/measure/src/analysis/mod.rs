@@ -5,13 +5,14 @@ mod cells;
 mod change;
 mod goals;
 mod latency;
+mod pairing;
 mod passes;
 mod ring;
 mod rows;
 mod warnings;
 
 use crate::record::{Measurement, Run};
-use crate::{Level, Margin};
+use crate::{Level, Margin, Samples};
 
 pub use agreement::Agreement;
 pub use cells::Cell;
@@ -19,7 +20,7 @@ pub use change::{Change, RunPasses, changes};
 pub use goals::{Aim, Reached};
 pub use latency::LatencyCurve;
 pub use ring::{Ring, rings};
-pub use rows::Row;
+pub use rows::{Row, ratios};
 pub use warnings::Warning;
 
 use passes::Passes;
@@ -51,7 +52,7 @@ pub struct Results {
 /// falsely claims a difference. So are those of the controls, which make no claim but check the experiment.
 pub fn analyse(run: &Run, measurements: &[Measurement], margin: Margin) -> Results {
     let level = run.precision.and_then(|wanted| Level::new(wanted.level).ok()).unwrap_or(Level::P95);
-    let passes = Passes::new(&run.design, measurements);
+    let passes = Passes::new(run, measurements);
     let mut results = Results {
         level,
         margin,
@@ -62,12 +63,30 @@ pub fn analyse(run: &Run, measurements: &[Measurement], margin: Margin) -> Resul
         latencies: latency::all(&passes),
         warnings: Vec::new(),
     };
-    results.warnings = warnings::all(run, &results);
+    results.warnings = warnings::all(run, &passes, &results);
     results.goals = goals::all(run, &passes, &results);
     results
 }
 
+/// The smallest differences that a run of some rounds finds, as ratios above 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Detectable {
+    /// Of the row in the middle.
+    pub median: f64,
+    /// Of the row whose pairs differ most.
+    pub most: f64,
+}
+
 impl Results {
+    /// What so many rounds detect ([`detectable`](crate::detectable)) if pairs differ as they did so far; none while
+    /// no row has three pairs.
+    pub fn detectable(&self, rounds: usize) -> Option<Detectable> {
+        let rows = || self.tables.iter().flatten();
+        let found = rows().filter_map(|row| crate::detectable(rounds, row.deviation?, rows().count(), self.level));
+        let found = Samples::new(found.collect()).ok()?;
+        Some(Detectable { median: found.median(), most: found.sorted()[found.count() - 1] })
+    }
+
     /// The greatest half-width of all ratios in tables; none if one of them has too few pairs, or there are none.
     pub fn widest(&self) -> Option<f64> {
         let rows = self.tables.iter().flatten();

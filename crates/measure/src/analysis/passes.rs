@@ -1,22 +1,24 @@
 use std::collections::BTreeMap;
 
-use crate::record::{Design, Levels, Measurement};
+use super::pairing::{ByRound, Found};
+use crate::record::{Design, Levels, Measurement, Run};
 
 /// The passes of a run by their levels, in the order of the design.
 pub(super) struct Passes<'a> {
+    run: &'a Run,
     groups: Vec<(&'a Levels, Vec<&'a Measurement>)>,
 }
 
 impl<'a> Passes<'a> {
-    pub(super) fn new(design: &Design, measurements: &'a [Measurement]) -> Passes<'a> {
+    pub(super) fn new(run: &'a Run, measurements: &'a [Measurement]) -> Passes<'a> {
         let mut by_levels: BTreeMap<&Levels, Vec<&Measurement>> = BTreeMap::new();
         for pass in measurements {
             by_levels.entry(&pass.levels).or_default().push(pass);
         }
         let mut groups: Vec<_> = by_levels.into_iter().collect();
         groups.iter_mut().for_each(|(_, passes)| passes.sort_by_key(|pass| pass.place.position));
-        groups.sort_by_cached_key(|(levels, _)| place_in(design, levels));
-        Passes { groups }
+        groups.sort_by_cached_key(|(levels, _)| place_in(&run.design, levels));
+        Passes { run, groups }
     }
 
     /// Each combination of levels with all its passes.
@@ -30,13 +32,21 @@ impl<'a> Passes<'a> {
         group.is_some_and(|(_, passes)| may_have(passes, figure))
     }
 
+    /// Whether a pass counts although it was disturbed.
+    pub(super) fn is_disturbed(&self, pass: &Measurement) -> bool {
+        !pass.is_repeated && pass.failure.is_none() && self.run.is_disturbed(&pass.disturbance)
+    }
+
     /// The figures of a combination by round and pair.
-    pub(super) fn figures(&self, levels: &Levels, figure: &str) -> BTreeMap<u32, BTreeMap<&'a str, f64>> {
-        let mut rounds: BTreeMap<u32, BTreeMap<&str, f64>> = BTreeMap::new();
+    pub(super) fn figures(&self, levels: &Levels, figure: &str) -> ByRound<'a> {
+        let mut rounds = ByRound::new();
         let group = self.groups.iter().find(|(of, _)| *of == levels);
         for pass in group.into_iter().flat_map(|(_, passes)| passes) {
             if let Some(value) = counted(pass, figure) {
-                rounds.entry(pass.place.round).or_default().insert(&pass.place.pair, value);
+                rounds
+                    .entry(pass.place.round)
+                    .or_default()
+                    .insert(&pass.place.pair, Found { value, is_disturbed: self.is_disturbed(pass) });
             }
         }
         rounds

@@ -1,10 +1,12 @@
-use std::collections::BTreeMap;
-
 use super::Agreement;
+use super::pairing::Pairs;
 use super::passes::Passes;
 use crate::record::{BeforeAfter, Design, DocumentRatio, Factor, Levels, Run, TableKind};
 use crate::{Comparison, Correlation, Error, Estimate, Level, Margin, Samples, Verdict};
 use crate::{autocorrelation, judge, mann_whitney, ratio_of_means};
+
+/// The fewest pairs whose deviation says something.
+const MIN_FOR_DEVIATION: usize = 3;
 
 /// One ratio: two levels of a factor, with all other levels the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,10 @@ pub struct Row {
     pub baseline: String,
     /// The ratio, its interval and the number of pairs, or the reason why there is none.
     pub comparison: Result<Comparison, Error>,
+    /// The deviation of the logarithms of the pairs' ratios; none below three pairs.
+    pub deviation: Option<f64>,
+    /// In how many pairs a pass was disturbed.
+    pub disturbed: usize,
     /// The verdict, corrected for the number of rows.
     pub verdict: Verdict,
     /// The medians of the baseline and of the candidate.
@@ -65,6 +71,15 @@ pub(super) fn controls(run: &Run, passes: &Passes<'_>, margin: Margin, level: Le
     controls
 }
 
+/// How many ratios the tables of a design have where these combinations exist.
+pub fn ratios(design: &Design, combinations: &[Levels]) -> usize {
+    let is_row = |table: &TableKind, levels: &Levels| {
+        is_claim(design, table, levels) && combinations.contains(&baseline_levels(table, levels))
+    };
+    let rows = |table: &TableKind| combinations.iter().filter(|levels| is_row(table, levels)).count();
+    design.tables.iter().map(rows).sum()
+}
+
 /// Whether a combination is a row of the table: neither the baseline itself nor the control.
 fn is_claim(design: &Design, table: &TableKind, levels: &Levels) -> bool {
     let is_in = table.only.iter().all(|(factor, level)| levels.get(factor) == Some(level));
@@ -97,11 +112,10 @@ fn baseline_levels(table: &TableKind, candidate: &Levels) -> Levels {
 
 fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: &Levels) -> Row {
     let base_levels = baseline_levels(table, levels);
-    let (baseline, candidate) =
-        pairs(&passes.figures(&base_levels, &table.figure), &passes.figures(levels, &table.figure));
+    let pairs = Pairs::new(&passes.figures(&base_levels, &table.figure), &passes.figures(levels, &table.figure));
+    let (logarithms, Pairs { baseline, candidate, disturbed }) = (pairs.logarithms(), pairs);
     let comparison = Comparison::paired(&baseline, &candidate, level);
     let median = |values: &[f64]| Samples::new(values.to_vec()).ok().map(|samples| samples.median());
-    let logarithms: Vec<f64> = baseline.iter().zip(&candidate).map(|(base, value)| (value / base).ln()).collect();
     let is_known = |known: &DocumentRatio| known.levels.iter().all(|(factor, level)| levels.get(factor) == Some(level));
     Row {
         levels: levels.clone(),
@@ -109,6 +123,8 @@ fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: 
         factor: table.factor.clone(),
         baseline: table.baseline.clone(),
         comparison,
+        deviation: deviation(&logarithms),
+        disturbed,
         verdict: Verdict::Undecided,
         medians: median(&baseline).zip(median(&candidate)).map(|(before, after)| BeforeAfter { before, after }),
         means: ratio_of_means(&baseline, &candidate, level, run.seed).ok(),
@@ -119,30 +135,10 @@ fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: 
     }
 }
 
-/// The figures of the rounds that have both. If both ran in the same pair, that pair's figures are taken. Several pairs
-/// of a round become one (their geometric mean), because a disturbance affects the whole round.
-pub(super) fn pairs(
-    baseline: &BTreeMap<u32, BTreeMap<&str, f64>>,
-    candidate: &BTreeMap<u32, BTreeMap<&str, f64>>,
-) -> (Vec<f64>, Vec<f64>) {
-    let both = baseline.iter().filter_map(|(round, base)| {
-        let found = candidate.get(round)?;
-        let shared = |of: &BTreeMap<&str, f64>| {
-            let has_shared = base.keys().any(|pair| found.contains_key(pair));
-            let is_taken = |pair: &str| !has_shared || base.contains_key(pair) && found.contains_key(pair);
-            let taken: Vec<f64> = of.iter().filter(|(pair, _)| is_taken(pair)).map(|(_, value)| *value).collect();
-            geometric_mean(&taken)
-        };
-        Some((shared(base), shared(found)))
-    });
-    both.unzip()
-}
-
-fn geometric_mean(values: &[f64]) -> f64 {
-    match values {
-        [one] => *one,
-        several => (several.iter().map(|value| value.ln()).sum::<f64>() / several.len() as f64).exp(),
-    }
+/// The deviation of logarithms, if there are enough of them to estimate it.
+fn deviation(logarithms: &[f64]) -> Option<f64> {
+    let samples = Samples::new(logarithms.to_vec()).ok()?;
+    (samples.count() >= MIN_FOR_DEVIATION).then(|| samples.stdev())
 }
 
 /// Judges rows together, and compares them with their documents.

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use super::passes::Passes;
 use super::{Cell, Results, Row, rings};
 use crate::dip::chance_of_dip;
 use crate::family::holm;
@@ -64,6 +65,13 @@ pub enum Warning {
         /// How many.
         passes: usize,
     },
+    /// Passes count although they were disturbed, in their last try too.
+    Disturbed {
+        /// How many.
+        passes: usize,
+        /// How many count in all.
+        of: usize,
+    },
     /// Passes were disturbed and repeated.
     Repeated {
         /// How many.
@@ -75,7 +83,7 @@ pub enum Warning {
 const ROUNDING: f64 = 1e-9;
 
 /// All warnings of a run, the most important first.
-pub(super) fn all(run: &Run, results: &Results) -> Vec<Warning> {
+pub(super) fn all(run: &Run, passes: &Passes<'_>, results: &Results) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let of_control = results.controls.iter().enumerate();
     warnings.extend(of_control.filter(|(_, row)| differs(row.verdict)).map(|(index, _)| Warning::Control { index }));
@@ -88,7 +96,7 @@ pub(super) fn all(run: &Run, results: &Results) -> Vec<Warning> {
     let judged = judged_figures(run);
     let cells: Vec<&Cell> = results.cells.iter().filter(|cell| judged.contains(&cell.figure.as_str())).collect();
     warnings.extend(open_rings(run, results));
-    warnings.extend(counts(results));
+    warnings.extend(counts(passes, results));
     warnings.extend(drifts(results, &cells, &judged));
     warnings.extend(resemblances(results));
     warnings.extend(peaks(results, &cells));
@@ -121,12 +129,17 @@ fn open_rings(run: &Run, results: &Results) -> Vec<Warning> {
 }
 
 /// Counts failed and repeated passes. Each combination has the same number for every figure.
-fn counts(results: &Results) -> Vec<Warning> {
+fn counts(passes: &Passes<'_>, results: &Results) -> Vec<Warning> {
     let by_levels: BTreeMap<&Levels, &Cell> = results.cells.iter().map(|cell| (&cell.levels, cell)).collect();
     let failed = by_levels.values().map(|cell| cell.failures).sum();
+    let all =
+        || passes.groups().flat_map(|(_, group)| group).filter(|pass| !pass.is_repeated && pass.failure.is_none());
+    let (of, disturbed) = (all().count(), all().filter(|pass| passes.is_disturbed(pass)).count());
     let repeated = by_levels.values().map(|cell| cell.repeated).sum();
     let failed = (failed > 0).then_some(Warning::Failed { passes: failed });
-    failed.into_iter().chain((repeated > 0).then_some(Warning::Repeated { passes: repeated })).collect()
+    let disturbed = (disturbed > 0).then_some(Warning::Disturbed { passes: disturbed, of });
+    let repeated = (repeated > 0).then_some(Warning::Repeated { passes: repeated });
+    [failed, disturbed, repeated].into_iter().flatten().collect()
 }
 
 fn drifts(results: &Results, cells: &[&Cell], figures: &[&str]) -> Vec<Warning> {

@@ -23,7 +23,8 @@ pub struct Measurement {
     pub latency: Vec<Percentile>,
     /// Disturbances during the pass.
     pub disturbance: Disturbance,
-    /// Whether it was disturbed too much and repeated: it is kept, but not used for figures.
+    /// Whether it was disturbed and repeated: it is kept, but not used for figures. The last try is used even if it was
+    /// disturbed too ([`Run::is_disturbed`](super::Run::is_disturbed)).
     pub is_repeated: bool,
 }
 

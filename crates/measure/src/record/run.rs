@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Design;
+use super::{Design, Disturbance};
 
 /// The head of a record: what all its measurements have in common.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,12 +18,28 @@ pub struct Run {
     /// The precision of ratios that ends the run; without it, `rounds` decides.
     #[serde(default)]
     pub precision: Option<Precision>,
+    /// The number of processors that others use from which a pass counts as disturbed; none if no pass does.
+    #[serde(default = "usual_bound")]
+    pub disturbed_from: Option<f64>,
     /// The seed of every order and every random choice.
     pub seed: u64,
     /// The version of Wharf, with its commit where that is known.
     pub version: String,
     /// When it began, in milliseconds since 1970.
     pub began_ms: u64,
+}
+
+/// The bound of records that have none.
+fn usual_bound() -> Option<f64> {
+    Some(0.3)
+}
+
+impl Run {
+    /// Whether other programs and other virtual machines used too much of the processors.
+    pub fn is_disturbed(&self, disturbance: &Disturbance) -> bool {
+        let used = disturbance.foreign_processors + disturbance.stolen_processors;
+        self.disturbed_from.is_some_and(|bound| used > bound)
+    }
 }
 
 /// The required precision of the ratios of all tables.

@@ -153,6 +153,31 @@ fn failed_and_repeated_passes_are_counted_and_left_out_with_their_pairs() {
 }
 
 #[test]
+fn disturbed_pass_that_counts_marks_the_rows_that_have_it_and_no_other() {
+    let run = run(2, 10);
+    let mut all = passes(&run, &Server::default());
+    let is_meant = |pass: &&mut Measurement| {
+        let of_gather = levels(&[("load", "read"), ("block", "4k"), ("reply", "gather")]);
+        let reference = levels(&[("load", "read"), ("block", "4k"), ("reply", "copy")]);
+        (pass.levels == of_gather && pass.place.round < 3)
+            || (pass.levels == reference && pass.place.round == 7 && pass.place.pair == "gather")
+    };
+    for pass in all.iter_mut().filter(is_meant) {
+        pass.disturbance.foreign_processors = 0.2;
+        pass.disturbance.stolen_processors = 0.2;
+    }
+    let found = results(&run, &all);
+    let marked = found.tables[0].iter().filter(|row| row.disturbed > 0).count();
+    assert_eq!((row(&found, "read", "4k", "gather").disturbed, marked), (3, 1));
+    assert_eq!(row(&found, "read", "4k", "gather").comparison.unwrap().pairs, 10);
+    assert!(found.warnings.contains(&Warning::Disturbed { passes: 3, of: 240 }), "{:?}", found.warnings);
+    // The reference has another pass in the pair of the control.
+    assert!(found.controls.iter().all(|row| row.disturbed == 0));
+    let lenient = results(&Run { disturbed_from: None, ..run }, &all);
+    assert!(lenient.tables[0].iter().all(|row| row.disturbed == 0));
+}
+
+#[test]
 fn run_with_too_few_rounds_claims_nothing_and_says_why() {
     let results = of(2, 5, &Server { ratios: [1.0, 2.0, 3.0, 1.0], ..Server::default() });
     assert_eq!(claims(&results.tables[0]), 0);

@@ -23,6 +23,7 @@ pub fn results_csv(run: &Run, results: &Results) -> String {
         "low",
         "high",
         "n",
+        "disturbed",
         "verdict",
         "ratio of means",
         "bootstrap low",
@@ -44,7 +45,7 @@ pub fn results_csv(run: &Run, results: &Results) -> String {
     csv.to_csv()
 }
 
-fn csv_cells(run: &Run, title: &str, row: &Row) -> [String; 19] {
+fn csv_cells(run: &Run, title: &str, row: &Row) -> [String; 20] {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let (found, means) = (row.comparison.as_ref().ok(), row.means);
     let unit = words::kind(&run.design, &row.figure).map_or(String::new(), |kind| kind.unit.clone());
@@ -60,6 +61,7 @@ fn csv_cells(run: &Run, title: &str, row: &Row) -> [String; 19] {
         number(found.map(|found| found.ratio.interval.low)),
         number(found.map(|found| found.ratio.interval.high)),
         found.map_or(String::new(), |found| found.pairs.to_string()),
+        row.disturbed.to_string(),
         row.verdict.to_string(),
         number(means.map(|means| means.value)),
         number(means.map(|means| means.interval.low)),
@@ -105,6 +107,7 @@ pub fn results_json(run: &Run, results: &Results) -> serde_json::Result<String> 
             }),
             failures: cell.failures,
             repeated: cell.repeated,
+            disturbed: cell.disturbed,
         }
     });
     let latency = results.latencies.iter().map(|curve| LatencyFields {
@@ -151,6 +154,7 @@ struct GoalFields {
     goal: Goal,
     found: Option<EstimateFields>,
     n: Option<usize>,
+    disturbed: usize,
     reached: String,
     error: Option<String>,
 }
@@ -165,6 +169,7 @@ struct RowFields {
     ratio: Option<EstimateFields>,
     half_width: Option<f64>,
     n: Option<usize>,
+    disturbed: usize,
     verdict: String,
     error: Option<String>,
     ratio_of_means: Option<EstimateFields>,
@@ -192,6 +197,7 @@ struct CellFields {
     outlier_positions: Vec<u32>,
     failures: usize,
     repeated: usize,
+    disturbed: usize,
 }
 
 #[derive(Serialize)]
@@ -212,6 +218,7 @@ fn goal_fields(aim: &Aim) -> GoalFields {
         goal: aim.goal.clone(),
         found: found.map(|found| estimate(found.ratio)),
         n: found.map(|found| found.pairs),
+        disturbed: aim.disturbed,
         reached: aim.reached.to_string(),
         error: aim.comparison.as_ref().err().map(ToString::to_string),
     }
@@ -228,6 +235,7 @@ fn row_fields(row: &Row) -> RowFields {
         ratio: found.map(|found| estimate(found.ratio)),
         half_width: found.map(|found| found.half_width()),
         n: found.map(|found| found.pairs),
+        disturbed: row.disturbed,
         verdict: row.verdict.to_string(),
         error: row.comparison.as_ref().err().map(ToString::to_string),
         ratio_of_means: row.means.map(estimate),

@@ -95,7 +95,7 @@ fn goal_counts(results: &Results) -> Option<String> {
 fn goals(run: &Run, results: &Results) -> Section {
     let factors: Vec<&str> = run.design.factors.iter().map(|factor| factor.name.as_str()).collect();
     let mut columns: Vec<Column> = factors.iter().copied().chain(["figure", "divided by"]).map(Column::text).collect();
-    columns.extend(["goal", "found", "interval", "n"].map(Column::number));
+    columns.extend(["goal", "found", "interval", "n", "disturbed"].map(Column::number));
     columns.push(Column::text("verdict"));
     let mut table = Table::new(columns);
     for aim in &results.goals {
@@ -110,7 +110,7 @@ fn goals(run: &Run, results: &Results) -> Section {
     section("goals", "Goals", blocks)
 }
 
-fn goal_cells(run: &Run, factors: &[&str], Aim { goal, comparison, reached }: &Aim) -> Vec<String> {
+fn goal_cells(run: &Run, factors: &[&str], Aim { goal, comparison, disturbed, reached }: &Aim) -> Vec<String> {
     let found = comparison.as_ref().ok().map(|found| (found.ratio, found.pairs));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     let mut cells: Vec<String> = factors.iter().map(|name| or_none(goal.levels.get(*name).cloned())).collect();
@@ -121,6 +121,7 @@ fn goal_cells(run: &Run, factors: &[&str], Aim { goal, comparison, reached }: &A
     let ends = |low, high| format!("{} … {}", words::figure(low), words::figure(high));
     cells.push(or_none(found.map(|(ratio, _)| ends(ratio.interval.low, ratio.interval.high))));
     cells.push(or_none(found.map(|(_, pairs)| pairs.to_string())));
+    cells.push(or_none(found.map(|(_, pairs)| words::disturbed(*disturbed, pairs))));
     cells.push(match comparison {
         Err(error) if *reached == Reached::Undecided => format!("{reached}: {error}"),
         _ => reached.to_string(),
@@ -170,6 +171,8 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
     columns.push(Column::number("ours"));
     columns.extend(has_document.then(|| Column::number("document %")));
     columns.extend(["ours %", "interval", "± %", "n"].map(Column::number));
+    let is_disturbed = rows.iter().any(|row| row.disturbed > 0);
+    columns.extend(is_disturbed.then(|| Column::number("disturbed")));
     columns.extend(run.precision.map(|_| Column::text("precise")));
     columns.push(Column::text("verdict"));
     columns.extend(has_document.then(|| Column::text("agrees")));
@@ -187,6 +190,8 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
         cells.push(or_none(found.map(|found| words::percent_interval(found.ratio.interval))));
         cells.push(or_none(found.map(|found| format!("{:.1}", found.half_width() * 100.0))));
         cells.push(or_none(found.map(|found| found.pairs.to_string())));
+        let pairs = found.map_or(0, |found| found.pairs);
+        cells.extend(is_disturbed.then(|| words::disturbed(row.disturbed, pairs)));
         let is_precise = |wanted: Precision| found.is_some_and(|found| found.half_width() <= wanted.half_width);
         cells.extend(run.precision.map(|wanted| if is_precise(wanted) { "yes" } else { "no" }.to_owned()));
         cells.push(words::verdict(row, results.margin));
@@ -346,26 +351,29 @@ fn all_passes(run: &Run, passes: &[Measurement], results: &Results) -> Block {
             figures.iter().map(|name| pass.figures.get(*name).map_or(NONE.to_owned(), |value| words::figure(*value))),
         );
         cells.extend(disturbances.iter().map(|(_, shown)| shown(&pass.disturbance).unwrap_or(NONE.to_owned())));
-        cells.push(remark(pass, &outliers));
+        cells.push(remark(run, pass, &outliers));
         table.push(cells);
     }
     Block::Table("All passes in their order".to_owned(), table)
 }
 
 /// What has to be known of a pass beside its figures.
-fn remark(pass: &Measurement, outliers: &BTreeMap<u32, Vec<&str>>) -> String {
-    let outlier = outliers.get(&pass.place.position);
-    match (&pass.failure, outlier) {
-        (Some(reason), _) => reason.clone(),
-        _ if pass.is_repeated => "disturbed, made again".to_owned(),
-        (None, Some(figures)) => format!("outlier: {}", figures.join(", ")),
-        (None, None) => String::new(),
+fn remark(run: &Run, pass: &Measurement, outliers: &BTreeMap<u32, Vec<&str>>) -> String {
+    if let Some(reason) = &pass.failure {
+        return reason.clone();
     }
+    if pass.is_repeated {
+        return "disturbed, made again".to_owned();
+    }
+    let disturbed = run.is_disturbed(&pass.disturbance).then(|| "disturbed, but counts".to_owned());
+    let outlier = outliers.get(&pass.place.position).map(|figures| format!("outlier: {}", figures.join(", ")));
+    disturbed.into_iter().chain(outlier).collect::<Vec<String>>().join("; ")
 }
 
 fn all_figures(run: &Run, results: &Results) -> Block {
     let heads = run.design.factors.iter().map(|factor| Column::text(&factor.name));
-    let numbers = ["n", "median", "interval", "mean", "outliers", "failed", "disturbed"].map(Column::number);
+    let numbers =
+        ["n", "median", "interval", "mean", "outliers", "failed", "repeated", "disturbed"].map(Column::number);
     let mut table = Table::new(heads.chain([Column::text("figure")]).chain(numbers));
     for cell in &results.cells {
         let level = |name: &str| cell.levels.get(name).cloned().unwrap_or_default();
@@ -384,13 +392,13 @@ fn all_figures(run: &Run, results: &Results) -> Block {
             }
             Err(_) => cells.extend(["0", NONE, NONE, NONE, "0"].map(str::to_owned)),
         }
-        cells.extend([cell.failures.to_string(), cell.repeated.to_string()]);
+        cells.extend([cell.failures, cell.repeated, cell.disturbed].map(|count| count.to_string()));
         table.push(cells);
     }
     Block::Details(
         "Every figure at every combination".to_owned(),
         vec![Block::Table(
-            "Medians with their intervals, means, outliers (kept), failed and disturbed passes".to_owned(),
+            "Medians with their intervals, means, outliers (kept), failed passes, repeated tries, disturbed passes that count".to_owned(),
             table,
         )],
     )
@@ -399,12 +407,21 @@ fn all_figures(run: &Run, results: &Results) -> Block {
 fn method(run: &Run, results: &Results) -> Vec<String> {
     let level = words::shortest(results.level.get() * 100.0);
     let margin = words::shortest(results.margin.get() * 100.0);
-    vec![
-        format!("{} rounds in random order that follows from seed {}; in each round every contender runs right before or after the first one.", run.rounds, run.seed),
+    let mut lines = vec![
+        format!(
+            "{} rounds in random order that follows from seed {}; in each round every contender runs right before or after the first one.",
+            run.rounds, run.seed
+        ),
         format!("Ratios are geometric means of pairs, with Student's interval of {level} % on their logarithms."),
-        format!("Verdicts of all tables together are corrected for their number (Holm): higher, lower, equal within ±{margin} %, or undecided."),
-        "Outliers (beyond Tukey's fences) are counted and kept. Failed and disturbed passes are left out with their pairs.".to_owned(),
-    ]
+        format!(
+            "Verdicts of all tables together are corrected for their number (Holm): higher, lower, equal within ±{margin} %, or undecided."
+        ),
+        "Outliers (beyond Tukey's fences) are counted and kept. Failed passes are left out with their pairs. Of a \
+         disturbed pass the last try counts."
+            .to_owned(),
+    ];
+    lines.extend(results.detectable(run.rounds as usize).map(words::detectable));
+    lines
 }
 
 fn set_up(run: &Run) -> Section {

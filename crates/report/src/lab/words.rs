@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use measure::analysis::{Agreement, Results, Row, Warning};
+use measure::analysis::{Agreement, Detectable, Results, Row, Warning};
 use measure::record::{Baseline, BeforeAfter, Bound, Design, FigureKind, Levels, Run};
 use measure::{Correlation, Estimate, Interval, Margin, Verdict};
 
@@ -117,6 +117,21 @@ pub(super) fn agreement(agreement: Agreement) -> &'static str {
     }
 }
 
+/// What a run can find.
+pub(super) fn detectable(Detectable { median, most }: Detectable) -> String {
+    let [median, most] = [median, most].map(|ratio| shortest(((ratio - 1.0) * 1000.0).round() / 10.0));
+    format!(
+        "Effects below ±{median} % are invisible in half of the rows, and below ±{most} % in the least precise one: they \
+         are found in less than {} of 100 runs.",
+        measure::POWER * 100.0
+    )
+}
+
+/// In how many of a row's pairs a pass was disturbed.
+pub(super) fn disturbed(disturbed: usize, pairs: usize) -> String {
+    if disturbed == 0 { NONE.to_owned() } else { format!("{disturbed} of {pairs}") }
+}
+
 /// A number without needless decimals: 2 % and 2.5 %.
 pub(super) fn shortest(value: f64) -> String {
     format!("{:.3}", value).trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -178,8 +193,13 @@ pub(super) fn warning(run: &Run, results: &Results, warning: &Warning) -> String
             format!("{} failed and {} left out.", count(*passes, "pass", "passes"), was(*passes))
         }
         Warning::Repeated { passes } => format!(
-            "{} {} disturbed by other programs and made again; the disturbed ones are in the samples, not in the figures.",
+            "{} {} disturbed by other programs and made again: only the last try counts.",
             count(*passes, "pass", "passes"),
+            was(*passes)
+        ),
+        Warning::Disturbed { passes, of } => format!(
+            "{passes} of the {of} passes that count {} disturbed by other programs, in the last try too. Tables mark the \
+             rows that have one; make the machine quieter and run again.",
             was(*passes)
         ),
     }
