@@ -26,6 +26,8 @@ pub enum Verdict {
     Equal,
     /// Neither a difference nor equality is certain enough.
     Undecided,
+    /// A model computed the figures: there is nothing to test.
+    Computed,
 }
 
 impl fmt::Display for Verdict {
@@ -35,6 +37,7 @@ impl fmt::Display for Verdict {
             Verdict::Lower => "lower",
             Verdict::Equal => "equal",
             Verdict::Undecided => "undecided",
+            Verdict::Computed => "computed",
         })
     }
 }
@@ -199,7 +202,8 @@ mod tests {
 
     #[test]
     fn verdicts_have_names() {
-        let all = [Verdict::Higher, Verdict::Lower, Verdict::Equal, Verdict::Undecided];
-        assert_eq!(all.map(|verdict| verdict.to_string()), ["higher", "lower", "equal", "undecided"]);
+        let all = [Verdict::Higher, Verdict::Lower, Verdict::Equal, Verdict::Undecided, Verdict::Computed];
+        let names = ["higher", "lower", "equal", "undecided", "computed"];
+        assert_eq!(all.map(|verdict| verdict.to_string()), names);
     }
 }

@@ -16,7 +16,7 @@ fn ratio(found: &Result<Comparison, Error>, verdict: Verdict, margin: Margin) ->
     };
     let claim = match verdict {
         Verdict::Equal => format!("{verdict} within ±{} %", margin.get() * 100.0),
-        Verdict::Higher | Verdict::Lower | Verdict::Undecided => verdict.to_string(),
+        Verdict::Higher | Verdict::Lower | Verdict::Undecided | Verdict::Computed => verdict.to_string(),
     };
     format!("{}, {claim}", plain_ratio(comparison))
 }

@@ -28,10 +28,13 @@ fn report() -> Report {
 fn terminal_shows_verdicts_beside_the_document_and_warnings() {
     let text = report().to_text();
     for wanted in
-        ["document %", "yes, same value", "no, opposite", "! Drift: throughput rises", "Control (A/A)", "Skipped"]
+        ["document %", "document inside", "yes", "no", "! Drift: throughput rises", "Control (A/A)", "Skipped"]
     {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
+    // The ratios of both block sizes are one ratio of the source each.
+    let lead = "Of 3 ratios of the source, 1 lies inside our interval, 2 lie outside";
+    assert!(text.contains(lead), "{text}");
     let row = text.lines().find(|line| line.starts_with("read   4k     gather")).unwrap();
     assert!(row.contains("2000 → 2300") && row.contains("+15.0") && row.contains("higher"), "{row}");
 }
@@ -74,7 +77,7 @@ fn csv_and_json_have_every_ratio() {
     assert_eq!(results_csv(&run, &results).lines().count(), 19);
     let json: serde_json::Value = serde_json::from_str(&results_json(&run, &results).unwrap()).unwrap();
     let row = &json["tables"][0]["rows"][0];
-    assert_eq!((row["verdict"].as_str(), row["agreement"].as_str()), (Some("higher"), Some("value")));
+    assert_eq!((row["verdict"].as_str(), row["agreement"].as_str()), (Some("higher"), Some("inside")));
     let ratio = results.tables[0][0].comparison.unwrap().ratio.value;
     assert!((row["ratio"]["value"].as_f64().unwrap() / ratio - 1.0).abs() < 1e-12);
     assert_eq!(json["cells"].as_array().unwrap().len(), 48);

@@ -48,7 +48,7 @@ impl Default for Server {
 /// The head of the run.
 pub fn run(seed: u64, rounds: u32) -> Run {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let factor = |name: &str, levels: &[&str]| Factor { name: name.to_owned(), levels: names(levels) };
+    let factor = |name: &str, levels: &[&str]| Factor::new(name, names(levels));
     let figure = |name: &str, unit: &str, better| FigureKind { name: name.to_owned(), unit: unit.to_owned(), better };
     let design = Design {
         name: "synthetic".to_owned(),

@@ -233,8 +233,8 @@ pub(crate) mod tests {
                 question: "Which is faster?".to_owned(),
                 source: None,
                 factors: vec![
-                    Factor { name: "load".to_owned(), levels: names(&["small", "large"]) },
-                    Factor { name: "way".to_owned(), levels: names(&["slow", "slow again", "fast"]) },
+                    Factor::new("load", names(&["small", "large"])),
+                    Factor::new("way", names(&["slow", "slow again", "fast"])),
                 ],
                 contenders: "way".to_owned(),
                 control: Some("slow again".to_owned()),

@@ -12,7 +12,7 @@ mod rows;
 mod warnings;
 
 use crate::record::{Measurement, Run};
-use crate::{Level, Margin, Samples};
+use crate::{Level, Margin, Samples, Verdict};
 
 pub use agreement::Agreement;
 pub use cells::Cell;
@@ -81,16 +81,20 @@ impl Results {
     /// What so many rounds detect ([`detectable`](crate::detectable)) if pairs differ as they did so far; none while
     /// no row has three pairs.
     pub fn detectable(&self, rounds: usize) -> Option<Detectable> {
-        let rows = || self.tables.iter().flatten();
+        let rows = || self.tables.iter().flatten().filter(|row| row.verdict != Verdict::Computed);
         let found = rows().filter_map(|row| crate::detectable(rounds, row.deviation?, rows().count(), self.level));
         let found = Samples::new(found.collect()).ok()?;
         Some(Detectable { median: found.median(), most: found.sorted()[found.count() - 1] })
     }
 
-    /// The greatest half-width of all ratios in tables; none if one of them has too few pairs, or there are none.
+    /// The greatest half-width of all ratios in tables; that of computed ones is 0. None if one of them has too few
+    /// pairs, or there are none.
     pub fn widest(&self) -> Option<f64> {
-        let rows = self.tables.iter().flatten();
-        let widths: Option<Vec<f64>> = rows.map(|row| row.comparison.ok().map(|found| found.half_width())).collect();
+        let width = |row: &Row| match row.verdict {
+            Verdict::Computed => Some(0.0),
+            _ => row.comparison.ok().map(|found| found.half_width()),
+        };
+        let widths: Option<Vec<f64>> = self.tables.iter().flatten().map(width).collect();
         widths?.into_iter().reduce(f64::max)
     }
 }

@@ -19,7 +19,8 @@ pub struct Row {
     pub factor: String,
     /// The level that the candidate is divided by.
     pub baseline: String,
-    /// The ratio, its interval and the number of pairs, or the reason why there is none.
+    /// The ratio, its interval and the number of pairs, or the reason why there is none. The interval of a computed
+    /// ratio says nothing: see [`Row::measured`].
     pub comparison: Result<Comparison, Error>,
     /// The deviation of the logarithms of the pairs' ratios; none below three pairs.
     pub deviation: Option<f64>,
@@ -74,7 +75,9 @@ pub(super) fn controls(run: &Run, passes: &Passes<'_>, margin: Margin, level: Le
 /// How many ratios the tables of a design have where these combinations exist.
 pub fn ratios(design: &Design, combinations: &[Levels]) -> usize {
     let is_row = |table: &TableKind, levels: &Levels| {
-        is_claim(design, table, levels) && combinations.contains(&baseline_levels(table, levels))
+        is_claim(design, table, levels)
+            && !design.is_computed(levels)
+            && combinations.contains(&baseline_levels(table, levels))
     };
     let rows = |table: &TableKind| combinations.iter().filter(|levels| is_row(table, levels)).count();
     design.tables.iter().map(rows).sum()
@@ -125,7 +128,7 @@ fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: 
         comparison,
         deviation: deviation(&logarithms),
         disturbed,
-        verdict: Verdict::Undecided,
+        verdict: if run.design.is_computed(levels) { Verdict::Computed } else { Verdict::Undecided },
         medians: median(&baseline).zip(median(&candidate)).map(|(before, after)| BeforeAfter { before, after }),
         means: ratio_of_means(&baseline, &candidate, level, run.seed).ok(),
         rank_chance: mann_whitney(&baseline, &candidate),
@@ -144,17 +147,28 @@ fn deviation(logarithms: &[f64]) -> Option<f64> {
 /// Judges rows together, and compares them with their documents.
 fn settle<'a>(rows: impl Iterator<Item = &'a mut Row>, margin: Margin, level: Level) {
     let mut rows: Vec<&mut Row> = rows.collect();
-    let family: Vec<Result<Comparison, Error>> = rows.iter().map(|row| row.comparison).collect();
-    for (row, verdict) in rows.iter_mut().zip(judge(&family, margin, level)) {
-        row.verdict = verdict;
-        let Some(document) = &row.document else { continue };
-        let agreement = |found: &Comparison| Agreement::of(found, verdict, document.ratio(), margin);
-        row.agreement = Some(row.comparison.as_ref().map_or(Agreement::Undecided, agreement));
+    let measured = || rows.iter().filter(|row| row.verdict != Verdict::Computed);
+    let family: Vec<Result<Comparison, Error>> = measured().map(|row| row.comparison).collect();
+    let mut verdicts = judge(&family, margin, level).into_iter();
+    for row in &mut rows {
+        if row.verdict != Verdict::Computed {
+            row.verdict = verdicts.next().unwrap_or(Verdict::Undecided);
+        }
+        row.agreement = row.document.as_ref().map(|document| Agreement::of_row(row, document, margin));
     }
 }
 
-/// For reports: the levels of all factors but the compared one.
 impl Row {
+    /// The ratio with its interval, if it is of measured figures.
+    pub fn measured(&self) -> Option<&Comparison> {
+        self.comparison.as_ref().ok().filter(|_| self.verdict != Verdict::Computed)
+    }
+
+    /// The ratio, measured or computed.
+    pub fn ratio(&self) -> Option<f64> {
+        self.comparison.as_ref().ok().map(|found| found.ratio.value)
+    }
+
     /// The candidate's level of the compared factor.
     pub fn candidate(&self) -> &str {
         self.levels.get(&self.factor).map_or("", String::as_str)

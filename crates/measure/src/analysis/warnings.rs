@@ -187,7 +187,7 @@ fn trend(points: &[(f64, f64)]) -> Option<Correlation> {
 }
 
 fn resemblances(results: &Results) -> Vec<Warning> {
-    let varies = |row: &&Row| row.comparison.as_ref().is_ok_and(|found| found.half_width() > ROUNDING);
+    let varies = |row: &&Row| row.measured().is_some_and(|found| found.half_width() > ROUNDING);
     let rows = || results.tables.iter().flatten().filter(varies).filter_map(|row| Some((row, row.resemblance?)));
     let is_sure = significant(results, rows().map(|(_, correlation)| correlation.chance).collect());
     let sure = rows().zip(is_sure).filter(|(_, is_sure)| *is_sure);

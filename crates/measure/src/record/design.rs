@@ -34,6 +34,14 @@ pub struct Design {
     pub skipped: Vec<String>,
 }
 
+impl Design {
+    /// Whether passes at these levels compute their figures instead of measuring them.
+    pub fn is_computed(&self, levels: &Levels) -> bool {
+        let is_of = |factor: &Factor| levels.get(&factor.name).is_some_and(|level| factor.computed.contains(level));
+        self.factors.iter().any(is_of)
+    }
+}
+
 /// Something that varies between passes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {
@@ -41,12 +49,21 @@ pub struct Factor {
     pub name: String,
     /// Its levels, in the order of tables.
     pub levels: Vec<String>,
+    /// The levels whose passes compute their figures in a model. They vary by nothing but seeds, so their ratios get no
+    /// test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub computed: Vec<String>,
 }
 
 impl Factor {
     /// A factor with its levels, in the order of tables.
     pub fn new(name: &str, levels: Vec<String>) -> Factor {
-        Factor { name: name.to_owned(), levels }
+        Factor { name: name.to_owned(), levels, computed: Vec::new() }
+    }
+
+    /// The same factor; passes at these levels compute their figures.
+    pub fn computing(self, levels: impl IntoIterator<Item = String>) -> Factor {
+        Factor { computed: levels.into_iter().collect(), ..self }
     }
 }
 

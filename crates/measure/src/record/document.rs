@@ -31,6 +31,8 @@ pub struct DocumentRatio {
     /// The levels of all factors that the source distinguishes.
     pub levels: Levels,
     known: Known,
+    /// Why it is shown but not compared with ours, if so.
+    pub not_compared: Option<String>,
 }
 
 /// What the source prints. A ratio is never kept beside figures that could contradict it.
@@ -43,12 +45,17 @@ enum Known {
 impl DocumentRatio {
     /// A ratio that the source prints without figures: 2.45 for "+145 %".
     pub fn of_ratio(levels: Levels, ratio: f64) -> DocumentRatio {
-        DocumentRatio { levels, known: Known::Ratio(ratio) }
+        DocumentRatio { levels, known: Known::Ratio(ratio), not_compared: None }
     }
 
     /// The ratio of two figures of the source, in its unit.
     pub fn of_figures(levels: Levels, figures: BeforeAfter) -> DocumentRatio {
-        DocumentRatio { levels, known: Known::Figures(figures) }
+        DocumentRatio { levels, known: Known::Figures(figures), not_compared: None }
+    }
+
+    /// The same ratio, shown but not compared with ours, for this reason.
+    pub fn not_compared(self, why: &str) -> DocumentRatio {
+        DocumentRatio { not_compared: Some(why.to_owned()), ..self }
     }
 
     /// The ratio.
@@ -74,27 +81,28 @@ struct Stored {
     levels: Levels,
     ratio: f64,
     figures: Option<BeforeAfter>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_compared: Option<String>,
 }
 
 impl From<DocumentRatio> for Stored {
     fn from(document: DocumentRatio) -> Stored {
         let (ratio, figures) = (document.ratio(), document.figures());
-        Stored { levels: document.levels, ratio, figures }
+        Stored { levels: document.levels, ratio, figures, not_compared: document.not_compared }
     }
 }
 
 impl From<Stored> for DocumentRatio {
     /// Records before 28 November 2026 have the figures as a list, some with the candidate's first. The ratio shows
     /// which is which.
-    fn from(Stored { levels, ratio, figures }: Stored) -> DocumentRatio {
+    fn from(Stored { levels, ratio, figures, not_compared }: Stored) -> DocumentRatio {
         let distance = |figures: BeforeAfter| (figures.ratio() / ratio).ln().abs();
-        match figures {
-            None => DocumentRatio::of_ratio(levels, ratio),
-            Some(figures) if distance(figures.swapped()) < distance(figures) => {
-                DocumentRatio::of_figures(levels, figures.swapped())
-            }
-            Some(figures) => DocumentRatio::of_figures(levels, figures),
-        }
+        let known = match figures {
+            None => Known::Ratio(ratio),
+            Some(figures) if distance(figures.swapped()) < distance(figures) => Known::Figures(figures.swapped()),
+            Some(figures) => Known::Figures(figures),
+        };
+        DocumentRatio { levels, known, not_compared }
     }
 }
 

@@ -74,9 +74,9 @@ fn row_compares_the_passes_of_its_pair_and_says_what_the_document_says() {
     assert!((gather.medians.unwrap().ratio() - 1.15).abs() < 0.05);
     // The noise of rounds hides the difference from ranks, but not from pairs.
     assert!(gather.rank_chance.unwrap() > 0.05, "{gather:?}");
-    assert_eq!(gather.agreement, Some(Agreement::Value));
-    assert_eq!(row(&results, "read", "4k", "zero-copy").agreement, Some(Agreement::Different));
-    assert_eq!(row(&results, "write", "4k", "zero-copy").agreement, Some(Agreement::Opposite));
+    assert_eq!(gather.agreement, Some(Agreement::Inside));
+    assert_eq!(row(&results, "read", "4k", "zero-copy").agreement, Some(Agreement::Outside));
+    assert_eq!(row(&results, "write", "4k", "zero-copy").agreement, Some(Agreement::Outside));
     assert_eq!(
         (row(&results, "write", "4k", "gather").agreement, &row(&results, "write", "4k", "gather").document),
         (None, &None)
@@ -110,14 +110,46 @@ fn table_of_some_levels_has_their_rows_alone() {
 }
 
 #[test]
-fn agreement_tells_amount_direction_equality_and_ignorance_apart() {
-    let exact = |ratios: [f64; 4], noise| of(3, 10, &Server { ratios, noise, ..Server::default() });
-    let agreement = |results: &Results, load, reply| row(results, load, "4k", reply).agreement;
-    let results = exact([1.0, 1.4, 1.0, 1.0], 0.002);
-    assert_eq!(agreement(&results, "read", "gather"), Some(Agreement::Direction));
-    assert_eq!(agreement(&results, "read", "zero-copy"), Some(Agreement::Equal));
-    assert_eq!(agreement(&results, "write", "zero-copy"), Some(Agreement::Different));
-    assert_eq!(agreement(&exact([1.0; 4], 0.3), "read", "gather"), Some(Agreement::Undecided));
+fn ratio_of_a_document_counts_once_by_the_row_that_agrees_least() {
+    let mut run = run(4, 10);
+    let mut all = passes(&run, &Server { ratios: [1.0, 1.15, 1.0, 1.0], noise: 0.002, ..Server::default() });
+    // Reads of gather +15 %, of zero-copy 0 %, writes of zero-copy -10 %; both block sizes have each of them.
+    use Agreement::{Inside, NotCompared, Outside};
+    assert_eq!(results(&run, &all).agreements(), [Inside, Inside, Outside]);
+    let is_meant =
+        |pass: &&mut Measurement| pass.levels == levels(&[("load", "read"), ("block", "128k"), ("reply", "gather")]);
+    for pass in all.iter_mut().filter(is_meant) {
+        *pass.figures.get_mut("throughput").unwrap() *= 1.2;
+    }
+    assert_eq!(results(&run, &all).agreements(), [Outside, Inside, Outside]);
+    // One that is not compared is counted as such.
+    let document = &mut run.design.tables[0].document[0];
+    *document = document.clone().not_compared("two hosts");
+    assert_eq!(results(&run, &all).agreements(), [NotCompared, Inside, Outside]);
+}
+
+#[test]
+fn computed_rows_have_neither_test_nor_agreement_and_take_no_share_of_the_correction() {
+    let server = Server { ratios: [1.0, 1.03, 1.03, 1.0], ..Server::default() };
+    let mut run = run(1, 10);
+    let all = passes(&run, &server);
+    run.design.factors[1].computed = vec!["4k".to_owned()];
+    let found = results(&run, &all);
+    let computed = |row: &&Row| row.levels["block"] == "4k";
+    assert!(found.tables[0].iter().filter(computed).all(|row| row.verdict == Verdict::Computed));
+    assert!(found.tables[0].iter().filter(computed).all(|row| row.measured().is_none() && row.ratio().is_some()));
+    assert!(found.controls.iter().filter(computed).all(|row| row.verdict == Verdict::Computed));
+    // The rows of 128k alone are the family.
+    let measured: Vec<_> = found.tables.iter().flatten().filter(|row| !computed(row)).collect();
+    let alone =
+        measure::judge(&measured.iter().map(|row| row.comparison).collect::<Vec<_>>(), Margin::TWO_PERCENT, Level::P95);
+    assert_eq!(measured.iter().map(|row| row.verdict).collect::<Vec<_>>(), alone);
+    // A document's ratio is compared with the measured row of the two that have it.
+    assert!(!found.agreements().contains(&Agreement::NotCompared), "{:?}", found.agreements());
+    run.design.factors[1].computed.push("128k".to_owned());
+    let found = results(&run, &all);
+    assert_eq!((found.agreements(), found.widest()), (vec![Agreement::NotCompared; 3], Some(0.0)));
+    assert_eq!(found.detectable(10), None);
 }
 
 #[test]

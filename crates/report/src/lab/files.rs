@@ -47,7 +47,7 @@ pub fn results_csv(run: &Run, results: &Results) -> String {
 
 fn csv_cells(run: &Run, title: &str, row: &Row) -> [String; 20] {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let (found, means) = (row.comparison.as_ref().ok(), row.means);
+    let (found, means) = (row.measured(), row.means);
     let unit = words::kind(&run.design, &row.figure).map_or(String::new(), |kind| kind.unit.clone());
     [
         title.to_owned(),
@@ -57,7 +57,7 @@ fn csv_cells(run: &Run, title: &str, row: &Row) -> [String; 20] {
         row.baseline.clone(),
         number(row.medians.map(|medians| medians.before)),
         number(row.medians.map(|medians| medians.after)),
-        number(found.map(|found| found.ratio.value)),
+        number(row.ratio()),
         number(found.map(|found| found.ratio.interval.low)),
         number(found.map(|found| found.ratio.interval.high)),
         found.map_or(String::new(), |found| found.pairs.to_string()),
@@ -76,12 +76,10 @@ fn csv_cells(run: &Run, title: &str, row: &Row) -> [String; 20] {
 /// What programs know an agreement by.
 fn name(agreement: Agreement) -> &'static str {
     match agreement {
-        Agreement::Value => "value",
-        Agreement::Direction => "direction",
-        Agreement::Equal => "equal",
-        Agreement::Different => "different",
-        Agreement::Opposite => "opposite",
-        Agreement::Undecided => "undecided",
+        Agreement::Inside => "inside",
+        Agreement::Outside => "outside",
+        Agreement::TooWide => "too wide",
+        Agreement::NotCompared => "not compared",
     }
 }
 
@@ -225,7 +223,7 @@ fn goal_fields(aim: &Aim) -> GoalFields {
 }
 
 fn row_fields(row: &Row) -> RowFields {
-    let found = row.comparison.as_ref().ok();
+    let found = row.measured();
     RowFields {
         levels: row.levels.clone(),
         figure: row.figure.clone(),

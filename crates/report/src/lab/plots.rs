@@ -43,7 +43,7 @@ pub(super) fn ratios(run: &Run, table: &TableKind, rows: &[Row], id: String) -> 
     }
     let bars: u32 = groups.iter().map(|(name, rows)| group_height(name, rows)).sum();
     let height = bars + groups.len() as u32 * GAP + BELOW + 10;
-    let has_document = rows.iter().any(|row| row.document.is_some());
+    let has_document = rows.iter().any(|row| compared(row).is_some());
     let head = Head {
         id,
         title: format!("{}: ratio to “{}”", table.title, table.baseline),
@@ -86,7 +86,7 @@ fn ratio_range(groups: &[(String, Vec<&Row>)]) -> Range<f64> {
     let mut ends = vec![0.98, 1.02];
     for row in groups.iter().flat_map(|(_, rows)| rows) {
         ends.extend(row.comparison.iter().flat_map(|found| [found.ratio.interval.low, found.ratio.interval.high]));
-        ends.extend(row.document.iter().map(DocumentRatio::ratio));
+        ends.extend(compared(row).map(DocumentRatio::ratio));
     }
     let ends = ends.into_iter().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
     let (low, high) = ends.fold((1.0_f64, 1.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
@@ -125,6 +125,11 @@ fn draw_bars(
     Ok(())
 }
 
+/// The document's ratio, if it is compared with ours.
+fn compared(row: &Row) -> Option<&DocumentRatio> {
+    row.document.as_ref().filter(|document| document.not_compared.is_none())
+}
+
 fn draw_bar(area: &Area<'_>, row: &Row, series: usize, y: i32, x_of: &impl Fn(f64) -> i32) -> Drawn {
     let Ok(found) = &row.comparison else { return Ok(()) };
     let (one, value) = (x_of(1.0), x_of(found.ratio.value));
@@ -139,7 +144,7 @@ fn draw_bar(area: &Area<'_>, row: &Row, series: usize, y: i32, x_of: &impl Fn(f6
     ] {
         area.draw(&PathElement::new([from, to], INK.stroke_width(2))).map_err(|error| error.to_string())?;
     }
-    if let Some(document) = &row.document {
+    if let Some(document) = compared(row) {
         let x = x_of(document.ratio());
         let diamond = [(x, middle - 6), (x + 6, middle), (x, middle + 6), (x - 6, middle), (x, middle - 6)];
         area.draw(&PathElement::new(diamond, INK.stroke_width(2))).map_err(|error| error.to_string())?;

@@ -62,16 +62,8 @@ fn lead(run: &Run, results: &Results) -> Vec<String> {
     let mut lead = vec![run.design.question.clone()];
     lead.extend(run.design.source.iter().map(|source| format!("Source: {source}.")));
     lead.push(format!("{}, Wharf {}, seed {}.", words::moment(run.began_ms), run.version, run.seed));
-    let agreements = || results.tables.iter().flatten().filter_map(|row| row.agreement);
-    let known = agreements().count();
-    if known > 0 {
-        let agreeing = agreements().filter(|one| words::agreement(*one).starts_with("yes")).count();
-        let undecided = agreements().filter(|one| *one == measure::analysis::Agreement::Undecided).count();
-        lead.push(format!(
-            "Of {known} ratios of the source, {agreeing} agree, {} do not, {undecided} are undecided.",
-            known - agreeing - undecided
-        ));
-    }
+    let agreements = results.agreements();
+    lead.extend((!agreements.is_empty()).then(|| words::agreements(&agreements)));
     lead.extend(goal_counts(results));
     lead
 }
@@ -175,18 +167,18 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
     columns.extend(is_disturbed.then(|| Column::number("disturbed")));
     columns.extend(run.precision.map(|_| Column::text("precise")));
     columns.push(Column::text("verdict"));
-    columns.extend(has_document.then(|| Column::text("agrees")));
+    columns.extend(has_document.then(|| Column::text("document inside")));
     let mut table = Table::new(columns);
     let pair = |figures: Option<BeforeAfter>| figures.map_or(NONE.to_owned(), words::before_after);
     for row in rows {
-        let found = row.comparison.as_ref().ok();
+        let found = row.measured();
         let document = row.document.as_ref();
         let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
         let mut cells = named(row, &factors);
         cells.extend(has_figures.then(|| pair(document.and_then(DocumentRatio::figures))));
         cells.push(pair(row.medians));
         cells.extend(has_document.then(|| or_none(document.map(|document| words::percent(document.ratio())))));
-        cells.push(or_none(found.map(|found| words::percent(found.ratio.value))));
+        cells.push(or_none(row.ratio().map(words::percent)));
         cells.push(or_none(found.map(|found| words::percent_interval(found.ratio.interval))));
         cells.push(or_none(found.map(|found| format!("{:.1}", found.half_width() * 100.0))));
         cells.push(or_none(found.map(|found| found.pairs.to_string())));
@@ -195,7 +187,7 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
         let is_precise = |wanted: Precision| found.is_some_and(|found| found.half_width() <= wanted.half_width);
         cells.extend(run.precision.map(|wanted| if is_precise(wanted) { "yes" } else { "no" }.to_owned()));
         cells.push(words::verdict(row, results.margin));
-        cells.extend(has_document.then(|| row.agreement.map_or(NONE, words::agreement).to_owned()));
+        cells.extend(has_document.then(|| words::agreement(row)));
         table.push(cells);
     }
     table

@@ -80,6 +80,7 @@ pub(super) fn verdict(row: &Row, margin: Margin) -> String {
     match (&row.comparison, row.verdict) {
         (Err(error), _) => format!("no ratio: {error}"),
         (Ok(_), Verdict::Equal) => format!("equal within ±{} %", shortest(margin.get() * 100.0)),
+        (Ok(_), Verdict::Computed) => "computed: no test".to_owned(),
         (Ok(_), verdict) => verdict.to_string(),
     }
 }
@@ -105,16 +106,35 @@ pub(super) fn bound(bound: Bound) -> String {
     }
 }
 
-/// Whether ours agrees with the document.
-pub(super) fn agreement(agreement: Agreement) -> &'static str {
-    match agreement {
-        Agreement::Value => "yes, same value",
-        Agreement::Direction => "yes, same direction",
-        Agreement::Equal => "yes, both equal",
-        Agreement::Different => "no, only one differs",
-        Agreement::Opposite => "no, opposite",
-        Agreement::Undecided => "undecided",
+/// Whether the document's ratio lies inside our interval.
+pub(super) fn agreement(row: &Row) -> String {
+    let why = || row.document.as_ref().and_then(|document| document.not_compared.clone());
+    match row.agreement {
+        None => NONE.to_owned(),
+        Some(Agreement::Inside) => "yes".to_owned(),
+        Some(Agreement::Outside) => "no".to_owned(),
+        Some(Agreement::TooWide) => "too wide to tell".to_owned(),
+        Some(Agreement::NotCompared) => format!("not compared: {}", why().unwrap_or("computed".to_owned())),
     }
+}
+
+/// How many ratios of the source lie where.
+pub(super) fn agreements(all: &[Agreement]) -> String {
+    let count = |wanted: Agreement| all.iter().filter(|one| **one == wanted).count();
+    format!(
+        "Of {} of the source, {} inside our interval, {} outside, and {} too wide an interval to tell; {} not compared. \
+         By chance, one interval in 20 misses the true ratio.",
+        self::count(all.len(), "ratio", "ratios"),
+        verb(count(Agreement::Inside), "lies", "lie"),
+        verb(count(Agreement::Outside), "lies", "lie"),
+        verb(count(Agreement::TooWide), "has", "have"),
+        verb(count(Agreement::NotCompared), "is", "are"),
+    )
+}
+
+/// A number with its verb.
+fn verb(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 /// What a run can find.

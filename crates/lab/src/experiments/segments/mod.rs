@@ -176,7 +176,7 @@ impl Experiment for Segments {
                 .to_owned(),
             source: Some("FreeBSD, change of tcp_output's trimming for segmentation offload, April 2016".to_owned()),
             factors: vec![
-                Factor::new(PATH, self.paths()),
+                Factor::new(PATH, self.paths()).computing(LIMITS.map(|(name, _)| name.to_owned())),
                 Factor::new(BUFFERS, pairs),
                 Factor::new(RULE, named([BEFORE, AGAIN, AFTER, TODAY])),
             ],
@@ -250,6 +250,16 @@ mod tests {
     fn the_pair_of_the_trace_takes_part_at_every_scale() {
         for scale in [Scale::Quick, Scale::Usual, Scale::Full] {
             assert!(buffers(scale).any(|pair| pair == TRACED), "{scale:?}");
+        }
+    }
+
+    #[test]
+    fn ratios_of_two_hosts_are_not_compared_and_those_of_the_trace_are() {
+        let experiment = Segments { scale: Scale::Full, has_tap: true };
+        for table in experiment.design().tables {
+            let is_of_trace = table.figure == PACKETS;
+            let all = || table.document.iter().map(|document| document.not_compared.is_none());
+            assert!(all().count() > 0 && all().all(|is_compared| is_compared == is_of_trace), "{}", table.title);
         }
     }
 
