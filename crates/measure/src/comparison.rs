@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::student::upper_tail;
+use crate::student::{quantile, upper_tail};
 use crate::{Error, Interval, Level, Margin, Samples};
 
 /// The minimum number of pairs: with fewer, one odd run decides.
@@ -46,7 +46,7 @@ impl fmt::Display for Verdict {
 /// out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// The number of pairs: at least 6.
+    /// The number of pairs: at least 6. Of figures without pairs, the smaller number of the two sides.
     pub pairs: usize,
     /// The geometric mean of the pairs' ratios, so that the reverse comparison gives the reciprocal. The interval is
     /// Student's, of the logarithms.
@@ -54,6 +54,8 @@ pub struct Comparison {
     /// The mean of the ratios' logarithms, and its standard error.
     log_mean: f64,
     log_error: f64,
+    /// Student's degrees of freedom.
+    degrees: f64,
 }
 
 impl Comparison {
@@ -65,14 +67,37 @@ impl Comparison {
         check_pairs(baseline, candidate)?;
         let logarithm = |(baseline, candidate): (&f64, &f64)| (candidate / baseline).ln();
         let logarithms = Samples::new(baseline.iter().zip(candidate).map(logarithm).collect())?;
-        let Interval { low, high } = logarithms.mean_interval(level)?;
-        let (pairs, log_mean) = (logarithms.count(), logarithms.mean());
-        Ok(Comparison {
-            pairs,
-            ratio: Estimate { value: log_mean.exp(), interval: Interval { low: low.exp(), high: high.exp() } },
-            log_mean,
-            log_error: logarithms.stdev() / (pairs as f64).sqrt(),
-        })
+        let pairs = logarithms.count();
+        let log_error = logarithms.stdev() / (pairs as f64).sqrt();
+        Ok(Comparison::of(pairs, [logarithms.mean(), log_error], (pairs - 1) as f64, level))
+    }
+
+    /// Compares independent figures that were not measured in pairs, whose variations may differ (Welch's test of the
+    /// logarithms).
+    ///
+    /// # Errors
+    /// [`Error::TooFew`] below six figures on a side, [`Error::NotFinite`], [`Error::NotPositive`].
+    pub fn unpaired(baseline: &[f64], candidate: &[f64], level: Level) -> Result<Comparison, Error> {
+        check_enough(baseline)?;
+        check_enough(candidate)?;
+        let logarithms = |figures: &[f64]| Samples::new(figures.iter().map(|figure| figure.ln()).collect());
+        let (before, after) = (logarithms(baseline)?, logarithms(candidate)?);
+        let error = |samples: &Samples| samples.stdev().powi(2) / samples.count() as f64;
+        let [one, other] = [error(&before), error(&after)];
+        let share = |error: f64, samples: &Samples| error.powi(2) / (samples.count() - 1) as f64;
+        let degrees = (one + other).powi(2) / (share(one, &before) + share(other, &after));
+        // Without any variation there are as many degrees as figures allow.
+        let degrees = if degrees.is_finite() { degrees } else { (before.count() + after.count() - 2) as f64 };
+        let log_mean = after.mean() - before.mean();
+        let count = before.count().min(after.count());
+        Ok(Comparison::of(count, [log_mean, (one + other).sqrt()], degrees, level))
+    }
+
+    /// From the mean of the logarithms and its standard error.
+    fn of(pairs: usize, [log_mean, log_error]: [f64; 2], degrees: f64, level: Level) -> Comparison {
+        let half = quantile(1.0 - level.tail(), degrees) * log_error;
+        let interval = Interval { low: (log_mean - half).exp(), high: (log_mean + half).exp() };
+        Comparison { pairs, ratio: Estimate { value: log_mean.exp(), interval }, log_mean, log_error, degrees }
     }
 
     /// The half-width of the interval as a share of the ratio: 0.02 if its ends are the ratio times 1.02 and divided by
@@ -99,7 +124,7 @@ impl Comparison {
             return 0.5;
         }
         // Without any error this is infinite, with the sign of the distance.
-        upper_tail(distance / self.log_error, self.pairs - 1)
+        upper_tail(distance / self.log_error, self.degrees)
     }
 }
 
@@ -108,11 +133,16 @@ pub(crate) fn check_pairs(baseline: &[f64], candidate: &[f64]) -> Result<(), Err
     if baseline.len() != candidate.len() {
         return Err(Error::Unpaired { baseline: baseline.len(), candidate: candidate.len() });
     }
-    if baseline.len() < MIN_PAIRS {
-        return Err(Error::TooFew { got: baseline.len(), needed: MIN_PAIRS });
-    }
-    check_positive(baseline)?;
+    check_enough(baseline)?;
     check_positive(candidate)
+}
+
+/// Checks that there are enough figures, and that they have logarithms.
+fn check_enough(figures: &[f64]) -> Result<(), Error> {
+    if figures.len() < MIN_PAIRS {
+        return Err(Error::TooFew { got: figures.len(), needed: MIN_PAIRS });
+    }
+    check_positive(figures)
 }
 
 fn check_positive(values: &[f64]) -> Result<(), Error> {
@@ -171,6 +201,25 @@ mod tests {
         is(found.chance_of_difference(1.1), 0.000_273_929_615_687_064_44);
         // 2 * scipy.stats.t.sf((numpy.log1p(0.05) - abs(r.mean())) / scipy.stats.sem(r), 6)
         is(found.chance_of_equality(Margin::new(0.05).unwrap()), 0.057_323_729_366_104_08);
+    }
+
+    #[test]
+    fn comparison_without_pairs_is_welchs() {
+        let before = [2.0, 2.1, 1.9, 2.05, 2.0, 1.95];
+        let after = [2.2, 2.6, 2.1, 2.5, 2.3, 2.7, 2.4];
+        let found = Comparison::unpaired(&before, &after, Level::P95).unwrap();
+        let is = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 1e-9, "{got} is not {expected}");
+        // a, b = numpy.log(before), numpy.log(after); r = scipy.stats.ttest_ind(b, a, equal_var=False)
+        is(found.chance_of_difference(1.0), 0.001_287_150_989_106_591_3);
+        // numpy.exp(r.confidence_interval())
+        is(found.ratio.interval.low, 1.098_368_438_552_676_9);
+        is(found.ratio.interval.high, 1.303_265_458_357_384_2);
+        assert_eq!(found.pairs, 6);
+        let same = Comparison::unpaired(&[2.0; 6], &[3.0; 6], Level::P95).unwrap();
+        is(same.ratio.value, 1.5);
+        assert_eq!((same.half_width(), same.chance_of_difference(1.0)), (0.0, 0.0));
+        let few = Comparison::unpaired(&before, &after[..5], Level::P95);
+        assert_eq!(few, Err(Error::TooFew { got: 5, needed: 6 }));
     }
 
     #[test]

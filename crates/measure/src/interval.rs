@@ -72,7 +72,7 @@ impl Samples {
         if count < 2 {
             return Err(Error::TooFew { got: count, needed: 2 });
         }
-        let t = quantile(1.0 - level.tail(), count - 1);
+        let t = quantile(1.0 - level.tail(), (count - 1) as f64);
         let half = t * self.stdev() / (count as f64).sqrt();
         Ok(Interval { low: self.mean() - half, high: self.mean() + half })
     }

@@ -12,7 +12,7 @@ pub const POWER: f64 = 0.8;
 /// It is Student's quantile of the corrected level (Holm's first step) and that of the power, in standard errors: at
 /// most 7 % less than the noncentral distribution has.
 pub fn detectable(pairs: usize, deviation: f64, family: usize, level: Level) -> Option<f64> {
-    let degrees = (pairs >= MIN_PAIRS).then_some(pairs - 1)?;
+    let degrees = (pairs >= MIN_PAIRS).then_some((pairs - 1) as f64)?;
     let claimed = quantile(1.0 - level.tail() / family.max(1) as f64, degrees);
     let errors = claimed + quantile(POWER, degrees);
     Some((errors * deviation / (pairs as f64).sqrt()).exp())

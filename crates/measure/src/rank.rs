@@ -117,7 +117,7 @@ fn students_chance(value: f64, count: usize) -> f64 {
     let degrees = count - 2;
     // Infinite for a perfect correlation.
     let t = value.abs() * (degrees as f64 / ((1.0 - value) * (1.0 + value))).sqrt();
-    2.0 * upper_tail(t, degrees)
+    2.0 * upper_tail(t, degrees as f64)
 }
 
 fn correlation(one: &[f64], other: &[f64]) -> Option<f64> {

@@ -192,9 +192,11 @@ fn comparison_of_runs_shows_sure_changes_and_what_else_differs() {
     let old_passes = passes(&old, &steady);
     let new_passes = passes(&new, &Server { ratios: [1.0, 1.2, 1.0, 1.0], ..steady });
     let text = compare(&[(old, old_passes), (new, new_passes)]).to_text();
+    assert!(text.contains("! the runs did not take turns"), "{text}");
     assert!(text.contains("! setting duration differs: 1 s → 2 s"), "{text}");
     for line in text.lines().filter(|line| line.contains("throughput")) {
-        assert_eq!(line.contains(" ~ "), !line.contains("gather"), "{line}");
+        assert_eq!(line.contains(" higher "), line.contains("gather"), "{line}");
+        assert!(line.trim_end().ends_with("10 + 10"), "{line}");
     }
 }
 

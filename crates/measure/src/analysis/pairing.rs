@@ -46,7 +46,8 @@ impl Pairs {
     }
 }
 
-fn geometric_mean(figures: &[Found]) -> f64 {
+/// The geometric mean of the figures of a round.
+pub(super) fn geometric_mean(figures: &[Found]) -> f64 {
     match figures {
         [one] => one.value,
         several => (several.iter().map(|found| found.value.ln()).sum::<f64>() / several.len() as f64).exp(),

@@ -1,18 +1,25 @@
 use measure::analysis::{Change, RunPasses, changes};
 use measure::record::{Measurement, Run};
-use measure::{Level, Samples};
+use measure::{Level, Margin, Samples};
 
 use super::{printable, words};
 use crate::table::{Column, Table};
 
-/// What changed between runs, as `benchstat` shows it: old, new, difference and probability.
+/// Differences up to this margin count as equal.
+const MARGIN: Margin = Margin::TWO_PERCENT;
+const LEVEL: Level = Level::P95;
+/// What no test can rule out.
+const NOT_INTERLEAVED: &str = "the runs did not take turns: whatever else changed on the machine between them is in every \
+                               difference";
+
+/// What changed between runs: old, new, difference, interval and verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     parts: Vec<(String, Vec<String>, Table)>,
 }
 
-/// Compares the first of several runs with each of the others: all figures of which more or less is better. A
-/// difference is shown only where it is sure beside all others of the two runs.
+/// Compares the first of several runs with each of the others: all figures of which more or less is better. Verdicts
+/// are corrected for the number of figures of the two runs.
 pub fn compare(runs: &[(Run, Vec<Measurement>)]) -> Compared {
     let Some(((old, old_passes), later)) = runs.split_first() else { return Compared { parts: Vec::new() } };
     let part = |(new, new_passes): &(Run, Vec<Measurement>)| {
@@ -23,9 +30,15 @@ pub fn compare(runs: &[(Run, Vec<Measurement>)]) -> Compared {
             old.design.name,
             words::moment(old.began_ms)
         );
-        let found =
-            changes(RunPasses { run: old, passes: old_passes }, RunPasses { run: new, passes: new_passes }, Level::P95);
-        (title, differences(old, new), table(old, &found))
+        let found = changes(
+            RunPasses { run: old, passes: old_passes },
+            RunPasses { run: new, passes: new_passes },
+            MARGIN,
+            LEVEL,
+        );
+        let mut remarks = differences(old, new);
+        remarks.push(NOT_INTERLEAVED.to_owned());
+        (title, remarks, table(old, &found))
     };
     Compared { parts: later.iter().map(part).collect() }
 }
@@ -82,30 +95,26 @@ fn shown(value: &str) -> &str {
 
 fn table(run: &Run, changes: &[Change]) -> Table {
     let factors = run.design.factors.iter().map(|factor| Column::text(&factor.name));
-    let heads = ["old", "new", "change %", "p"].map(Column::number);
-    let mut table = Table::new(factors.chain([Column::text("figure")]).chain(heads).chain([Column::text("n")]));
+    let heads = ["old", "new", "change %", "interval", "± %"].map(Column::number);
+    let ends = [Column::text("verdict"), Column::text("starts")];
+    let mut table = Table::new(factors.chain([Column::text("figure")]).chain(heads).chain(ends));
     for change in changes {
         let level = |name: &str| change.levels.get(name).cloned().unwrap_or_default();
         let mut cells: Vec<String> = run.design.factors.iter().map(|factor| level(&factor.name)).collect();
-        let difference = match (change.is_sure, change.ratio()) {
-            (false, _) => "~".to_owned(),
-            (true, ratio) => ratio.map_or(words::NONE.to_owned(), words::percent),
-        };
+        let found = change.comparison.as_ref().ok();
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| words::NONE.to_owned());
         cells.push(words::with_unit(&run.design, &change.figure));
-        cells.extend([spread(&change.old), spread(&change.new), difference, words::chance(change.chance)]);
-        cells.push(format!("{} + {}", change.old.count(), change.new.count()));
+        cells.extend([&change.old, &change.new].map(|figures| median(figures)));
+        cells.push(or_none(found.map(|found| words::percent(found.ratio.value))));
+        cells.push(or_none(found.map(|found| words::percent_interval(found.ratio.interval))));
+        cells.push(or_none(found.map(|found| format!("{:.1}", found.half_width() * 100.0))));
+        cells.push(words::judged(&change.comparison, change.verdict, MARGIN));
+        cells.push(format!("{} + {}", change.old.len(), change.new.len()));
         table.push(cells);
     }
     table
 }
 
-/// A median, and how far the farther end of its interval is from it in percent.
-fn spread(samples: &Samples) -> String {
-    let median = samples.median();
-    let ends = samples.median_interval(Level::P95).map(|found| found.interval);
-    let farthest = ends.map(|ends| (ends.high - median).max(median - ends.low) / median.abs() * 100.0);
-    match farthest {
-        Ok(percent) if percent.is_finite() => format!("{} ± {percent:.0} %", words::figure(median)),
-        _ => format!("{} ± ∞", words::figure(median)),
-    }
+fn median(figures: &[f64]) -> String {
+    Samples::new(figures.to_vec()).map_or(words::NONE.to_owned(), |samples| words::figure(samples.median()))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use measure::analysis::{Agreement, Detectable, Results, Row, Warning};
 use measure::record::{Baseline, BeforeAfter, Bound, Design, FigureKind, Levels, Run};
-use measure::{Correlation, Estimate, Interval, Margin, Verdict};
+use measure::{Comparison, Correlation, Error, Estimate, Interval, Margin, Verdict};
 
 /// What stands in a cell that has no value.
 pub(super) const NONE: &str = "–";
@@ -77,7 +77,12 @@ pub(super) fn kind<'a>(design: &'a Design, name: &str) -> Option<&'a FigureKind>
 
 /// What may be claimed of a row, or why there is no ratio.
 pub(super) fn verdict(row: &Row, margin: Margin) -> String {
-    match (&row.comparison, row.verdict) {
+    judged(&row.comparison, row.verdict, margin)
+}
+
+/// What may be claimed of a comparison, or why there is no ratio.
+pub(super) fn judged(comparison: &Result<Comparison, Error>, verdict: Verdict, margin: Margin) -> String {
+    match (comparison, verdict) {
         (Err(error), _) => format!("no ratio: {error}"),
         (Ok(_), Verdict::Equal) => format!("equal within ±{} %", shortest(margin.get() * 100.0)),
         (Ok(_), Verdict::Computed) => "computed: no test".to_owned(),
