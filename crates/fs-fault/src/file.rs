@@ -131,6 +131,10 @@ impl OpenFile for FaultFile {
     fn is_resident(&self, offset_bytes: u64, length: usize) -> bool {
         !self.plan.concerns(Operation::Read) && self.inner.is_resident(offset_bytes, length)
     }
+
+    fn evict(&self, range_bytes: Range<u64>) -> bool {
+        self.inner.evict(range_bytes)
+    }
 }
 
 /// Returns the first `limit_bytes` of `parts`, and their number of bytes.

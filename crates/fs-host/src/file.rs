@@ -255,6 +255,10 @@ impl OpenFile for OpenHostFile {
         }
         is_resident
     }
+
+    fn evict(&self, range_bytes: Range<u64>) -> bool {
+        self.fd.evict(&range_bytes)
+    }
 }
 
 impl OpenHostFile {

@@ -5,11 +5,14 @@
 //! through `RWF_NOWAIT`, which tells such pages apart. What remains is a page that another process reads, or that is
 //! evicted between the question and the send: a loop then waits for one read of the device.
 
+use std::num::NonZeroU64;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use rustix::fs::Advice;
 use vfs::SendableFile;
 
 use crate::sys;
@@ -17,6 +20,10 @@ use crate::volume::{CacheKind, HostVolume};
 
 /// For how long after a read from storage pages may still be in flight, in milliseconds.
 const SETTLE_MS: u64 = 50;
+
+/// Evictions begin and end at multiples of this: Linux keeps a folio, which may have so many bytes, unless all of it is
+/// evicted.
+const EVICTED_BYTES: u64 = 2 << 20;
 
 /// Cleared when the kernel has no cachestat(2) (before Linux 6.5), or a sandbox forbids it.
 static MAY_ASK: AtomicBool = AtomicBool::new(true);
@@ -50,6 +57,23 @@ impl ResidentFile {
     fn is_settled(&self) -> bool {
         let last = self.last_read_ms.load(Ordering::Relaxed);
         last == 0 || now_ms() >= last + SETTLE_MS
+    }
+
+    /// Evicts a range from the page cache, and returns whether nothing of it is left there. Memory that is all there is
+    /// of a file counts as storage.
+    pub(crate) fn evict(&self, range_bytes: &Range<u64>) -> bool {
+        match self.cache {
+            CacheKind::Memory => true,
+            CacheKind::Unknown => false,
+            CacheKind::Pages => {
+                let (start, end) = (range_bytes.start, range_bytes.end);
+                let from = start - start % EVICTED_BYTES;
+                let length =
+                    NonZeroU64::new(end.saturating_add(EVICTED_BYTES - 1) / EVICTED_BYTES * EVICTED_BYTES - from);
+                rustix::fs::fadvise(&self.fd, from, length, Advice::DontNeed).is_ok()
+                    && sys::cached_pages(self.fd.as_fd(), start, end - start).is_ok_and(|cached| cached == 0)
+            }
+        }
     }
 
     fn has_all_pages(&self, offset_bytes: u64, length: usize) -> bool {

@@ -51,17 +51,23 @@ impl LogOwner {
         lines.join("\n").into_bytes()
     }
 
-    /// Returns the number of an export, and its earlier description. Stores the new description.
+    /// Returns the number of an export, and its description if it is known. The description stays: it is that of the
+    /// records, until [`LogOwner::describe`] replaces it.
     pub(crate) fn number_of(&mut self, now: &OwnedExport) -> (u32, Option<OwnedExport>) {
-        if let Some(known) = self.exports.iter_mut().find(|known| known.name == now.name) {
-            let before = known.clone();
-            *known = OwnedExport { number: before.number, ..now.clone() };
-            return (before.number, Some(before));
+        if let Some(known) = self.exports.iter().find(|known| known.name == now.name) {
+            return (known.number, Some(known.clone()));
         }
         let number = self.next;
         self.next += 1;
         self.exports.push(OwnedExport { number, ..now.clone() });
         (number, None)
+    }
+
+    /// Replaces the description of a known export.
+    pub(crate) fn describe(&mut self, now: &OwnedExport) {
+        for known in self.exports.iter_mut().filter(|known| known.name == now.name) {
+            *known = OwnedExport { number: known.number, ..now.clone() };
+        }
     }
 
     /// Gives the export of this name another number when it returns.
@@ -129,6 +135,18 @@ impl OwnedExport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn description_of_an_export_stays_that_of_its_records_until_it_is_replaced() {
+        let mut owner = LogOwner::new();
+        let export = |memory| OwnedExport { name: "/a".to_owned(), number: 0, root: (0, 0), memory };
+        owner.number_of(&export(Some(1)));
+        owner.forget_memory("/a");
+        owner.number_of(&export(Some(1)));
+        assert_eq!(owner.exports[0].memory, None, "a start that fails stores that nothing must be replayed");
+        owner.describe(&export(Some(1)));
+        assert_eq!(owner.exports[0].memory, Some(1));
+    }
 
     #[test]
     fn loss_that_one_export_hears_of_is_one_of_all_exports_with_its_memory() {

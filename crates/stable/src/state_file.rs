@@ -104,18 +104,21 @@ impl StateFile {
         self.dir.path().join(SET_ASIDE)
     }
 
-    /// Appends a change that cannot be replayed to the file of these, which is on stable storage when this returns.
-    /// Returns the file's path.
+    /// Appends a change that cannot be replayed to the file of these, and returns the file's path.
     pub(crate) fn set_aside(&self, text: &str) -> Result<PathBuf, WriteLogError> {
         let path = self.set_aside_path();
         let append = || {
             let mut file = self.dir.file(SET_ASIDE)?;
             file.seek(SeekFrom::End(0))?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            self.dir.sync()
+            file.write_all(text.as_bytes())
         };
         append().map(|()| path.clone()).map_err(|source| WriteLogError::State { path, source })
+    }
+
+    /// Flushes the changes that were set aside.
+    pub(crate) fn sync_set_aside(&self) -> Result<(), WriteLogError> {
+        let sync = || self.dir.file(SET_ASIDE)?.sync_all().and_then(|()| self.dir.sync());
+        sync().map_err(|source| WriteLogError::State { path: self.set_aside_path(), source })
     }
 }
 

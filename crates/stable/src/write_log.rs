@@ -253,35 +253,36 @@ impl WriteLog {
         })
     }
 
-    /// Flushes or replays what the log has of exports.
+    /// Replays what the log has of exports, or compares their data with it if the machine's memory has the changes.
     fn take_up(&self, entered: &[Entered]) -> std::result::Result<Vec<Replayed>, WriteLogError> {
         let mut replayed = vec![Replayed::default(); entered.len()];
         if self.has_failed() {
             return Ok(replayed);
         }
-        let (mut lost, mut lost_at) = (Vec::new(), Vec::new());
+        let (mut lost, mut kept) = (Vec::new(), Vec::new());
         for (at, Entered { export, now, known }) in entered.iter().enumerate() {
             let records = replay::count(&self.log, export.number)?;
             if records > 0 && known.as_ref().is_none_or(|known| !known.is_same_tree(now)) {
                 return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
             }
             self.check_mark(export, records)?;
-            replayed[at].records = records;
             let has_memory = now.has_memory_of(known.as_ref()) && !self.has_lost(&export.name);
-            if records > 0 && (self.options.always_replay || !has_memory) {
-                lost.push(&**export);
-                lost_at.push(at);
+            match records {
+                0 => {}
+                _ if has_memory && !self.options.always_replay => kept.push(at),
+                _ => lost.push(at),
             }
         }
-        for (at, Entered { export, .. }) in entered.iter().enumerate() {
-            if replayed[at].records > 0 && !lost_at.contains(&at) {
-                export.flush_all().map_err(|source| export.unsynced_error(source))?;
-            }
+        let exports = |numbers: &[usize]| numbers.iter().map(|at| &*entered[*at].export).collect::<Vec<_>>();
+        if !kept.is_empty() {
+            let made = replay::repair(&self.log, &exports(&kept), &self.state_file)?;
+            kept.into_iter().zip(made).for_each(|(at, made)| replayed[at] = made);
         }
         if !lost.is_empty() {
-            lost.iter().try_for_each(|export| self.count_replay(export))?;
-            let made = replay::run(&self.log, &lost, &self.state_file, &mut hold(&self.tickets))?;
-            lost_at.into_iter().zip(made).for_each(|(at, made)| replayed[at] = made);
+            let exports = exports(&lost);
+            exports.iter().try_for_each(|export| self.count_replay(export))?;
+            let made = replay::run(&self.log, &exports, &self.state_file, &mut hold(&self.tickets))?;
+            lost.into_iter().zip(made).for_each(|(at, made)| replayed[at] = made);
         }
         Ok(replayed)
     }
@@ -394,6 +395,9 @@ impl WriteLog {
         }
         self.log.trim(self.log.end())?;
         owner.exports.retain(|owned| attached.contains(&owned.name));
+        for export in &*hold(&self.exports) {
+            owner.describe(&OwnedExport::of(&export.name, &*export.inner));
+        }
         // What storage has lost was replayed.
         owner.rename();
         self.log.set_owner(&owner.bytes())?;

@@ -322,4 +322,7 @@ macro_rules! forward_open_file {
     ($self:ident.$inner:ident is_resident) => {
         $crate::forward_method!($self.$inner is_resident(offset_bytes: u64, length: usize) -> bool);
     };
+    ($self:ident.$inner:ident evict) => {
+        $crate::forward_method!($self.$inner evict(range_bytes: std::ops::Range<u64>) -> bool);
+    };
 }

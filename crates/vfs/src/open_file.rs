@@ -237,4 +237,11 @@ pub trait OpenFile: Send + Sync {
         let _ = (offset_bytes, length);
         false
     }
+
+    /// Evicts a range of bytes from memory, so that the next read shows what storage has. Returns whether nothing of it
+    /// is left there: dirty, mapped and locked bytes stay. `false`, the default, if that is unknown.
+    fn evict(&self, range_bytes: Range<u64>) -> bool {
+        let _ = range_bytes;
+        false
+    }
 }

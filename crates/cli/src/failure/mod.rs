@@ -65,7 +65,7 @@ pub enum Failure {
     },
     /// Changes of a write log cannot be made.
     #[error(
-        "{changes} changes of the write log cannot be made, and all others were: the messages above and {} have these \
+        "{changes} changes of the write log are set aside, and all others were made: the messages above and {} have these \
          changes, the reasons and the remedies; the log is empty now", path.display()
     )]
     SetAside {

@@ -223,14 +223,22 @@ pub fn attach(
 }
 
 fn tell(dir: &Path, replayed: &Replayed) {
-    let Replayed { records, compared, made, names, data_bytes, conflicts, set_aside } = *replayed;
+    let Replayed { records, compared, checked_bytes, made, names, data_bytes, conflicts, set_aside } = *replayed;
     let dir = dir.display();
     if compared {
         tracing::warn!(
             %dir, records, made, names, data_bytes, conflicts, set_aside,
             "replayed the write log after a power failure"
         );
+    } else if data_bytes + set_aside > 0 {
+        tracing::warn!(
+            %dir, records, checked_bytes, data_bytes, set_aside,
+            "compared the write log with storage, and wrote data again that storage lost or may have lost"
+        );
     } else if records > 0 {
-        tracing::info!(%dir, records, "flushed changes of the write log to storage");
+        tracing::info!(
+            %dir, records, checked_bytes,
+            "flushed changes of the write log to storage, and compared the data with it"
+        );
     }
 }

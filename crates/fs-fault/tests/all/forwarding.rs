@@ -113,6 +113,10 @@ impl OpenFile for RichFile {
     fn is_resident(&self, _: u64, _: usize) -> bool {
         true
     }
+
+    fn evict(&self, range_bytes: std::ops::Range<u64>) -> bool {
+        range_bytes.start == 0
+    }
 }
 
 struct Null(File);
@@ -247,6 +251,7 @@ fn file_in_memory_stays_one_while_no_rule_is_for_reads() {
     let stage = Stage::new(FaultFs::new);
     let sends = || (stage.file.is_resident(0, 1), stage.file.host_file().is_some());
     assert_eq!(sends(), (true, true));
+    assert_eq!((stage.file.evict(0..1), stage.file.evict(1..2)), (true, false));
     for (rules, expected) in [("read:delay=1ms", false), ("any(f):error=io", false), ("write:error=io", true)] {
         stage.rules(rules);
         assert_eq!(sends(), (expected, expected), "{rules}");

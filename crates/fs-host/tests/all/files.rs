@@ -5,8 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use vfs::{Context, Error, FileSystem, OpenMode, SetAttributes, Stability};
-use wharf_fs_host::HandleForm;
+use wharf_fs_host::{HandleForm, HostFs, HostOptions};
 
+use testing::disks::{DiskKind, LoopDisk};
 use testing::host_export::*;
 
 const GIB: u64 = 1 << 30;
@@ -103,6 +104,27 @@ fn bytes_are_resident_when_they_were_read_a_while_ago_and_not_when_they_were_evi
         // The kernel has evicted some of them again.
         assert_eq!(opened.read_at(&CX, 0, &mut vec![0; LENGTH]).unwrap(), LENGTH);
     }
+}
+
+#[test]
+fn evicted_range_is_read_from_storage_and_no_dirty_byte_is_lost() {
+    const LENGTH: u64 = 1 << 20;
+    let Some(disk) = LoopDisk::new(DiskKind::EXT4) else { return };
+    let options = HostOptions { state_dir: Some(disk.beside("state")), ..HostOptions::default() };
+    let fs = HostFs::open(disk.dir(), options).unwrap();
+    let file = touch(&fs, "f").handle;
+    let opened = fs.open(&CX, &file, OpenMode::Write).unwrap();
+    opened.write_at(&CX, 0, &vec![7; LENGTH as usize], Stability::File).unwrap();
+    let reader = fs.open(&CX, &file, OpenMode::Read).unwrap();
+    let loop_cx = Context { may_block: false, ..CX };
+    assert!(reader.evict(10..LENGTH - 10));
+    assert!(matches!(reader.read_at(&loop_cx, 4096, &mut [0]), Err(Error::WouldBlock)), "the bytes are in memory");
+    opened.write_at(&CX, 8192, b"dirty", Stability::Unstable).unwrap();
+    // The kernel begins to write them back, and does not wait for that.
+    let is_evicted = reader.evict(8192..8193);
+    let mut bytes = [0; 5];
+    reader.read_at(&CX, 8192, &mut bytes).unwrap();
+    assert_eq!(&bytes, b"dirty", "is_evicted={is_evicted}");
 }
 
 #[test]

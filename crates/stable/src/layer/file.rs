@@ -21,7 +21,7 @@ pub(super) struct StableFile {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for StableFile {
     vfs::forward!(OpenFile for self.inner:
-        read_at, read_lent, seek, lock, test_lock, unlock, host_file, is_resident);
+        read_at, read_lent, seek, lock, test_lock, unlock, host_file, is_resident, evict);
 
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
         Ok(self.export.versions.attributes(self.inner.attributes(cx)?))

@@ -1,8 +1,8 @@
 //! Restores data and attributes from the log.
 
 use vfs::{
-    Caller, Context, Error, FileKind, FileSystem, Handle, OpenFile, SetAttributes, SetXattr, Stability, XattrMode,
-    XattrName,
+    Caller, Context, Error, FileKind, FileSystem, Handle, OpenFile, OpenMode, SetAttributes, SetXattr, Stability,
+    XattrMode, XattrName,
 };
 
 use super::CX;
@@ -57,12 +57,12 @@ fn of_size(file: Handle, size_bytes: u64) -> Unmade<'static> {
 }
 
 /// Whether storage may lack the change of a record that ends here: the file was not flushed since.
-fn is_needed(site: &Site<'_>, file: &Handle, end: u64) -> bool {
+pub(super) fn is_needed(site: &Site<'_>, file: &Handle, end: u64) -> bool {
     let synced_before = site.plan.files.get(file).map_or(0, |planned| planned.synced_before);
     end > synced_before || site.made.contains(file)
 }
 
-fn write(site: &mut Site<'_>, change: &Write, data: &[u8]) -> Result<(), WriteLogError> {
+pub(super) fn write(site: &mut Site<'_>, change: &Write, data: &[u8]) -> Result<(), WriteLogError> {
     let unmade = |done: usize| Unmade {
         change: format!("write {} bytes at offset {}", data.len() - done, change.offset_bytes + done as u64),
         file: Some(change.file.0),
@@ -70,7 +70,7 @@ fn write(site: &mut Site<'_>, change: &Write, data: &[u8]) -> Result<(), WriteLo
         ..Unmade::default()
     };
     let Some(inner) = target(site, unmade(0))?.filter(|_| !data.is_empty()) else { return Ok(()) };
-    let opened = site.open(&change.file.0, &inner);
+    let opened = site.open(&change.file.0, &inner, OpenMode::Write);
     let Some(file) = site.unless_refused(unmade(0), opened)? else { return Ok(()) };
     let cx = if change.by_root { &CX } else { &NOBODY };
     let mut done = 0;

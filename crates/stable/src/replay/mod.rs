@@ -13,8 +13,12 @@
 //!
 //! A change that the file system refuses is set aside, and the others are made (`set_aside.rs`). Only failing storage
 //! ends a replay.
+//!
+//! While the machine's memory has the changes, only data can be lost, which are compared with the log (`losses.rs`).
 
 mod data;
+mod latest;
+mod losses;
 mod lost;
 mod names;
 mod plan;
@@ -46,8 +50,11 @@ const CX: Context<'static> = Context::ROOT;
 pub struct Replayed {
     /// How many records the log had of the export.
     pub records: u64,
-    /// Whether the file system was compared with them. This is skipped if the machine's memory still has the changes.
+    /// Whether names, data and attributes were compared with them. If the machine's memory still has the changes, only
+    /// data are.
     pub compared: bool,
+    /// Bytes of logged data that were compared with storage, if only data were.
+    pub checked_bytes: u64,
     /// Recreated files.
     pub made: u64,
     /// Corrected names.
@@ -56,7 +63,8 @@ pub struct Replayed {
     pub data_bytes: u64,
     /// Names that were left alone because others have changed them.
     pub conflicts: u64,
-    /// Changes that the file system refuses: they are in the file `write-log-set-aside` of the state directory.
+    /// Changes that the file system refuses, or whose file was changed since: they are in the file
+    /// `write-log-set-aside` of the state directory.
     pub set_aside: u64,
 }
 
@@ -81,17 +89,32 @@ pub(crate) fn run(
     tickets: &mut Tickets,
 ) -> Result<Vec<Replayed>, WriteLogError> {
     let before = tickets.clone();
+    with_pauses(|| {
+        tickets.clone_from(&before);
+        run_once(log, exports, state_file, tickets)
+    })
+}
+
+/// Flushes exports whose changes the machine's memory still has, and writes data again that storage has lost.
+pub(crate) fn repair(
+    log: &Log,
+    exports: &[&LoggedExport],
+    state_file: &StateFile,
+) -> Result<Vec<Replayed>, WriteLogError> {
+    with_pauses(|| losses::repair(log, exports, state_file))
+}
+
+fn with_pauses<T>(mut replay: impl FnMut() -> Result<T, WriteLogError>) -> Result<T, WriteLogError> {
     for pause in PAUSES_MS.map(Duration::from_millis) {
-        match run_once(log, exports, state_file, tickets) {
+        match replay() {
             Err(WriteLogError::Replay { source: vfs::Error::TryLater(error), action, .. }) => {
                 tracing::warn!(%error, %action, ?pause, "the replay of the write log begins again after a pause");
             }
             ended => return ended,
         }
-        tickets.clone_from(&before);
         thread::sleep(pause);
     }
-    run_once(log, exports, state_file, tickets)
+    replay()
 }
 
 fn run_once(
@@ -100,14 +123,42 @@ fn run_once(
     state_file: &StateFile,
     tickets: &mut Tickets,
 ) -> Result<Vec<Replayed>, WriteLogError> {
-    let index = |record: &Record<'_>| exports.iter().position(|export| export.number == record.export);
+    let mut sites = sites(log, exports, state_file, tickets)?;
+    sites.iter_mut().for_each(|site| site.replayed.compared = true);
+    sites.iter_mut().try_for_each(names::put_right)?;
+    shared::merge(&mut sites)?;
+    sites.iter_mut().try_for_each(data::give_sizes)?;
+    each_record(log, |record, end| {
+        index(exports, record).map_or(Ok(()), |at| data::apply(&mut sites[at], record, end))
+    })?;
+    sites.iter_mut().try_for_each(data::finish)?;
+    for site in &sites {
+        site.fs().sync_all(&CX).map_err(|source| site.error("bring everything to storage", source))?;
+        // Only now are the removed files gone for good.
+        lost::reserve(site)?;
+    }
+    end(sites, state_file)
+}
+
+/// The number of the export of a record.
+fn index(exports: &[&LoggedExport], record: &Record<'_>) -> Option<usize> {
+    exports.iter().position(|export| export.number == record.export)
+}
+
+/// Reads the log, and plans the final state of each export.
+fn sites<'s>(
+    log: &Log,
+    exports: &[&'s LoggedExport],
+    state_file: &'s StateFile,
+    tickets: &mut Tickets,
+) -> Result<Vec<Site<'s>>, WriteLogError> {
     let mut plans: Vec<Plan> = exports.iter().map(|_| Plan::default()).collect();
     each_record(log, |record, _| {
-        index(record).into_iter().for_each(|at| plans[at].note_cancelled(record));
+        index(exports, record).into_iter().for_each(|at| plans[at].note_cancelled(record));
         Ok(())
     })?;
     each_record(log, |record, end| {
-        if let Some(plan) = index(record).map(|at| &mut plans[at]) {
+        if let Some(plan) = index(exports, record).map(|at| &mut plans[at]) {
             if !plan.is_cancelled(end) {
                 tickets.add(record);
             }
@@ -115,19 +166,16 @@ fn run_once(
         }
         Ok(())
     })?;
-    let site = |(export, plan)| Site::new(export, state_file, plan);
-    let mut sites: Vec<Site<'_>> = exports.iter().copied().zip(plans).map(site).collect();
-    sites.iter_mut().try_for_each(names::put_right)?;
-    shared::merge(&mut sites)?;
-    sites.iter_mut().try_for_each(data::give_sizes)?;
-    each_record(log, |record, end| index(record).map_or(Ok(()), |at| data::apply(&mut sites[at], record, end)))?;
-    sites.iter_mut().try_for_each(data::finish)?;
-    for site in &sites {
-        site.fs().sync_all(&CX).map_err(|source| site.error("bring everything to storage", source))?;
-        // Only now are the removed files gone for good.
-        lost::reserve(site)?;
+    Ok(exports.iter().copied().zip(plans).map(|(export, plan)| Site::new(export, state_file, plan)).collect())
+}
+
+/// Flushes what was set aside, before the log's records are dropped.
+fn end(sites: Vec<Site<'_>>, state_file: &StateFile) -> Result<Vec<Replayed>, WriteLogError> {
+    let replayed: Vec<Replayed> = sites.into_iter().map(|site| site.replayed).collect();
+    if replayed.iter().any(|replayed| replayed.set_aside + replayed.conflicts > 0) {
+        state_file.sync_set_aside()?;
     }
-    Ok(sites.into_iter().map(|site| site.replayed).collect())
+    Ok(replayed)
 }
 
 /// Calls `each` with every record, and the position behind it.

@@ -96,6 +96,11 @@ impl Planned {
         }
     }
 
+    /// The time of modification in the end, if the log has one.
+    pub(super) fn modified(&self) -> Option<RecordTime> {
+        self.modified.map(|modified| modified.at)
+    }
+
     fn keep(&mut self, kept: KeptAttributes, end: u64) {
         (self.kept, self.kept_end) = (Some(kept), end);
         self.modified = Some(Modified { at: kept.modified, end, is_of_names: false });

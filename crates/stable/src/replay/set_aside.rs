@@ -27,6 +27,10 @@ pub(super) enum Reason<'r> {
     NoFile,
     /// Another program has changed the name or moved the file since.
     OthersChange,
+    /// Its file was changed after the log's last record of it.
+    LaterChange,
+    /// The log has other bytes of a file that was not changed after its last record.
+    Replaced,
 }
 
 impl Reason<'_> {
@@ -35,6 +39,8 @@ impl Reason<'_> {
             Reason::Refused(error) => error.to_string(),
             Reason::NoFile => "its file or directory could not be made".to_owned(),
             Reason::OthersChange => "another program has changed the name or moved the file".to_owned(),
+            Reason::LaterChange => "the file was changed after the log's last record of it".to_owned(),
+            Reason::Replaced => "data of the log replaced these bytes".to_owned(),
         }
     }
 
@@ -50,6 +56,11 @@ impl Reason<'_> {
             Reason::Refused(_) => "make the change by hand where the file system allows it, if it is still wanted",
             Reason::NoFile => "repair the change of its file or directory first, then make this one by hand",
             Reason::OthersChange => "compare the names, and make the change by hand if it is still wanted",
+            Reason::Replaced => "compare the file's bytes with these, and write them by hand if a program wrote them",
+            Reason::LaterChange => {
+                "compare the file's bytes with these: they are older ones if a program or an unanswered request has \
+                 written over them; if the disk lost them, write them by hand"
+            }
         }
     }
 }
@@ -88,12 +99,17 @@ impl Site<'_> {
     pub(super) fn set_aside(&mut self, unmade: Unmade<'_>, reason: &Reason<'_>) -> Result<(), WriteLogError> {
         match reason {
             Reason::OthersChange => self.replayed.conflicts += 1,
-            Reason::Refused(_) | Reason::NoFile => self.replayed.set_aside += 1,
+            Reason::Refused(_) | Reason::NoFile | Reason::LaterChange | Reason::Replaced => {
+                self.replayed.set_aside += 1
+            }
         }
         let Unmade { change, file, name, data } = unmade;
+        // One warning is enough for all data of a file.
+        let is_known = file.is_some_and(|file| self.set_aside.contains_key(&file));
+        let is_told = is_known && matches!(reason, Reason::LaterChange | Reason::Replaced);
         let file = match (name, file) {
             (Some(name), _) => self.path_of_name(name),
-            (None, Some(file)) => self.path_of(&file),
+            (None, Some(file)) => self.path_of_data(&file),
             (None, None) => "unknown".to_owned(),
         };
         let (export, why, remedy) = (&self.export.name, reason.text(), reason.remedy());
@@ -103,11 +119,23 @@ impl Site<'_> {
             hex(data)
         );
         let kept_in = self.state_file.set_aside(&text)?;
-        tracing::warn!(
-            %export, file, change, why, remedy, kept_in = %kept_in.display(),
-            "set a change of the write log aside, which cannot be made"
-        );
+        if !is_told {
+            tracing::warn!(
+                %export, file, change, why, remedy, kept_in = %kept_in.display(),
+                "set a change of the write log aside"
+            );
+        }
         Ok(())
+    }
+
+    /// The path of a file, which is looked for once: there may be many records of it.
+    fn path_of_data(&mut self, file: &Handle) -> String {
+        if let Some(path) = self.set_aside.get(file) {
+            return path.clone();
+        }
+        let path = self.path_of(file);
+        self.set_aside.insert(*file, path.clone());
+        path
     }
 
     /// The path of a file below the export, as far as the log has it.

@@ -27,11 +27,13 @@ pub(super) struct Site<'s> {
     found: HashMap<Handle, Handle>,
     /// The times of modification that directories of the plan had.
     modified: HashMap<Handle, RecordTime>,
-    open: HashMap<Handle, Arc<dyn OpenFile>>,
+    open: HashMap<(Handle, OpenMode), Arc<dyn OpenFile>>,
     /// Files that were made again.
     pub(super) made: HashSet<Handle>,
     /// Files that could neither be found nor made.
     pub(super) unmade: HashSet<Handle>,
+    /// Files of which data were set aside, and what they are called.
+    pub(super) set_aside: HashMap<Handle, String>,
     /// Distinguishes temporary names from those of an interrupted replay.
     nonce: u64,
     next_number: u64,
@@ -40,11 +42,24 @@ pub(super) struct Site<'s> {
 
 impl<'s> Site<'s> {
     pub(super) fn new(export: &'s LoggedExport, state_file: &'s StateFile, plan: Plan) -> Site<'s> {
-        let replayed = Replayed { records: plan.records(), compared: true, ..Replayed::default() };
+        let replayed = Replayed { records: plan.records(), ..Replayed::default() };
         let (found, modified, open) = (HashMap::new(), HashMap::new(), HashMap::new());
         let nonce = getrandom::u64().unwrap_or_else(|_| now_ns());
-        let (made, unmade) = (HashSet::new(), HashSet::new());
-        Site { export, state_file, plan, found, modified, open, made, unmade, nonce, next_number: 0, replayed }
+        let (made, unmade, set_aside) = (HashSet::new(), HashSet::new(), HashMap::new());
+        Site {
+            export,
+            state_file,
+            plan,
+            found,
+            modified,
+            open,
+            made,
+            unmade,
+            set_aside,
+            nonce,
+            next_number: 0,
+            replayed,
+        }
     }
 
     pub(super) fn fs(&self) -> &'s dyn FileSystem {
@@ -183,16 +198,16 @@ impl<'s> Site<'s> {
         self.fs().attributes(&CX, inner).ok().map(|attributes| attributes.kind)
     }
 
-    /// Opens a file with this inner handle for writing.
-    pub(super) fn open(&mut self, file: &Handle, inner: &Handle) -> vfs::Result<Arc<dyn OpenFile>> {
-        if let Some(open) = self.open.get(file) {
+    /// Opens a file with this inner handle.
+    pub(super) fn open(&mut self, file: &Handle, inner: &Handle, mode: OpenMode) -> vfs::Result<Arc<dyn OpenFile>> {
+        if let Some(open) = self.open.get(&(*file, mode)) {
             return Ok(Arc::clone(open));
         }
         if self.open.len() >= MAX_OPEN_FILES {
             self.open.clear();
         }
-        let open = self.fs().open(&CX, inner, OpenMode::Write)?;
-        self.open.insert(*file, Arc::clone(&open));
+        let open = self.fs().open(&CX, inner, mode)?;
+        self.open.insert((*file, mode), Arc::clone(&open));
         Ok(open)
     }
 

@@ -130,7 +130,7 @@ struct GatedFile {
 impl OpenFile for GatedFile {
     vfs::forward!(OpenFile for self.inner:
         read_lent, write_at, seek, allocate, deallocate, copy_range, clone_range, lock,
-        test_lock, unlock, attributes, host_file, is_resident);
+        test_lock, unlock, attributes, host_file, is_resident, evict);
 
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
         let count = self.inner.read_at(cx, offset_bytes, into);

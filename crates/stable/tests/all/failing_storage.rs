@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -26,6 +27,8 @@ struct Failing {
     fails: Arc<AtomicBool>,
     /// How many times the kernel has no memory when a file is looked at.
     shortages: Arc<AtomicU32>,
+    /// Whether pages of files stay in memory, as those that a program has mapped.
+    keeps_pages: Arc<AtomicBool>,
 }
 
 fn fail_once(fails: &AtomicBool) -> Result<()> {
@@ -42,7 +45,8 @@ impl FileSystem for Failing {
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         let inner = self.inner.open(cx, node, mode)?;
-        Ok(Arc::new(FailingFile { inner, fails: Arc::clone(&self.fails) }))
+        let (fails, keeps_pages) = (Arc::clone(&self.fails), Arc::clone(&self.keeps_pages));
+        Ok(Arc::new(FailingFile { inner, fails, keeps_pages }))
     }
 
     fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
@@ -65,6 +69,7 @@ impl FileSystem for Failing {
 struct FailingFile {
     inner: Arc<dyn OpenFile>,
     fails: Arc<AtomicBool>,
+    keeps_pages: Arc<AtomicBool>,
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -72,6 +77,10 @@ impl OpenFile for FailingFile {
     vfs::forward!(OpenFile for self.inner:
         read_at, read_lent, write_at, write_parts_at, seek, allocate, deallocate, copy_range, clone_range, lock,
         test_lock, unlock, attributes, host_file, is_resident);
+
+    fn evict(&self, range_bytes: Range<u64>) -> bool {
+        !self.keeps_pages.load(Ordering::Relaxed) && self.inner.evict(range_bytes)
+    }
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         fail_once(&self.fails)?;
@@ -84,6 +93,7 @@ struct Site {
     device: Arc<Breaking>,
     fails: Arc<AtomicBool>,
     shortages: Arc<AtomicU32>,
+    keeps_pages: Arc<AtomicBool>,
     /// Changes when the machine is started again.
     memory: u64,
 }
@@ -96,7 +106,7 @@ impl Site {
         base.dir("export");
         let device = Breaking::new(1 << 20);
         WriteLog::create(device.clone()).unwrap();
-        Site { base, device, fails: Arc::default(), shortages: Arc::default(), memory: 1 }
+        Site { base, device, fails: Arc::default(), shortages: Arc::default(), keeps_pages: Arc::default(), memory: 1 }
     }
 
     fn options(&self) -> Options {
@@ -113,7 +123,8 @@ impl Site {
         let host = HostOptions { state_dir: Some(state), sync_metadata: false, ..HostOptions::default() };
         let inner = Arc::new(HostFs::open(&self.base.path("export"), host).unwrap());
         let (fails, shortages) = (Arc::clone(&self.fails), Arc::clone(&self.shortages));
-        let failing = Failing { inner, memory: self.memory, fails, shortages };
+        let failing =
+            Failing { inner, memory: self.memory, fails, shortages, keeps_pages: Arc::clone(&self.keeps_pages) };
         let (fs, replayed) = log.attach("export", Arc::new(failing))?;
         log.start().unwrap();
         Ok((fs, replayed, log))
@@ -262,18 +273,31 @@ fn commit_that_fails_does_not_make_older_records_useless() {
 }
 
 #[test]
-fn start_that_finds_storage_failing_is_followed_by_one_that_makes_changes_again() {
+fn start_that_storage_tells_of_a_loss_compares_the_data_and_goes_on() {
     let site = Site::new();
     let (fs, _, log) = site.serve().unwrap();
     drop(write(&fs));
     log.close();
     drop((fs, log));
     site.fail();
-    assert!(matches!(site.serve(), Err(WriteLogError::Storage { .. })));
-    site.lose();
     let (_fs, replayed, log) = site.serve().unwrap();
-    assert!(replayed.compared);
+    assert_eq!((replayed.compared, replayed.checked_bytes), (false, 6));
     assert_eq!(site.content(), "stable");
+    log.close();
+}
+
+#[test]
+fn data_whose_pages_cannot_be_evicted_are_written_again() {
+    let site = Site::new();
+    let (fs, _, log) = site.serve().unwrap();
+    drop(write(&fs));
+    log.close();
+    drop((fs, log));
+    let modified = fs::metadata(site.base.path("export/file")).unwrap().modified().unwrap();
+    site.keeps_pages.store(true, Ordering::Relaxed);
+    let (_fs, replayed, log) = site.serve().unwrap();
+    assert_eq!((replayed.data_bytes, replayed.set_aside), (6, 0));
+    assert_eq!(fs::metadata(site.base.path("export/file")).unwrap().modified().unwrap(), modified);
     log.close();
 }
 

@@ -13,6 +13,7 @@ mod failing_storage;
 mod flushed_attributes;
 mod host;
 mod log;
+mod lost_pages;
 mod marks;
 mod power_failure;
 mod set_aside;

@@ -143,7 +143,7 @@ impl FileSystem for Restless {
 impl OpenFile for RestlessFile {
     vfs::forward!(OpenFile for self.inner:
         read_at, read_lent, write_at, write_parts_at, sync, allocate, deallocate, copy_range, clone_range, lock,
-        test_lock, unlock, attributes, host_file, is_resident);
+        test_lock, unlock, attributes, host_file, is_resident, evict);
 
     fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
         let found = self.inner.seek(cx, offset_bytes, what);

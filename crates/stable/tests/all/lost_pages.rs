@@ -1,0 +1,284 @@
+//! A server that was killed, on a disk that then fails to take some of its data: the memory of the machine shows the
+//! data as long as their pages are there, and the kernel reports the failure once, perhaps to another process.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fs_host::{HandleForm, HostFs, HostOptions};
+use rustix::mount::{MountFlags, mount_remount};
+use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
+use testing::Scratch;
+use testing::disks::{DiskKind, LoopDisk};
+use vfs::{Error, FileSystem, OpenMode, Stability};
+
+use crate::breaking::Breaking;
+use crate::support::site::{CX, at, create, write};
+
+/// More than ext4 has allocated for a file.
+const BYTES: usize = 32 << 10;
+const EXPORTS: [&str; 2] = ["first", "second"];
+
+/// Two exports on a disk, each with an empty file, and a log elsewhere.
+struct Site {
+    base: Scratch,
+    device: Arc<Breaking>,
+    disk: LoopDisk,
+}
+
+/// What a start finds.
+struct Started {
+    replayed: Vec<Replayed>,
+    log: Arc<WriteLog>,
+    exports: Vec<StableFs>,
+}
+
+impl Site {
+    fn new(kind: DiskKind) -> Option<Site> {
+        let disk = LoopDisk::new(kind)?;
+        EXPORTS.iter().for_each(|name| fs::create_dir(disk.dir().join(name)).unwrap());
+        let device = Breaking::new(4 << 20);
+        WriteLog::create(device.clone()).unwrap();
+        Some(Site { base: Scratch::new(), device, disk })
+    }
+
+    fn path(&self, export: &str) -> PathBuf {
+        self.disk.dir().join(export).join("file")
+    }
+
+    fn start(&self) -> Result<Started, WriteLogError> {
+        let state_dir = self.base.path("state");
+        let log = WriteLog::open(self.device.clone(), Options::new(state_dir.clone())).unwrap();
+        let export = |name: &str| {
+            let options = HostOptions {
+                handle_form: HandleForm::Auto,
+                state_dir: Some(state_dir.clone()),
+                sync_metadata: false,
+                ..HostOptions::default()
+            };
+            (
+                name.to_owned(),
+                Arc::new(HostFs::open(&self.disk.dir().join(name), options).unwrap()) as Arc<dyn FileSystem>,
+            )
+        };
+        let attached = log.attach_all(EXPORTS.map(export).into())?;
+        log.start()?;
+        let (exports, replayed) = attached.into_iter().unzip();
+        Ok(Started { replayed, log, exports })
+    }
+
+    /// Writes a file in each export, and ends as after `kill -9`.
+    fn write_and_kill(&self) {
+        let started = self.start().unwrap();
+        for fs in &started.exports {
+            write(fs, &create(fs, &fs.root(), "file"), &data());
+        }
+        started.end();
+    }
+
+    /// Writes everything back and consumes the error, as `sync -f` of another process does. Returns whether there was
+    /// one.
+    fn write_back(&self) -> bool {
+        rustix::fs::syncfs(File::open(self.disk.dir()).unwrap()).is_err()
+    }
+
+    /// The data of both files are lost, and the kernel will not report it again.
+    fn lose_unseen(&self) {
+        self.disk.fail_new_blocks();
+        assert!(self.write_back(), "the disk took the data");
+        assert!(!self.write_back());
+        self.disk.repair();
+    }
+
+    fn evict(&self, export: &str) {
+        let file = File::open(self.path(export)).unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+
+    /// What the disk has of the files.
+    fn stored(&self) -> Vec<Vec<u8>> {
+        let disk = self.disk.after_power_failure();
+        EXPORTS.iter().map(|export| fs::read(disk.dir().join(export).join("file")).unwrap()).collect()
+    }
+
+    fn kept(&self) -> String {
+        fs::read_to_string(self.base.path("state/write-log-set-aside")).unwrap_or_default()
+    }
+}
+
+impl Started {
+    /// Ends without flushing, as after `kill -9`.
+    fn end(self) {
+        self.log.close();
+    }
+
+    fn sum(&self, count: impl Fn(&Replayed) -> u64) -> u64 {
+        self.replayed.iter().map(count).sum()
+    }
+}
+
+fn data() -> Vec<u8> {
+    (0..BYTES).map(|at| (at % 251) as u8 + 1).collect()
+}
+
+#[test]
+fn data_are_written_again_when_another_process_got_the_error_of_their_loss() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    site.write_and_kill();
+    site.lose_unseen();
+    let started = site.start().unwrap();
+    assert_eq!(started.sum(|replayed| replayed.data_bytes), 2 * BYTES as u64);
+    assert_eq!(started.sum(|replayed| replayed.set_aside), 0);
+    assert!(site.stored().iter().all(|stored| *stored == data()), "the start trusts memory that the disk lacks");
+    started.end();
+}
+
+#[test]
+fn data_are_written_again_when_their_pages_were_evicted_after_the_loss() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    site.write_and_kill();
+    let modified = fs::metadata(site.path("first")).unwrap().modified().unwrap();
+    site.lose_unseen();
+    EXPORTS.iter().for_each(|export| site.evict(export));
+    assert!(fs::read(site.path("first")).unwrap() == vec![0; BYTES], "the data are still in memory");
+    let started = site.start().unwrap();
+    assert!(fs::read(site.path("first")).unwrap() == data());
+    assert!(site.stored().iter().all(|stored| *stored == data()));
+    assert_eq!(fs::metadata(site.path("first")).unwrap().modified().unwrap(), modified);
+    started.end();
+}
+
+#[test]
+fn start_repairs_a_loss_that_it_is_told_of_itself() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    site.write_and_kill();
+    site.disk.fail_new_blocks();
+    // As the kernel writes back by itself: nobody is told.
+    EXPORTS.iter().for_each(|export| drop(File::open(site.path(export)).unwrap()));
+    fs::write("/proc/sys/vm/drop_caches", "0").ok();
+    rustix::fs::sync();
+    site.disk.repair();
+    let started = site.start().unwrap();
+    assert!(site.stored().iter().all(|stored| *stored == data()));
+    started.end();
+}
+
+#[test]
+fn start_is_refused_while_the_disk_fails_and_keeps_the_log() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    site.write_and_kill();
+    site.disk.fail_new_blocks();
+    assert!(site.write_back());
+    for _ in 0..3 {
+        assert!(matches!(site.start(), Err(WriteLogError::Storage { .. } | WriteLogError::Replay { .. })));
+    }
+    site.disk.repair();
+    let started = site.start().unwrap();
+    assert!(site.stored().iter().all(|stored| *stored == data()));
+    started.end();
+}
+
+#[test]
+fn start_is_refused_when_the_file_system_takes_no_changes_any_more_and_the_next_one_replays_names_too() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    site.write_and_kill();
+    // As ext4 does when it cannot write its journal.
+    mount_remount(site.disk.dir(), MountFlags::RDONLY, c"").unwrap();
+    assert!(matches!(site.start(), Err(WriteLogError::Storage { source: Error::ReadOnly, .. })));
+    mount_remount(site.disk.dir(), MountFlags::empty(), c"").unwrap();
+    EXPORTS.iter().for_each(|export| fs::remove_file(site.path(export)).unwrap());
+    let started = site.start().unwrap();
+    assert!(started.replayed.iter().all(|replayed| replayed.compared && replayed.made == 1));
+    assert!(site.stored().iter().all(|stored| *stored == data()));
+    started.end();
+}
+
+#[test]
+fn file_that_was_changed_after_the_kill_stays_and_what_it_lacks_is_set_aside() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    site.write_and_kill();
+    site.disk.fail_new_blocks();
+    assert!(site.write_back());
+    site.disk.repair();
+    EXPORTS.iter().for_each(|export| site.evict(export));
+    fs::write(site.path("second"), "by a local process").unwrap();
+    let mut first = File::options().write(true).open(site.path("first")).unwrap();
+    first.seek(SeekFrom::End(0)).unwrap();
+    first.write_all(b"more").unwrap();
+    let started = site.start().unwrap();
+    assert_eq!(started.sum(|replayed| replayed.data_bytes), 0);
+    assert_eq!(started.sum(|replayed| replayed.set_aside), 2);
+    assert_eq!(fs::read(site.path("second")).unwrap(), b"by a local process");
+    assert!(fs::read(site.path("first")).unwrap() == [vec![0; BYTES], b"more".to_vec()].concat());
+    let kept = site.kept();
+    assert!(kept.contains("export: second\nfile: file\nchange: write 32768 bytes at offset 0\n"), "{kept}");
+    assert!(kept.contains("the file was changed"), "{kept}");
+    let hex: String = data().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(kept.matches(&format!("data in hex: {hex}\n")).count(), 2);
+    started.end();
+}
+
+#[test]
+fn bytes_that_a_program_wrote_between_two_records_are_kept_when_those_of_the_log_replace_them() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    let started = site.start().unwrap();
+    for fs in &started.exports {
+        let file = create(fs, &fs.root(), "file");
+        write(fs, &file, &data());
+    }
+    let mut first = File::options().write(true).open(site.path("first")).unwrap();
+    first.seek(SeekFrom::Start(100)).unwrap();
+    first.write_all(b"by a program").unwrap();
+    for fs in &started.exports {
+        let file = fs.lookup(&CX, at(&fs.root(), "file")).unwrap().handle;
+        let open = fs.open(&CX, &file, OpenMode::Write).unwrap();
+        open.write_at(&CX, BYTES as u64, b"more", Stability::File).unwrap();
+    }
+    started.end();
+    let started = site.start().unwrap();
+    assert_eq!(started.sum(|replayed| replayed.set_aside), 1);
+    assert!(site.stored().iter().all(|stored| *stored == [data(), b"more".to_vec()].concat()));
+    let hex: String = b"by a program".iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(site.kept().contains("data of the log replaced these bytes") && site.kept().contains(&hex));
+    started.end();
+}
+
+#[test]
+fn data_that_memory_still_shows_are_written_again_into_a_file_that_was_changed_since() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    site.write_and_kill();
+    site.lose_unseen();
+    let mut first = File::options().append(true).open(site.path("first")).unwrap();
+    first.write_all(b"more").unwrap();
+    drop(first);
+    let modified = fs::metadata(site.path("first")).unwrap().modified().unwrap();
+    let started = site.start().unwrap();
+    assert_eq!(started.sum(|replayed| replayed.set_aside), 0);
+    assert!(site.stored()[0] == [data(), b"more".to_vec()].concat());
+    assert_eq!(fs::metadata(site.path("first")).unwrap().modified().unwrap(), modified);
+    started.end();
+}
+
+#[test]
+fn nothing_is_written_and_nothing_set_aside_when_nothing_was_lost() {
+    for kind in [DiskKind::EXT4, DiskKind::XFS, DiskKind::BTRFS] {
+        let Some(site) = Site::new(kind) else { continue };
+        site.write_and_kill();
+        let before = EXPORTS.map(|export| state(&site.path(export)));
+        let started = site.start().unwrap();
+        assert_eq!(started.sum(|replayed| replayed.checked_bytes), 2 * BYTES as u64, "{}", kind.name);
+        assert_eq!(started.sum(|replayed| replayed.data_bytes + replayed.set_aside), 0, "{}", kind.name);
+        assert_eq!(EXPORTS.map(|export| state(&site.path(export))), before);
+        assert_eq!(site.kept(), "");
+        assert!(site.stored().iter().all(|stored| *stored == data()), "{}", kind.name);
+        started.end();
+    }
+}
+
+/// The times of a file.
+fn state(path: &std::path::Path) -> (i64, i64, i64, i64) {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::metadata(path).unwrap();
+    (metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec())
+}
