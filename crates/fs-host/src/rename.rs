@@ -28,6 +28,8 @@ impl HostFs {
         rustix::fs::renameat(from_dir.fd(), from_site.name, to_dir.fd(), to_site.name).map_err(failed)?;
         if from.dir == to.dir {
             self.settle_dir(&to_dir)?
+        } else if self.volume.rules.flushes_source_first {
+            self.settle_dirs(&from_dir, &to_dir)?
         } else {
             self.settle_dirs(&to_dir, &from_dir)?
         }

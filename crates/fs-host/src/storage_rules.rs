@@ -6,6 +6,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::flush::whole_flushes_report_failures;
+
 /// Where ext4 has its superblock on the device, and fields in it.
 const EXT_SUPERBLOCK: u64 = 1024;
 const EXT_SUPERBLOCK_BYTES: usize = 0x60;
@@ -23,6 +25,13 @@ pub(crate) struct StorageRules {
     pub(crate) new_names: NewNames,
     /// Whether one flush of the whole file system does what those of all its files do, each of which may be shared.
     pub(crate) shares_flushes: bool,
+    /// Whether files are flushed with the whole file system. Linux 6.18 loses what `fsync(2)` has flushed by fast
+    /// commits of ext4, if several threads flush at the same time: sizes, bytes, and at times the journal.
+    /// `syncfs(2)` makes a full commit.
+    pub(crate) flushes_whole: bool,
+    /// Whether the directory that a name has left is flushed before the one that the name is in now. On btrfs that
+    /// brings the whole move to storage; the other one alone would bring a second name.
+    pub(crate) flushes_source_first: bool,
     /// Why a flush of the whole file system proves nothing, where that is so.
     pub(crate) doubt: Option<&'static str>,
     /// Whether it is repaired after a power failure, which may remove directories that a write log builds on.
@@ -50,15 +59,20 @@ impl StorageRules {
     pub(crate) fn of(file_system: &str, major: u32, minor: u32) -> StorageRules {
         let device = BlockDevice::new(major, minor);
         let lacks_journal = file_system == "ext2" || file_system == "ext4" && !has_journal(&device);
+        let has_fast_commit = if file_system == "ext4" { has_fast_commit(&device) } else { Some(false) };
+        let flushes_whole = has_fast_commit == Some(true) && whole_flushes_report_failures();
         let (new_names, shares_flushes) = match file_system {
             "ext4" if lacks_journal => (NewNames::Each, true),
-            "ext4" if has_fast_commit(&device) == Some(false) => (NewNames::Either, true),
+            "ext4" if has_fast_commit == Some(false) => (NewNames::Either, true),
+            "ext4" if flushes_whole => (NewNames::File, true),
             "ext4" => (NewNames::Both, true),
             "xfs" => (NewNames::File, true),
             "btrfs" => (NewNames::Both, true),
             _ => (NewNames::Each, false),
         };
-        StorageRules { new_names, shares_flushes, doubt: doubt(file_system), lacks_journal }
+        let flushes_source_first = file_system == "btrfs";
+        let doubt = doubt(file_system);
+        StorageRules { new_names, shares_flushes, flushes_whole, flushes_source_first, doubt, lacks_journal }
     }
 }
 

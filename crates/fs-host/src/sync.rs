@@ -65,8 +65,8 @@ impl HostFs {
         }
     }
 
-    /// Brings the names of two directories to storage. Those of `first` go first, for a file system that moves a name
-    /// in two steps: after a crash between the two there are two names and not none.
+    /// Brings the names of two directories to storage. Those of `first` go first: where a name moves in two steps, that
+    /// is where it is now, so that there are two names and not none after a crash between the two.
     pub(crate) fn settle_dirs(&self, first: &HostNode, second: &HostNode) -> Result<()> {
         if !self.syncs() {
             return Ok(());

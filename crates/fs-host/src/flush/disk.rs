@@ -29,7 +29,7 @@ const HONEST_KERNEL: (u32, u32) = (5, 17);
 
 /// What flushes; tests have one of their own.
 pub(crate) trait Storage: Send + Sync {
-    /// Flushes a file.
+    /// Flushes a file, at least.
     fn flush(&self, file: BorrowedFd<'_>, depth: Depth) -> Result<()>;
 
     /// Flushes all files.
@@ -38,6 +38,9 @@ pub(crate) trait Storage: Send + Sync {
     /// Tells an error of writing the file back that this descriptor has not been told of yet, and flushes nothing.
     fn pending_error(&self, file: BorrowedFd<'_>) -> Result<()>;
 
+    /// Whether a write may flush its file by itself (`RWF_DSYNC`).
+    fn writes_through(&self) -> bool;
+
     /// Whether little waits to be written out besides what callers wait for.
     fn is_all_cheap(&self) -> bool;
 }
@@ -45,18 +48,24 @@ pub(crate) trait Storage: Send + Sync {
 /// A file system of this machine.
 pub(crate) struct Disk {
     whole: WholeFlush,
+    /// Whether a file is flushed with everything else: see `StorageRules::flushes_whole`.
+    flushes_whole: bool,
     /// What says how much is unwritten, where all files may be flushed at once.
     memory: Option<File>,
 }
 
 impl Disk {
-    pub(crate) fn new(whole: WholeFlush) -> Disk {
-        Disk { whole, memory: File::open(MEMORY).ok().filter(|_| whole_flushes_report_failures()) }
+    pub(crate) fn new(whole: WholeFlush, flushes_whole: bool) -> Disk {
+        Disk { whole, flushes_whole, memory: File::open(MEMORY).ok().filter(|_| whole_flushes_report_failures()) }
     }
 }
 
 impl Storage for Disk {
     fn flush(&self, file: BorrowedFd<'_>, depth: Depth) -> Result<()> {
+        if self.flushes_whole {
+            // That reports errors of the file system; the file has its own.
+            return rustix::fs::syncfs(file).and_then(|()| sys::pending_error(file));
+        }
         match depth {
             Depth::Data => rustix::fs::fdatasync(file),
             Depth::All => rustix::fs::fsync(file),
@@ -69,6 +78,10 @@ impl Storage for Disk {
 
     fn pending_error(&self, file: BorrowedFd<'_>) -> Result<()> {
         sys::pending_error(file)
+    }
+
+    fn writes_through(&self) -> bool {
+        !self.flushes_whole
     }
 
     fn is_all_cheap(&self) -> bool {

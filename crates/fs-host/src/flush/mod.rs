@@ -211,8 +211,12 @@ impl FlushGroup {
         self.flusher.failures.check(of, reach, since)
     }
 
-    /// The right to flush at once, if the caller need not queue: then `flush` need not be called.
+    /// The right to flush at once by a write, if there is such a write and the caller need not queue: then `flush` need
+    /// not be called.
     pub(crate) fn try_leave(&self) -> Option<Leave<'_>> {
+        if !self.flusher.storage.writes_through() {
+            return None;
+        }
         let leave = if self.is_shared { self.leave_queue()? } else { Leave::default() };
         self.flusher.counters.note_call();
         self.flusher.counters.note_flush();

@@ -100,6 +100,10 @@ impl Storage for Arc<Scripted> {
         if self.lock().pending.contains(&name(file).as_str()) { Err(Errno::NOSPC) } else { Ok(()) }
     }
 
+    fn writes_through(&self) -> bool {
+        true
+    }
+
     fn is_all_cheap(&self) -> bool {
         self.is_all_cheap
     }

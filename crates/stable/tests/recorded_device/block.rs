@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use testing::disks::{AttachedLoop, enter_mount_namespace, succeeds, unmount_soon};
 
@@ -66,12 +67,22 @@ impl Workshop {
     }
 
     /// Mounts a disk; the kernel recovers its file system.
-    pub fn mount(&self, machine: &Arc<Machine>, disk: usize, (kind, options): (&str, &str)) -> MountedDisk {
+    pub fn mount(&self, machine: &Arc<Machine>, disk: usize, how: (&str, &str)) -> MountedDisk {
+        let mounted = self.try_mount(machine, disk, how);
+        mounted.unwrap_or_else(|error| panic!("cannot mount {}: {error}; the kernel says:\n{}", how.0, kernel_log()))
+    }
+
+    /// The same, with the error if the kernel cannot recover the file system.
+    pub fn try_mount(
+        &self,
+        machine: &Arc<Machine>,
+        disk: usize,
+        (kind, options): (&str, &str),
+    ) -> Result<MountedDisk, Errno> {
         let (attached, dir) = (self.attach(machine, disk), self.dir("mnt"));
         let options = CString::new(options).unwrap();
-        let mounted = mount(&attached.path, &dir, kind, MountFlags::NOATIME, Some(options.as_c_str()));
-        mounted.unwrap_or_else(|error| panic!("cannot mount {kind}: {error}; the kernel says:\n{}", kernel_log()));
-        MountedDisk { dir, _attached: attached }
+        mount(&attached.path, &dir, kind, MountFlags::NOATIME, Some(options.as_c_str()))?;
+        Ok(MountedDisk { dir, _attached: attached })
     }
 }
 

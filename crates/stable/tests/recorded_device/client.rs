@@ -31,6 +31,10 @@ pub struct Client {
     may_fail: bool,
     /// Whether what is not acknowledged may be there in part.
     may_be_partial: bool,
+    /// Whether a name that moves may be at both places: others may flush the one where it comes to.
+    may_have_two_names: bool,
+    /// Whether handles are numbers of the server's.
+    has_numbers: bool,
     /// Whether it was told of that. It asks for nothing more then.
     pub has_failed: bool,
     /// How often there was no room for what it asked for.
@@ -46,8 +50,18 @@ pub struct Asked {
 
 impl Client {
     pub fn new(number: usize, before: Model, setup: &Setup, rng: Rng) -> Client {
-        let (may_fail, may_be_partial) = (setup.breaks != Breaks::Nothing, setup.may_be_partial());
-        Client { number, before, history: Vec::new(), may_fail, may_be_partial, has_failed: false, no_space: 0, rng }
+        Client {
+            number,
+            before,
+            history: Vec::new(),
+            may_fail: setup.breaks != Breaks::Nothing,
+            may_be_partial: setup.may_be_partial(),
+            may_have_two_names: setup.kind == "btrfs" && setup.may_be_partial(),
+            has_numbers: setup.is_overlay,
+            has_failed: false,
+            no_space: 0,
+            rng,
+        }
     }
 
     /// Makes so many changes.
@@ -88,17 +102,29 @@ impl Client {
         let mut models = vec![model];
         if let Some(Asked { change, done: Some(done) }) = self.history[..begun].get(ended) {
             let mut after = models[0].clone();
-            after.note_doubtful(change, done.handle);
-            if let (Change::Resize(file, size), true) = (change, self.may_be_partial) {
-                // Without a log, ext4 may have written zeros into the block of the new end, and not the new size; XFS
-                // may have written the size of the last page that it wrote.
-                let mut between = models[0].clone();
-                between.files.get_mut(file).unwrap().resize_partly(*size);
-                models.push(between);
-            }
+            // Where handles are numbers, a new file has none before the client gets it.
+            after.note_doubtful(change, done.handle.filter(|_| !self.has_numbers));
+            models.extend(self.between(&models[0], change));
             models.push(after);
         }
         models
+    }
+}
+
+impl Client {
+    /// What there may be while a change is brought to storage in steps.
+    fn between(&self, before: &Model, change: &Change) -> Option<Model> {
+        let mut between = before.clone();
+        match change {
+            // Without a log, ext4 may have written zeros into the block of the new end, and not the new size; XFS may
+            // have written the size of the last page that it wrote.
+            Change::Resize(file, size) if self.may_be_partial => {
+                between.files.get_mut(file).unwrap().resize_partly(*size);
+            }
+            Change::Rename(from, to) if self.may_have_two_names && from.0 != to.0 => between.rename_partly(from, to),
+            _ => return None,
+        }
+        Some(between)
     }
 }
 

@@ -78,6 +78,14 @@ impl Model {
         }
     }
 
+    /// A name was moved and its old place not flushed yet: both are there.
+    pub fn rename_partly(&mut self, from: &Spot, to: &Spot) {
+        self.rename(from, to);
+        if let Some(&file) = self.names.get(to) {
+            self.names.insert(from.clone(), file);
+        }
+    }
+
     fn drop_unnamed(&mut self, file: Handle) {
         if !self.names.values().any(|named| *named == file) {
             self.files.remove(&file);
@@ -91,8 +99,17 @@ impl Model {
         self.gone.clear();
         let part = self.part.as_mut().map(|part| &mut part.content);
         for file in self.files.values_mut().chain(part) {
-            file.is_loose = !file.older.is_empty() || file.data.iter().any(|(_, is_sure)| !is_sure);
+            file.is_loose = file.has_unsure_bytes();
         }
+    }
+
+    /// Takes out what `e2fsck` has cleared of ext2: files with data that were not flushed. Their blocks of addresses
+    /// may be older than they are, and whole files are cleared when too many addresses make no sense.
+    pub fn allow_cleared(&mut self, is_gone: impl Fn(&Handle) -> bool) {
+        let is_cleared = |handle: &Handle, file: &File| file.has_unsure_bytes() && is_gone(handle);
+        self.files.retain(|handle, file| !is_cleared(handle, file));
+        self.names.retain(|_, named| self.files.contains_key(named));
+        self.part.take_if(|part| is_cleared(&part.file, &part.content));
     }
 
     pub fn dirs(&self) -> Vec<Handle> {
@@ -130,6 +147,10 @@ impl File {
         if is_sure {
             self.sure_bytes = self.sure_bytes.max(end);
         }
+    }
+
+    fn has_unsure_bytes(&self) -> bool {
+        !self.older.is_empty() || self.data.iter().any(|(_, is_sure)| !is_sure)
     }
 
     pub fn commit(&mut self) {
