@@ -96,7 +96,7 @@ impl HostFs {
         let is_untouched = after_create(new_file.set).is_empty() && !matches!(new_file.mode, CreateMode::Exclusive(_));
         self.settle_new(file.as_fd(), site.node, is_untouched)?;
         let entry = self.identify(site, file)?;
-        self.keep_handles()?;
+        self.settle_handles()?;
         Ok(entry)
     }
 

@@ -73,6 +73,10 @@ impl HostFs {
         if let Some(opened) = self.open_by_handle(handle, mode)? {
             return Ok(opened);
         }
+        if mode == OpenMode::Write && self.handles.stored().is_some() {
+            // An overlay may make another file of it, which has to be written down.
+            self.check_may_change(cx)?;
+        }
         let (node, stat) = self.living(cx, handle)?;
         check_regular(node.kind())?;
         self.identity.own()?;

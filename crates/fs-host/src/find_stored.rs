@@ -92,12 +92,12 @@ impl HostFs {
             Err(error) => return Err(error),
         };
         let stat = stat_fd(fd.as_fd())?;
-        if let Some(origin) = self.volume.borders.at(&stat).filter(|origin| origin.fileid == wanted.fileid) {
+        if let Some(origin) = self.volume.borders.at(&stat).filter(|origin| wanted.may_have(origin.fileid)) {
             // It is found, and is another export's: no search leads to a better place.
             return Err(Error::Elsewhere(Box::new(origin)));
         }
         let is_same = self.volume.holds(&stat)
-            && stat.stx_ino == wanted.fileid
+            && wanted.may_have(stat.stx_ino)
             && stored.fingerprint(FileAt::of_fd(&fd, &stat))? == *wanted;
         Ok(is_same.then_some(fd))
     }
@@ -109,7 +109,7 @@ impl HostFs {
         let mut entries = RawDir::new(&listing, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(failed)?;
-            if entry.ino() == wanted.fileid && self.open_if_same(stored, dir, entry.file_name(), wanted)?.is_some() {
+            if wanted.may_have(entry.ino()) && self.open_if_same(stored, dir, entry.file_name(), wanted)?.is_some() {
                 return Ok(Some(entry.file_name().to_owned()));
             }
         }

@@ -12,7 +12,7 @@ use crate::attributes::{device, kind};
 use crate::form::{Named, decode, root_handle, stored_handle};
 use crate::kernel_handles::KernelHandles;
 use crate::node::HostNode;
-use crate::store::{Fingerprint, ROOT_ID, Store, StoredFile};
+use crate::store::{Fingerprint, NO_FILEID, ROOT_ID, Store, StoredFile};
 use crate::sys;
 use crate::volume::HostVolume;
 
@@ -153,17 +153,21 @@ impl StoredHandles {
 
     /// What a file is recognised by.
     pub(crate) fn fingerprint(&self, subject: FileAt<'_>) -> Result<Fingerprint> {
-        let device = device(subject.stat);
         let evidence = match self.evidence {
             Evidence::Handle => handle_evidence(subject, 0)?,
             Evidence::Identifier => handle_evidence(subject, sys::IDENTIFY_ONLY)?,
             Evidence::Created => created_evidence(subject.stat),
         };
-        Ok(Fingerprint {
-            fileid: subject.stat.stx_ino,
-            device: if device == self.device { 0 } else { device },
-            evidence,
-        })
+        // An overlay has files of several devices. Their numbers change with each mount: other evidence counts more.
+        let device = Some(device(subject.stat)).filter(|device| evidence.is_empty() && *device != self.device);
+        let found = Fingerprint { fileid: subject.stat.stx_ino, device: device.unwrap_or(0), evidence };
+        Ok(self.lasting(&found, kind(subject.stat)))
+    }
+
+    /// A fingerprint without what a next mount may change: an overlay gives its directories other inode numbers.
+    fn lasting(&self, found: &Fingerprint, kind: FileKind) -> Fingerprint {
+        let has_fileid = self.evidence != Evidence::Identifier || kind != FileKind::Directory;
+        Fingerprint { fileid: if has_fileid { found.fileid } else { NO_FILEID }, ..found.clone() }
     }
 
     /// The number of a directory in records.

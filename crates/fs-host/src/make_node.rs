@@ -58,7 +58,7 @@ impl HostFs {
         apply(fd.as_fd(), None, &rest)?;
         self.settle_node(site, fd.as_fd(), new, &rest)?;
         let entry = self.identify(site, &fd)?;
-        self.keep_handles()?;
+        self.settle_handles()?;
         Ok(entry)
     }
 

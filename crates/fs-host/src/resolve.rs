@@ -150,6 +150,17 @@ impl HostFs {
         stored.store.flush().map_err(Error::Io)
     }
 
+    /// Makes the handles of what was changed as durable as the change.
+    pub(crate) fn settle_handles(&self) -> Result<()> {
+        match self.handles.stored() {
+            Some(stored) if self.syncs() => {
+                self.identity.own()?;
+                stored.store.sync_new().map_err(Error::Io)
+            }
+            _ => self.keep_handles(),
+        }
+    }
+
     /// Hands to the kernel which files the store has forgotten. What fails is tried again the next time.
     pub(crate) fn tidy_store(&self) {
         if let Some(Err(error)) = self.handles.stored().map(|stored| stored.store.flush_all()) {
@@ -169,7 +180,7 @@ impl HostFs {
         match self.handles.stored() {
             Some(stored) if *handle != root_handle() && !node.is_nameless() => {
                 stored.reaffirm(handle, FileAt::of_fd(&node.fd(), &stat_fd(node.fd())?))?;
-                self.keep_handles()
+                self.settle_handles()
             }
             _ => Ok(()),
         }

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use crate::store::StoredFile;
+use crate::store::{NO_FILEID, StoredFile};
 
 /// How many entries one turn looks at: about 100 ms of work.
 pub(crate) const TURN_ENTRIES: usize = 20_000;
@@ -263,7 +263,8 @@ impl WalkResult {
     }
 
     fn excludes(&self, record: &StoredFile, now: Instant) -> bool {
-        record.id < self.below_id && self.holds(now) && !self.seen.has(record.fingerprint.fileid)
+        let fileid = record.fingerprint.fileid;
+        record.id < self.below_id && self.holds(now) && fileid != NO_FILEID && !self.seen.has(fileid)
     }
 }
 

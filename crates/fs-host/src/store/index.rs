@@ -120,7 +120,9 @@ impl Index {
         self.write_all(below)?;
         self.max_waiting = MAX_WAITING;
         (self.cursor, self.round_began) = ((0, 0), below);
-        self.write_state(below, false)
+        self.write_state(below, false)?;
+        // What is written from here on must not be found behind a state that says "closed".
+        self.file.sync_data()
     }
 
     /// Writes everything down for the next start.

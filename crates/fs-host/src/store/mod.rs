@@ -21,7 +21,7 @@ use own_files::OwnDir;
 
 pub(crate) use error::StoreError;
 use index::{Index, IndexedIds};
-pub(crate) use record::{Fingerprint, ROOT_ID, StoredFile, fnv};
+pub(crate) use record::{Fingerprint, NO_FILEID, ROOT_ID, StoredFile, fnv};
 use record::{Long, MAX_REST_SLOTS, SlotContent};
 use slots::SlotTable;
 pub(crate) use slots::numbers_name;
@@ -33,6 +33,9 @@ const MAX_PENDING_SLOTS: usize = 1024;
 pub(crate) struct Store {
     numbers: Mutex<NumberTable>,
     moves: Arc<AtomicU64>,
+    /// How many writes of records are on stable storage. Locked while the disk writes: those who wait share the next
+    /// flush.
+    synced_writes: Mutex<u64>,
 }
 
 struct NumberTable {
@@ -64,7 +67,7 @@ impl Store {
         let mut numbers = NumberTable { slots, index, next, reserved: 0, moves: Arc::clone(&moves) };
         numbers.complete_index(known)?;
         numbers.reserve()?;
-        Ok(Store { numbers: Mutex::new(numbers), moves })
+        Ok(Store { numbers: Mutex::new(numbers), moves, synced_writes: Mutex::default() })
     }
 
     /// The number of a file that was seen as `name` in `parent`: the one that it has, or a new one.
@@ -141,6 +144,24 @@ impl Store {
         let records = numbers.slots.file()?;
         drop(numbers);
         records.sync_data()
+    }
+
+    /// Brings new records to stable storage, unless all are there.
+    pub(crate) fn sync_new(&self) -> io::Result<()> {
+        let mut numbers = self.lock();
+        numbers.flush()?;
+        let needed = numbers.slots.writes();
+        drop(numbers);
+        let mut synced = self.synced_writes.lock().unwrap_or_else(PoisonError::into_inner);
+        if *synced >= needed {
+            return Ok(());
+        }
+        let numbers = self.lock();
+        let (records, written) = (numbers.slots.file()?, numbers.slots.writes());
+        drop(numbers);
+        records.sync_data()?;
+        *synced = written;
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, NumberTable> {

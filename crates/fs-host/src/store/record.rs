@@ -36,15 +36,26 @@ pub(crate) type SlotBytes = [u8; SLOT_BYTES];
 /// The slot of a number that stands for no file.
 pub(crate) const EMPTY: SlotBytes = [0; SLOT_BYTES];
 
+/// Stands for an inode number that the next mount may change.
+pub(crate) const NO_FILEID: u64 = 0;
+
 /// What tells a file from every other one, and from a later one with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Fingerprint {
-    /// The file's number.
+    /// The file's number, or [`NO_FILEID`].
     pub(crate) fileid: u64,
-    /// Its device, or 0 for the one of the exported directory, whose number may be another after a restart.
+    /// Its device, where there is no evidence; 0 for the one of the exported directory, whose number may be another
+    /// after a restart.
     pub(crate) device: u64,
     /// What a later file with the same number would not have: the kernel's handle, or the time when it was made.
     pub(crate) evidence: Vec<u8>,
+}
+
+impl Fingerprint {
+    /// Whether a file with this number may be it.
+    pub(crate) fn may_have(&self, fileid: u64) -> bool {
+        self.fileid == fileid || self.fileid == NO_FILEID
+    }
 }
 
 /// One file that a handle was given out for.

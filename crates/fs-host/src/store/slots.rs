@@ -62,6 +62,8 @@ pub(crate) struct SlotTable {
     header: SlotTableHeader,
     /// How many slots the file has: the numbers of the others were never given out.
     len: u64,
+    /// How often records were written to the file.
+    writes: u64,
     /// Slots that are not in the file yet.
     pending: BTreeMap<u64, SlotBytes>,
     /// Slots that are not cleared in the file yet.
@@ -104,7 +106,7 @@ impl SlotTable {
 
     fn of(file: Locked<File>, header: SlotTableHeader) -> SlotTable {
         let (pending, cleared, cleared_pages) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        SlotTable { file, header, len: 0, pending, cleared, cleared_pages, lately: Lately::new(LATELY) }
+        SlotTable { file, header, len: 0, writes: 0, pending, cleared, cleared_pages, lately: Lately::new(LATELY) }
     }
 
     /// What the start of the file says.
@@ -214,6 +216,7 @@ impl SlotTable {
                 end += 1;
             }
             self.file.write_all_at(&bytes, place(first))?;
+            self.writes += 1;
             for at in first..end {
                 self.pending.remove(&at);
             }
@@ -234,6 +237,11 @@ impl SlotTable {
             self.give_back(next);
         }
         Ok(())
+    }
+
+    /// How often records were written to the file so far.
+    pub(crate) fn writes(&self) -> u64 {
+        self.writes
     }
 
     /// The file, once more.
