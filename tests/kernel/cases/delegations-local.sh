@@ -70,16 +70,17 @@ sees() {
 }
 
 # Makes a change of a delegated file and of one that is not, since it has been recalled just now, and compares when it is seen.
-# After the recall the client uses the attributes that came with its return for its usual time, 3 s (acregmin).
+# After the recall the client uses the attributes that came with its return for its usual time, 3 s (acregmin). On a slow machine
+# the file that is not delegated may be delegated again by a look at its content, so that two return.
 changed() {
   kind=$1 new=$3
   delegated "$kind-plain" before
   on_server "echo before >$kind-plain"
-  soon '[ "$(calls DELEGRETURN)" = "$((returned + 1))" ]'
+  soon '[ "$(calls DELEGRETURN)" -gt "$returned" ]'
   delegated "$kind" before
   sees "$kind" "$kind-plain" >/dev/null
   on_server "for name in $kind $kind-plain; do $2; done"
-  soon '[ "$(calls DELEGRETURN)" = "$((returned + 1))" ]'
+  soon '[ "$(calls DELEGRETURN)" -gt "$returned" ]'
   first="$first $kind:$([ "$(sees "$kind" "$kind")" = "$new" ] && echo fresh || echo stale)"
   first="$first/$([ "$(sees "$kind" "$kind-plain")" = "$new" ] && echo fresh || echo stale)"
   soon '[ "$(sees "$kind" "$kind")" = "$new" ]'
