@@ -5,10 +5,10 @@ OWN_PORT=$((PORT + 1))
 own_server=
 
 # serve_own ARGUMENT...: starts `wharf serve` with these; the one that was there before has ended. It knows no clients of an earlier one, for
-# whom it would keep others waiting.
+# whom it would keep others waiting, unless OWN_STATE names the state directory of both.
 serve_own() {
   mkdir -p /tmp/mnt
-  "$WHARF_PROGRAM" serve "$@" --listen "127.0.0.1:$OWN_PORT" --state-dir "$(mktemp -d)" >/tmp/server.log 2>&1 &
+  "$WHARF_PROGRAM" serve "$@" --listen "127.0.0.1:$OWN_PORT" --state-dir "${OWN_STATE:-$(mktemp -d)}" >/tmp/server.log 2>&1 &
   own_server=$!
 }
 
