@@ -3,6 +3,9 @@
 //! An answer is kept with the directory's version at the time of the LOOKUP, and is valid while the directory has that
 //! version. All answers of a directory share an edition. When the directory changes it gets a new edition, and the old
 //! answers are evicted in their turn.
+//!
+//! A directory in which many names were missing is listed, if one page suffices. While all its names are known, any
+//! other name is missing without a call. The kernel's FUSE looks up every name before it makes a file.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,6 +17,9 @@ use super::Asked;
 use super::order::Order;
 use super::version::DirVersion;
 use crate::{Caching, Handle, NameCaching};
+
+/// How many names are looked up in vain before the directory is listed. A listing costs two calls.
+const ABSENCES_BEFORE_LISTING: u32 = 8;
 
 /// Answers to lookups in many directories.
 #[derive(Debug)]
@@ -31,6 +37,8 @@ struct Names {
     dirs: Order<Handle, Directory>,
     found: Order<(u64, Box<[u8]>), KnownName>,
     editions: u64,
+    /// The newest edition of which an answer was evicted, so that its names are no longer all known.
+    incomplete: u64,
 }
 
 #[derive(Debug)]
@@ -41,12 +49,17 @@ struct Directory {
     since: u64,
     /// Whether the next version requested is taken for the result of this client's own change.
     is_own_next: bool,
+    /// When all names were listed that are not known otherwise.
+    listed: Option<Instant>,
+    /// How many names were missing since then, up to the number after which the directory is listed.
+    absences: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct KnownName {
-    /// The file, or `None` if there is none of that name.
-    file: Option<Handle>,
+    /// The file, or `Some(None)` if there is none of that name. `None` if that must be looked up, since the name was
+    /// listed or changed.
+    answer: Option<Option<Handle>>,
     learned: Instant,
 }
 
@@ -75,10 +88,50 @@ impl NameCache {
     /// The file of that name, or `Some(None)` when the name is known not to exist.
     pub(crate) fn look(&self, now: Instant, place: NameAt<'_>, version: DirVersion) -> Option<Option<Handle>> {
         let mut names = self.lock();
+        let is_valid = |learned| now.saturating_duration_since(learned) <= self.max_age;
         let dir = names.dirs.get(place.dir).filter(|dir| dir.version == Some(version))?;
-        let key = (dir.edition, place.name.into());
-        let found = *names.found.get(&key)?;
-        (now.saturating_duration_since(found.learned) <= self.max_age).then_some(found.file)
+        let (key, listed) = ((dir.edition, place.name.into()), dir.listed);
+        if let Some(known) = names.found.get(&key) {
+            return known.answer.filter(|_| is_valid(known.learned));
+        }
+        let is_whole = listed.is_some_and(is_valid) && key.0 > names.incomplete;
+        (is_whole && is_compared_by_bytes(place.name)).then_some(None)
+    }
+
+    /// Whether to list the directory now: so many names were missing that a listing saves calls. It is said once.
+    pub(crate) fn wants_listing(&self, place: NameAt<'_>, version: DirVersion) -> bool {
+        let mut names = self.lock();
+        let dir = names.dirs.get(place.dir).filter(|dir| dir.version == Some(version));
+        let Some(dir) = dir.filter(|dir| dir.absences == ABSENCES_BEFORE_LISTING) else { return false };
+        let is_wanted = self.caching == NameCaching::All && is_compared_by_bytes(place.name);
+        dir.absences += u32::from(is_wanted);
+        is_wanted
+    }
+
+    /// Takes in all names of a directory, requested when it had that version.
+    pub(crate) fn learn_all<'a>(
+        &self,
+        asked: Asked,
+        dir: &Handle,
+        version: DirVersion,
+        listed: impl Iterator<Item = &'a [u8]>,
+    ) {
+        let mut names = self.lock();
+        let Some(mut edition) = names.edition(dir, version, asked.number) else { return };
+        if edition <= names.incomplete {
+            edition = names.add(dir, Some(version), asked.number);
+        }
+        for name in listed {
+            let key = (edition, name.into());
+            let is_found = names.found.get(&key).is_some_and(|known| known.answer.flatten().is_some());
+            if !is_found {
+                names.found.insert(key, KnownName { answer: None, learned: asked.time });
+            }
+        }
+        if let Some(dir) = names.dirs.get(dir) {
+            (dir.listed, dir.absences) = (Some(asked.time), 0);
+        }
+        names.shrink(self.max_entries);
     }
 
     /// Takes in the answer to a LOOKUP that was sent when the directory had that version.
@@ -88,7 +141,12 @@ impl NameCache {
         }
         let mut names = self.lock();
         let Some(edition) = names.edition(place.dir, version, asked.number) else { return };
-        names.found.insert((edition, place.name.into()), KnownName { file, learned: asked.time });
+        names.found.insert((edition, place.name.into()), KnownName { answer: Some(file), learned: asked.time });
+        if let Some(dir) =
+            names.dirs.get(place.dir).filter(|dir| file.is_none() && dir.absences < ABSENCES_BEFORE_LISTING)
+        {
+            dir.absences += 1;
+        }
         names.shrink(self.max_entries);
     }
 
@@ -118,7 +176,7 @@ impl NameCache {
             dir.is_own_next = true;
             let key = (dir.edition, place.name.into());
             if let Some(file) = file.filter(|file| is_alone && self.is_kept(place.name, *file)) {
-                names.found.insert(key, KnownName { file, learned: asked.time });
+                names.found.insert(key, KnownName { answer: Some(file), learned: asked.time });
             }
         }
         names.shrink(self.max_entries);
@@ -182,7 +240,8 @@ impl Names {
 
     fn add(&mut self, dir: &Handle, version: Option<DirVersion>, since: u64) -> u64 {
         self.editions += 1;
-        self.dirs.insert(*dir, Directory { edition: self.editions, version, since, is_own_next: false });
+        let (edition, is_own_next, listed, absences) = (self.editions, false, None, 0);
+        self.dirs.insert(*dir, Directory { edition, version, since, is_own_next, listed, absences });
         self.editions
     }
 
@@ -192,18 +251,28 @@ impl Names {
             return None;
         };
         dir.since = dir.since.max(now.number);
-        let key = (dir.edition, place.name.into());
-        self.found.remove(&key)?.file
+        let (key, is_listed) = ((dir.edition, place.name.into()), dir.listed.is_some());
+        let before = self.found.remove(&key);
+        if is_listed {
+            self.found.insert(key, KnownName { answer: None, learned: now.time });
+        }
+        before?.answer.flatten()
     }
 
     fn shrink(&mut self, max_entries: usize) {
         while self.found.len() > max_entries {
-            self.found.pop_oldest();
+            let Some(((edition, _), _)) = self.found.pop_oldest() else { break };
+            self.incomplete = self.incomplete.max(edition);
         }
         while self.dirs.len() > max_entries {
             self.dirs.pop_oldest();
         }
     }
+}
+
+/// Whether the server finds this name by its bytes alone. Some normalize names beyond ASCII.
+fn is_compared_by_bytes(name: &[u8]) -> bool {
+    name.is_ascii()
 }
 
 #[cfg(test)]
@@ -328,6 +397,78 @@ mod tests {
         bench.outdate("a");
         bench.names.learn(asked, bench.place("a"), version(1), Some(handle(1)));
         assert_eq!(bench.look("a", 1), None);
+    }
+
+    /// A directory of the names `a` and `b`, listed at version 1.
+    fn listed(caching: Caching) -> Bench {
+        let bench = Bench::new(caching);
+        let names: [&[u8]; 2] = [b"a", b"b"];
+        bench.names.learn_all(bench.attributes.ask(Instant::now()), &bench.dir, version(1), names.into_iter());
+        bench
+    }
+
+    #[test]
+    fn listed_directory_has_no_other_names() {
+        let bench = listed(Caching::default());
+        assert_eq!((bench.look("a", 1), bench.look("c", 1), bench.look("c", 2)), (None, Some(None), None));
+        assert_eq!(bench.look("caf\u{e9}", 1), None, "the server may find it by other bytes");
+    }
+
+    #[test]
+    fn listed_directory_stays_known_over_own_changes_and_no_others() {
+        let bench = listed(Caching::default());
+        bench.outdate("c");
+        assert_eq!(bench.look("c", 1), None, "made or not");
+        bench.names.carry(&bench.dir, 1, version(2));
+        assert_eq!((bench.look("c", 2), bench.look("d", 2)), (None, Some(None)));
+        bench.learn("c", 2, Some(handle(3)));
+        assert_eq!(bench.look("c", 2), Some(Some(handle(3))));
+        bench.learn("e", 3, None);
+        assert_eq!(bench.look("d", 3), None);
+    }
+
+    #[test]
+    fn listing_that_an_own_change_overtook_is_ignored() {
+        let bench = Bench::new(Caching::default());
+        let asked = bench.attributes.ask(Instant::now());
+        bench.outdate("a");
+        bench.names.learn_all(asked, &bench.dir, version(1), std::iter::empty());
+        assert_eq!(bench.look("a", 1), None);
+    }
+
+    #[test]
+    fn listing_wins_over_an_older_absence() {
+        let bench = Bench::new(Caching::default());
+        bench.learn("a", 1, None);
+        let names: [&[u8]; 1] = [b"a"];
+        bench.names.learn_all(bench.attributes.ask(Instant::now()), &bench.dir, version(1), names.into_iter());
+        assert_eq!(bench.look("a", 1), None);
+    }
+
+    #[test]
+    fn directory_with_an_evicted_name_is_not_taken_as_listed() {
+        let bench = listed(Caching { max_entries: 2, ..Caching::default() });
+        assert_eq!(bench.look("c", 1), Some(None));
+        bench.learn("d", 1, Some(handle(1)));
+        assert_eq!((bench.look("c", 1), bench.look("a", 1)), (None, None));
+    }
+
+    #[test]
+    fn directory_is_listed_once_after_many_absences() {
+        let bench = Bench::new(Caching::default());
+        let wants = || bench.names.wants_listing(bench.place("x"), version(1));
+        for number in 0..ABSENCES_BEFORE_LISTING {
+            assert!(!wants());
+            bench.learn(&number.to_string(), 1, None);
+        }
+        assert_eq!((wants(), wants()), (true, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn listing_expires() {
+        let bench = listed(Caching::default());
+        tokio::time::advance(Duration::from_secs(61)).await;
+        assert_eq!(bench.look("c", 1), None);
     }
 
     #[tokio::test(start_paused = true)]

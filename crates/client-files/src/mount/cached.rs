@@ -90,7 +90,12 @@ impl Mount {
             return Ok(None);
         }
         let version = DirVersion::of(&self.attributes(dir).await?);
-        let cached = self.caches().names.look(Instant::now(), NameAt { dir, name }, version);
+        let (names, place) = (&self.caches().names, NameAt { dir, name });
+        let mut cached = names.look(Instant::now(), place, version);
+        if cached.is_none() && names.wants_listing(place, version) {
+            self.learn_all_names(dir, version).await;
+            cached = names.look(Instant::now(), place, version);
+        }
         self.0.cache_recorder.names.look(cached.is_some());
         Ok(cached)
     }

@@ -100,6 +100,23 @@ impl Mount {
         self.readdir(dir, from).await
     }
 
+    /// Lists a directory that had that version, so that names that it lacks need no call. More than one page would cost
+    /// more than it saves. Errors are left to the calls that follow.
+    pub(super) async fn learn_all_names(&self, dir: &Handle, version: DirVersion) {
+        // Where case does not matter, a name that is not listed may lead to a file all the same.
+        let is_exact = self.pathconf(dir).await.is_ok_and(|limits| !limits.case_insensitive);
+        if !is_exact {
+            return;
+        }
+        let asked = self.ask();
+        if let Ok(page) = self.ask_page(dir, DirPosition::default(), Detail::Names).await
+            && page.is_last
+        {
+            let listed = page.entries.iter().map(|entry| &*entry.name);
+            self.caches().names.learn_all(asked, dir, version, listed);
+        }
+    }
+
     /// Looks up the entries that lack attributes in a reply. A file that is gone meanwhile stays without.
     pub(crate) async fn complete(&self, dir: &Handle, entries: &mut [DirEntry]) -> Result<()> {
         for entry in entries.iter_mut().filter(|entry| entry.entry.is_none()) {

@@ -81,6 +81,33 @@ fn file_is_made_written_and_closed_without_a_question_between() {
 }
 
 #[test]
+fn many_files_are_made_in_one_directory_without_a_lookup_of_each() {
+    for (version, made) in [
+        (Version::V3, "CREATE 40, LOOKUP 7, PATHCONF 1, READDIR 1, WRITE 40"),
+        (Version::V4_2, "CLOSE 40, LOOKUP 7, OPEN 40, PATHCONF 1, READDIR 1, WRITE 40"),
+    ] {
+        let bench = Bench::new(version);
+        let make_all = || (0..40).for_each(|number| _ = bench.make(&format!("new {number}")));
+        let ((), calls) = bench.calls(make_all);
+        assert_eq!(calls, made, "{version}");
+    }
+}
+
+#[test]
+fn file_that_others_make_in_a_listed_directory_is_found_once_its_change_is_seen() {
+    for version in VERSIONS {
+        let bench = Bench::new(version);
+        (0..40).for_each(|number| _ = bench.make(&format!("new {number}")));
+        let other = bench.0.again_as(0);
+        let place = Place { dir: other.root(), ..bench.place("other") };
+        other.create(&CX, place, CreateMode::Guarded, &SetAttributes::default()).unwrap();
+        // Its own change shows this client that the directory was changed by somebody else, too.
+        bench.0.files.create(&CX, bench.place("own"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
+        assert!(bench.files().lookup(&CX, bench.place("other")).is_ok(), "{version}");
+    }
+}
+
+#[test]
 fn file_that_is_opened_again_is_asked_for_once_and_closed_without_a_question() {
     for (version, written, read) in [
         (Version::V3, "GETATTR 1, WRITE 1", "GETATTR 1"),
