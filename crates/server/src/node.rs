@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use access_rules::{DelegationPolicy, ExportOptions};
 use peer::Transport;
-use state::{FileKey, Requester};
+use state::{FileKey, Requester, StateError};
 use vfs::{
     Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Origin, Place, permission,
 };
@@ -121,6 +121,14 @@ impl<'s> CallContext<'s> {
     /// Logs why the caller is refused.
     pub(crate) fn note_refusal(&self, refusal: &Refusal<'_>) {
         self.server.refusals.note(self.client(), self.request.now, refusal);
+    }
+
+    /// Logs that the caller's host has all the state that it may have, if that is the answer.
+    pub(crate) fn note_if_full<T>(&self, answer: Result<T, StateError>) -> Result<T, StateError> {
+        if matches!(answer, Err(StateError::Resource)) {
+            self.note_refusal(&Refusal::TooMuchState);
+        }
+        answer
     }
 
     /// The address of the caller.

@@ -31,6 +31,8 @@ pub(crate) enum Refusal<'e> {
     Stranger,
     /// There is no export at the path.
     NoExport(&'e [u8]),
+    /// Its host has as many opens or locks as one host may have.
+    TooMuchState,
 }
 
 impl Refusals {
@@ -82,6 +84,10 @@ impl fmt::Display for Reason<'_> {
             }
             Refusal::Stranger => write!(f, "{ip} is not among the clients of any export"),
             Refusal::NoExport(path) => write!(f, "{ip} wants to mount {}, which is not exported", path.escape_ascii()),
+            Refusal::TooMuchState => write!(
+                f,
+                "{ip} wants another open file or lock, and has as many as one host may have; some must be closed first"
+            ),
         }
     }
 }

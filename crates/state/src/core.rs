@@ -22,7 +22,7 @@ use crate::records::ClientRecords;
 use crate::session::SessionTable;
 use crate::stateid_table::StateidTable;
 use crate::waiter::{WaitingFiles, Waking};
-use crate::{ClientId, Event, FileKey, HostLeases, HostLocks, Limits, StateError, Stateid};
+use crate::{ClientId, Event, FileKey, HostLeases, HostLocks, Limits, Origin, StateError, Stateid};
 
 /// The state that is read without the mutex.
 #[derive(Debug)]
@@ -116,6 +116,11 @@ impl Core {
     /// The account of a client.
     pub(crate) fn account_of(&self, client: u32) -> Result<&Arc<Account>, StateError> {
         Ok(&self.clients.get(&client).ok_or(StateError::Expired)?.account)
+    }
+
+    /// The origin of a client.
+    pub(crate) fn origin_of(&self, client: u32) -> Option<Origin> {
+        self.account_of(client).ok().map(|account| account.origin)
     }
 
     /// The account of an owner of any protocol.

@@ -44,20 +44,8 @@ impl State {
     /// # Errors
     /// [`StateError::StaleClientid`], `SeqMisordered`, `ClidInUse`, `TooSmall`, `Resource` or `Records`.
     pub fn create_session(&self, now: Duration, args: &CreateSessionArgs) -> Result<CreatedSession, StateError> {
-        let mut core = self.core();
-        let client = core.client(args.client)?;
-        let v41 = client.v41().ok_or(StateError::StaleClientid)?;
-        if args.sequence.wrapping_add(1) == v41.next_create {
-            return v41.last_created.clone().ok_or(StateError::SeqMisordered);
-        }
-        if args.sequence != v41.next_create {
-            return Err(StateError::SeqMisordered);
-        }
-        // A confirmed client may use another principal's credential; an unconfirmed one may not.
-        if !client.confirmed && client.principal != args.principal {
-            return Err(StateError::ClidInUse);
-        }
-        core.create_session(now, args)
+        let origin = |core: &Core| core.origin_of(args.client.number());
+        self.with_room(now, origin, |core| core.next_session(now, args))
     }
 
     /// DESTROY_SESSION, sent over `connection`.
@@ -85,6 +73,22 @@ impl State {
 }
 
 impl Core {
+    fn next_session(&mut self, now: Duration, args: &CreateSessionArgs) -> Result<CreatedSession, StateError> {
+        let client = self.client(args.client)?;
+        let v41 = client.v41().ok_or(StateError::StaleClientid)?;
+        if args.sequence.wrapping_add(1) == v41.next_create {
+            return v41.last_created.clone().ok_or(StateError::SeqMisordered);
+        }
+        if args.sequence != v41.next_create {
+            return Err(StateError::SeqMisordered);
+        }
+        // A confirmed client may use another principal's credential; an unconfirmed one may not.
+        if !client.confirmed && client.principal != args.principal {
+            return Err(StateError::ClidInUse);
+        }
+        self.create_session(now, args)
+    }
+
     fn create_session(&mut self, now: Duration, args: &CreateSessionArgs) -> Result<CreatedSession, StateError> {
         let mut fore = negotiate_fore(&args.fore, self.limits())?;
         let back = negotiate_back(&args.back)?;

@@ -69,22 +69,9 @@ impl State {
     /// [`StateError::Denied`], `Deadlock`, `OpenMode`, `Grace`, `NoGrace`, `ReclaimBad`, `ReclaimConflict`, `BadSeqid`
     /// when a new NFSv4.0 lock owner already has locks in the file, `Resource`, and errors of the stateid.
     pub fn lock(&self, now: Duration, args: &LockArgs<'_>) -> Result<Stateid, StateError> {
-        let mut core = self.core();
-        let key = match args.locker {
-            Locker::New { open, owner } => core.new_locker(now, args, open, owner)?,
-            Locker::Existing(stateid) => {
-                core.find(now, args.scope.of(stateid), &args.file, StateidEntry::check_lock)?
-            }
-        };
-        let locked = core.lock(now, args, key);
-        // A lock keeps the file's entry.
-        if locked.is_err() {
-            if matches!(args.locker, Locker::New { .. }) {
-                core.drop_unused_locker(now, key);
-            }
-            core.settle_locks(&args.file);
-        }
-        locked
+        let (Locker::New { open: stateid, .. } | Locker::Existing(stateid)) = args.locker;
+        let origin = |core: &Core| core.origin_of(core.locate(stateid).ok()?.client());
+        self.with_room(now, origin, |core| core.try_lock(now, args))
     }
 
     /// LOCKT: reports the lock that LOCK would conflict with.
@@ -146,6 +133,24 @@ impl Core {
     fn has_locks(&self, key: StateKey) -> bool {
         let Some(held) = self.states.get(&key) else { return false };
         self.locks_of(&held.file).is_some_and(|locks| locks.held.has_state(held.owner, key))
+    }
+
+    fn try_lock(&mut self, now: Duration, args: &LockArgs<'_>) -> Result<Stateid, StateError> {
+        let key = match args.locker {
+            Locker::New { open, owner } => self.new_locker(now, args, open, owner)?,
+            Locker::Existing(stateid) => {
+                self.find(now, args.scope.of(stateid), &args.file, StateidEntry::check_lock)?
+            }
+        };
+        let locked = self.lock(now, args, key);
+        // A lock keeps the file's entry.
+        if locked.is_err() {
+            if matches!(args.locker, Locker::New { .. }) {
+                self.drop_unused_locker(now, key);
+            }
+            self.settle_locks(&args.file);
+        }
+        locked
     }
 
     /// The lock state of a lock owner in this file; created under an open if there is none.

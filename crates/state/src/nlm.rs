@@ -154,10 +154,15 @@ impl State {
     /// [`StateError::Denied`], `Deadlock`, `Grace`, `NoGrace`, `ReclaimBad`, `Delay` during a recall, `Resource`,
     /// `Records`.
     pub fn nlm_lock(&self, now: Duration, lock: &NlmLock<'_>, mode: NlmMode<'_>) -> Result<NlmOutcome, StateError> {
-        let mut core = self.core();
-        let outcome = core.nlm_lock(now, lock, mode);
-        core.settle_locks(&lock.file);
-        outcome
+        self.with_room(
+            now,
+            |_| Some(lock.origin),
+            |core| {
+                let outcome = core.nlm_lock(now, lock, mode);
+                core.settle_locks(&lock.file);
+                outcome
+            },
+        )
     }
 
     /// NLM_TEST: reports the lock that NLM_LOCK would conflict with.

@@ -58,10 +58,15 @@ impl State {
     /// # Errors
     /// [`StateError::ShareDenied`], `Grace`, `NoGrace`, `ReclaimBad`, `Delay` during a recall, `Resource`, `Records`.
     pub fn nlm_share(&self, now: Duration, args: &NlmShareArgs<'_>) -> Result<(), StateError> {
-        let mut core = self.core();
-        let answer = core.nlm_share(now, args);
-        core.settle(&args.file);
-        answer
+        self.with_room(
+            now,
+            |_| Some(args.origin),
+            |core| {
+                let answer = core.nlm_share(now, args);
+                core.settle(&args.file);
+                answer
+            },
+        )
     }
 
     /// NLM_UNSHARE. Removing a share that does not exist succeeds.

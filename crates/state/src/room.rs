@@ -2,16 +2,55 @@
 //!
 //! A client ID costs a caller only one request and no rights. So an origin with too many loses its own: unconfirmed
 //! ones first, then those without state. Other origins are not affected.
+//!
+//! State that outlives its lease ([`crate::expiry`]) must not keep others of its origin out either: it ends when a
+//! request of the origin lacks room.
 
 use std::time::Duration;
 
 use crate::core::Core;
 use crate::origin::{Sessions, reply_bytes};
-use crate::{ChannelAttributes, ClientId, Limits, Origin, StateError};
+use crate::{ChannelAttributes, ClientId, Limits, Origin, State, StateError};
+
+/// The most clients that one request ends for room.
+const MOST_ENDED: usize = 8;
 
 /// The part of a common resource that one origin may have.
 pub(crate) fn share_of(all: usize) -> usize {
     (all / 4).max(1)
+}
+
+impl State {
+    /// Runs a request of `origin`. While it lacks room, clients of the origin whose leases are over end, and it runs again.
+    ///
+    /// # Errors
+    /// Those of the request; `Delay` while ended clients still have state, or more of them may end.
+    pub(crate) fn with_room<T>(
+        &self,
+        now: Duration,
+        origin: impl FnOnce(&Core) -> Option<Origin>,
+        mut request: impl FnMut(&mut Core) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        let mut core = self.core();
+        let mut answer = request(&mut core);
+        if !matches!(answer, Err(StateError::Resource)) {
+            return answer;
+        }
+        let Some(origin) = origin(&core) else { return answer };
+        for _ in 0..MOST_ENDED {
+            let ended = core.end_overdue_of(now, origin);
+            let goes_on = core.remove_ended(now);
+            if ended || goes_on {
+                answer = request(&mut core);
+            }
+            match answer {
+                Err(StateError::Resource) if ended => {}
+                Err(StateError::Resource) if goes_on => return Err(StateError::Delay),
+                answer => return answer,
+            }
+        }
+        Err(StateError::Delay)
+    }
 }
 
 impl Core {
@@ -51,7 +90,6 @@ impl Core {
     }
 
     fn drop_if_useless(&mut self, now: Duration, number: u32) -> bool {
-        let lease = self.limits().lease;
         let Some(client) = self.clients.get(&number) else { return false };
         let id = client.id;
         if !self.has_state(number) {
@@ -59,6 +97,19 @@ impl Core {
             self.drop_client(id);
             return true;
         }
+        self.end_if_overdue(now, number)
+    }
+
+    /// Ends a client of an origin whose lease is over; false when there is none among some of them.
+    fn end_overdue_of(&mut self, now: Duration, origin: Origin) -> bool {
+        let some = self.origins.some_confirmed(origin);
+        some.into_iter().any(|number| self.end_if_overdue(now, number))
+    }
+
+    fn end_if_overdue(&mut self, now: Duration, number: u32) -> bool {
+        let lease = self.limits().lease;
+        let Some(client) = self.clients.get(&number) else { return false };
+        let id = client.id;
         // If its record cannot be removed, the client stays.
         client.is_overdue(now, lease) && self.expire(now, number, lease).is_ok() && self.client(id).is_err()
     }

@@ -71,7 +71,10 @@ impl State {
     /// [`StateError::BadSeqid`], [`StateError::Delay`] while another request of the owner is executing, and errors of
     /// the client ID or the stateid.
     pub fn seqid_begin(&self, now: Duration, owner: SeqidOwner<'_>, seqid: u32) -> Result<SeqidTurn, StateError> {
-        self.core().seqid_begin(now, owner, seqid)
+        let (SeqidOwner::OpenOwner { client, .. } | SeqidOwner::LockOwner { client, .. }) = owner else {
+            return self.core().seqid_begin(now, owner, seqid);
+        };
+        self.with_room(now, |core| core.origin_of(client.number()), |core| core.seqid_begin(now, owner, seqid))
     }
 
     /// Ends a request with the encoded reply of its operation. `advances` is false for the statuses that do not advance

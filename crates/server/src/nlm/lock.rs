@@ -36,7 +36,7 @@ pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offs
 
 /// Takes the lock, or waits for it as `id`. It replaces the owner's earlier waits in the range.
 fn take(cx: &CallContext<'_>, wanted: &NlmLockRequest, mode: NlmMode<'_>, id: Option<WaitId>) -> NlmResult {
-    let outcome = cx.server.state.nlm_lock(cx.request.now, &wanted.lock(), mode);
+    let outcome = cx.note_if_full(cx.server.state.nlm_lock(cx.request.now, &wanted.lock(), mode));
     let kept = id.filter(|_| outcome == Ok(NlmOutcome::Blocked));
     if outcome.is_ok() {
         wanted.end_waits(cx.server, kept);

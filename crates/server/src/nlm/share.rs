@@ -23,7 +23,7 @@ pub(super) fn share<V: Version>(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> N
         deny: deny(share.mode),
         reclaim: args.reclaim,
     };
-    cx.server.state.nlm_share(cx.request.now, &wanted)?;
+    cx.note_if_full(cx.server.state.nlm_share(cx.request.now, &wanted))?;
     Ok(Status::Granted)
 }
 

@@ -26,7 +26,8 @@ pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> OpResult
         blocking: matches!(args.lock_type, LockType::ReadWait | LockType::WriteWait),
         reclaim: args.reclaim,
     };
-    let locked = compound.cx.server.state.lock(compound.cx.request.now, &wanted);
+    let cx = compound.cx;
+    let locked = cx.note_if_full(cx.server.state.lock(cx.request.now, &wanted));
     let stateid = outer(&locked.map_err(|error| of_lock(error, compound.progress.minor))?);
     compound.progress.current_stateid = Some(stateid);
     Ok(LockOk { stateid })

@@ -61,7 +61,8 @@ fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, out
     let client = if has_sessions(compound) { compound.client()? } else { ClientId(args.owner.client.0) };
     let wanted = Wanted { client, access, deny, claim: claim(&args.claim)? };
     if let OpenHow::Create(_) = args.how {
-        compound.cx.server.state.may_open(compound.cx.request.now, client, wanted.claim)?;
+        let cx = compound.cx;
+        cx.note_if_full(cx.server.state.may_open(cx.request.now, client, wanted.claim))?;
     }
     let (target, opened) = race::until_won(|| {
         let mut target = target(compound, args, client, noted)?;
@@ -119,7 +120,7 @@ fn open_target(
     if target.is_truncated {
         return truncate_and_open(&node, wanted, target);
     }
-    let opened = node.server.state.open(node.now, &wanted);
+    let opened = compound.cx.note_if_full(node.server.state.open(node.now, &wanted));
     match args.claim {
         OpenClaim::Null(_) | OpenClaim::DelegateCur { .. } => unless_gone(opened),
         _ => Ok(Some(opened?)),

@@ -165,6 +165,26 @@ fn open_from(world: &World, client: Client, owner: &str, file: u64) -> Result<()
 }
 
 #[test]
+fn clients_whose_leases_are_over_keep_no_room_of_their_origin() {
+    let mut world = scarce();
+    let dead = join(&world, 66, "dead").unwrap();
+    let theirs = world.open_rw(dead.id, "o", 1);
+    until_refused((0..).map(|number| {
+        let owner = format!("owner {number}");
+        world.lock_new(dead.id, &theirs, &owner, read_lock(1, number, 1)).map(drop)
+    }));
+    until_refused((1..).map(|file| open_from(&world, dead, "o", file)));
+    let alive = join(&world, 66, "alive").unwrap();
+    let lock = nlm_from(66, "host", 1, 5_000_000);
+    assert_eq!(open_from(&world, alive, "o", 1), Err(StateError::Resource), "the lease is not over");
+    assert_eq!(world.state.nlm_lock(world.now, &lock, NlmMode::Now), Err(StateError::Resource));
+    world.sleep(Limits::default().lease.as_secs() + 1);
+    assert_eq!(world.state.nlm_lock(world.now, &lock, NlmMode::Now), Ok(NlmOutcome::Granted));
+    let new = join(&world, 66, "new").unwrap();
+    assert_eq!(open_from(&world, new, "o", 1), Ok(()));
+}
+
+#[test]
 fn opens_of_one_origin_leave_opens_to_others() {
     let world = scarce();
     let (hostile, other) = (join(&world, 66, "hostile").unwrap(), join(&world, 66, "another of it").unwrap());
