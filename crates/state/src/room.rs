@@ -21,7 +21,8 @@ pub(crate) fn share_of(all: usize) -> usize {
 }
 
 impl State {
-    /// Runs a request of `origin`. While it lacks room, clients of the origin whose leases are over end, and it runs again.
+    /// Runs a request of `origin`. While it lacks room, clients of the origin whose leases are over end, and it runs
+    /// again.
     ///
     /// # Errors
     /// Those of the request; `Delay` while ended clients still have state, or more of them may end.
