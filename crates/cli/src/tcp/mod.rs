@@ -5,6 +5,7 @@ mod ends;
 mod listen;
 mod model;
 mod rr;
+mod rule_name;
 mod series;
 mod stream;
 mod trace;

@@ -154,6 +154,7 @@ impl Flags {
             wire_bits_per_second: Some(self.rate),
             capture: None,
             faults: Faults::default(),
+            places: None,
             seed: self.repeat.seed,
         };
         let control = Control::default();

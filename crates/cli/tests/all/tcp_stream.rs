@@ -128,6 +128,23 @@ fn model_shows_where_single_segments_come_from() {
     assert_eq!(String::from_utf8(pairs.stdout).unwrap().lines().count(), 9);
 }
 
+/// The settings of the receiver decide how many single-MSS packets there are, and a scan finds those of the trace.
+#[test]
+fn scan_of_the_model_finds_the_packets_of_the_document() {
+    let knobs = ["--updates", "segment", "--window-scale", "6", "--frees", "read", "--interrupt-gap", "4"];
+    let scan = ["model", "--bytes", "32M", "--scan", "--best", "2", "--jitter", "0", "--acks", "each", "--json"];
+    let output = wharf(&[&scan[..], &knobs].concat()).output().unwrap();
+    let fits = runs(&output);
+    assert_eq!(fits.len(), 2, "{output:?}");
+    let distance = |fit: &serde_json::Value| fit["distance_percent"].as_f64().unwrap();
+    assert!(distance(&fits[0]) < 15.0 && distance(&fits[0]) <= distance(&fits[1]), "{fits:?}");
+    // The flags that it shows give the same packets.
+    let flags: Vec<&str> = fits[0]["flags"].as_str().unwrap().split(' ').collect();
+    let one = ["model", "--bytes", "32M", "--limit", "receiver", "--rule", "before", "--json"];
+    let run = &runs(&wharf(&[&one[..], &flags].concat()).output().unwrap())[0];
+    assert_eq!((&run["data_packets"], &run["single_mss"]), (&fits[0]["data_packets"][0], &fits[0]["single_mss"][0]));
+}
+
 /// `wharf tcp listen` on a port of its own.
 struct Listener {
     child: Child,

@@ -9,16 +9,20 @@
 //! - **the receiver**: its application reads more slowly than data arrives. The window is almost closed, and opens by
 //!   the size of each read, which is not a multiple of segments.
 
+mod reader;
 mod receiver;
+pub mod scan;
 mod situations;
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
+use reader::Handler;
+pub use reader::{Frees, Interrupts, ReadCosts, Reader};
 use receiver::Receiver;
-pub use receiver::{ReceiverConfig, WindowUpdates};
-pub use situations::{DOCUMENT_BUFFERS, Limit};
+pub use receiver::{AckPolicy, ReceiverConfig, WindowUpdates};
+pub use situations::{DOCUMENT_BUFFERS, DOCUMENT_BYTES, DOCUMENT_PACKETS, Host, Limit};
 
 use crate::fault::Faults;
 use crate::sender::{Config, Failure, Segment, Sender, Statistics, TcpState, Transmit};
@@ -49,10 +53,12 @@ pub struct Situation {
     pub write_bytes_per_second: Option<f64>,
     /// The size of a write, above 0.
     pub write_bytes: usize,
-    /// The rate of the receiving application in bytes per second; unlimited without it.
-    pub read_bytes_per_second: Option<f64>,
-    /// The maximum size of a read, above 0.
-    pub read_bytes: u64,
+    /// The receiving application.
+    pub reader: Reader,
+    /// The interrupts of the sender's host, for acknowledgments.
+    pub sender_interrupts: Interrupts,
+    /// The interrupts of the receiver's host, for data.
+    pub receiver_interrupts: Interrupts,
     /// The number of bytes to send.
     pub total_bytes: u64,
     /// What chance follows from.
@@ -136,13 +142,39 @@ enum Event {
     Read(u64),
 }
 
+/// Events are ordered by time, and by number at the same time.
+#[derive(Debug)]
+struct Scheduled {
+    at: Duration,
+    number: u64,
+    event: Event,
+}
+
+impl Ord for Scheduled {
+    fn cmp(&self, other: &Scheduled) -> Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl PartialOrd for Scheduled {
+    fn partial_cmp(&self, other: &Scheduled) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Scheduled {
+    fn eq(&self, other: &Scheduled) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Scheduled {}
+
 struct Run<'a> {
     situation: &'a Situation,
     random: fastrand::Rng,
     now: Duration,
-    /// Events by time, and by number at the same time.
-    queue: BinaryHeap<Reverse<(Duration, u64)>>,
-    events: std::collections::HashMap<u64, Event>,
+    queue: BinaryHeap<Reverse<Scheduled>>,
     last_number: u64,
     sender: Sender,
     receiver: Receiver,
@@ -151,7 +183,11 @@ struct Run<'a> {
     /// When the sender will wake up.
     planned: Option<Duration>,
     wire_free_at: Duration,
+    ack_handler: Handler,
+    packet_handler: Handler,
     is_reading: bool,
+    /// The bytes that the current read has copied.
+    copied_bytes: u64,
     tally: Tally,
     sender_time: Duration,
 }
@@ -166,13 +202,15 @@ impl<'a> Run<'a> {
             random,
             now: Duration::ZERO,
             queue: BinaryHeap::new(),
-            events: std::collections::HashMap::new(),
             last_number: 0,
             written: 0,
             busy_until: Duration::ZERO,
             planned: None,
             wire_free_at: Duration::ZERO,
+            ack_handler: Handler::default(),
+            packet_handler: Handler::default(),
             is_reading: false,
+            copied_bytes: 0,
             tally: Tally::default(),
             sender_time: Duration::ZERO,
         };
@@ -181,15 +219,13 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self) -> ModelResult {
-        while let Some(Reverse((at, number))) = self.queue.pop() {
+        while let Some(Reverse(Scheduled { at, event, .. })) = self.queue.pop() {
             let is_over = self.sender.state() == TcpState::Closed || self.has_arrived();
             if is_over || at > MAX_TIME {
                 break;
             }
             self.now = at;
-            if let Some(event) = self.events.remove(&number) {
-                self.handle(event);
-            }
+            self.handle(event);
         }
         ModelResult {
             tally: self.tally,
@@ -210,8 +246,7 @@ impl<'a> Run<'a> {
 
     fn push(&mut self, at: Duration, event: Event) {
         self.last_number += 1;
-        self.queue.push(Reverse((at, self.last_number)));
-        self.events.insert(self.last_number, event);
+        self.queue.push(Reverse(Scheduled { at, number: self.last_number, event }));
     }
 
     fn handle(&mut self, event: Event) {
@@ -231,8 +266,13 @@ impl<'a> Run<'a> {
             }
             Event::Read(bytes) => {
                 self.is_reading = false;
-                let ack = self.receiver.read(bytes);
-                self.send_ack(ack);
+                self.receiver.free(bytes);
+                self.copied_bytes += bytes;
+                if self.copied_bytes >= self.max_read() || self.receiver.unread() == 0 || !self.frees_each_packet() {
+                    self.copied_bytes = 0;
+                    let ack = self.receiver.after_read();
+                    self.send_ack(ack);
+                }
                 self.start_read();
             }
             Event::Ack(segment) => {
@@ -338,7 +378,9 @@ impl<'a> Run<'a> {
         let sent_at = self.wire_free_at.max(self.now) + Duration::from_secs_f64(bits / path.bits_per_second);
         self.wire_free_at = sent_at;
         for late in path.faults.fate(&mut self.random) {
-            self.push(sent_at + path.delay + late, Event::Packet(segment, data.to_vec()));
+            let interrupts = self.situation.receiver_interrupts;
+            let at = self.packet_handler.handle(interrupts, sent_at + path.delay) + late;
+            self.push(at, Event::Packet(segment, data.to_vec()));
         }
     }
 
@@ -346,7 +388,9 @@ impl<'a> Run<'a> {
         let path = self.situation.path;
         for late in ack.iter().flat_map(|_| path.faults.fate(&mut self.random)).collect::<Vec<_>>() {
             if let Some(segment) = ack {
-                self.push(self.now + path.delay + late, Event::Ack(segment));
+                let interrupts = self.situation.sender_interrupts;
+                let at = self.ack_handler.handle(interrupts, self.now + path.delay) + late;
+                self.push(at, Event::Ack(segment));
             }
         }
     }
@@ -357,12 +401,21 @@ impl<'a> Run<'a> {
         if self.is_reading || unread == 0 {
             return;
         }
-        let bytes = unread.min(self.situation.read_bytes).min(MAX_READ_BYTES);
-        let takes = self.situation.read_bytes_per_second.map_or(0.0, |rate| {
-            // The time of reads varies randomly.
-            bytes as f64 / rate * (0.5 + self.random.f64())
-        });
+        let reader = self.situation.reader;
+        let left = self.max_read() - self.copied_bytes;
+        let step = if self.frees_each_packet() { self.receiver.first_packet_bytes() } else { unread };
+        let bytes = step.min(left);
+        let mean = reader.costs.of(bytes, self.copied_bytes == 0);
+        let takes = mean.mul_f64(1.0 + reader.jitter * (2.0 * self.random.f64() - 1.0));
         self.is_reading = true;
-        self.push(self.now + Duration::from_secs_f64(takes), Event::Read(bytes));
+        self.push(self.now + takes, Event::Read(bytes));
+    }
+
+    fn max_read(&self) -> u64 {
+        self.situation.reader.read_bytes.clamp(1, MAX_READ_BYTES)
+    }
+
+    fn frees_each_packet(&self) -> bool {
+        self.situation.reader.frees == Frees::EachPacket
     }
 }

@@ -1,10 +1,11 @@
 //! A receiver in virtual time: reorders data, delays acknowledgments, and announces its window as its application
 //! reads.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::sender::{Flags, MAX_SACK_BLOCKS, Segment, SegmentOptions};
+use crate::sender::{Flags, MAX_SACK_BLOCKS, Segment, SegmentOptions, TIMESTAMP_BYTES};
 use crate::stream;
 
 /// The maximum number of ranges out of order; more are dropped, and retransmitted.
@@ -21,14 +22,25 @@ pub struct ReceiverConfig {
     pub window_scale: u8,
     /// The MSS, in bytes.
     pub mss: u16,
-    /// The maximum delay of an acknowledgment; no delay without it.
-    pub delayed_ack: Option<Duration>,
+    /// When it acknowledges.
+    pub acks: AckPolicy,
     /// When window updates are sent.
     pub updates: WindowUpdates,
     /// Whether it takes timestamps.
     pub timestamps: bool,
     /// Whether it reports out-of-order data.
     pub sack: bool,
+}
+
+/// When a receiver acknowledges data in order. Anything else is acknowledged at once (RFC 5681 §4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Every second segment, and a lone one after this delay (RFC 9293 §3.8.6.3).
+    Delayed(Duration),
+    /// Each packet.
+    EachPacket,
+    /// Large receive offload: the packets of one interrupt are one, and acknowledged together. A lone one is delayed.
+    Merged(Duration),
 }
 
 /// When a receiver sends a window update after a read.
@@ -39,6 +51,8 @@ pub enum WindowUpdates {
     QuarterOrTight,
     /// Linux: the window has doubled.
     Doubled,
+    /// The earliest that is allowed: a segment or half of the buffer became free (RFC 9293 §3.8.6.2.2).
+    Segment,
 }
 
 /// The receiving side of a connection. Offsets count from the SYN, as in the sender.
@@ -48,6 +62,8 @@ pub(super) struct Receiver {
     next: u64,
     ranges: Vec<Range<u64>>,
     unread: u64,
+    /// The sizes of the unread packets, in order.
+    packets: VecDeque<u64>,
     told_edge: u64,
     unacknowledged_segments: usize,
     pub delayed_until: Option<Duration>,
@@ -66,6 +82,7 @@ impl Receiver {
             next: 0,
             ranges: Vec::new(),
             unread: 0,
+            packets: VecDeque::new(),
             told_edge: 0,
             unacknowledged_segments: 0,
             delayed_until: None,
@@ -90,6 +107,11 @@ impl Receiver {
         self.unread
     }
 
+    /// The unread bytes of the oldest packet.
+    pub fn first_packet_bytes(&self) -> u64 {
+        self.packets.front().copied().unwrap_or_default()
+    }
+
     /// Receives a packet. Returns the acknowledgment, if it is due at once.
     pub fn on_packet(&mut self, segment: &Segment, data: &[u8], now: Duration) -> Option<Segment> {
         if segment.flags.syn {
@@ -112,34 +134,51 @@ impl Receiver {
         }
         let was_in_order = start <= self.next && self.ranges.is_empty() && end > self.next;
         self.take(start, data);
-        self.unacknowledged_segments += data.len().div_ceil(usize::from(self.config.mss) - 12);
-        let at_once = !was_in_order
-            || self.has_ended()
-            || self.config.delayed_ack.is_none()
-            || self.unacknowledged_segments >= DELAYED_SEGMENTS;
-        if at_once {
+        self.unacknowledged_segments += data.len().div_ceil(self.segment_bytes() as usize);
+        if !was_in_order || self.has_ended() {
             return Some(self.ack());
         }
-        self.delayed_until = self.config.delayed_ack.map(|delay| now + delay);
+        let delay = match self.config.acks {
+            AckPolicy::EachPacket => return Some(self.ack()),
+            AckPolicy::Delayed(_) if self.unacknowledged_segments >= DELAYED_SEGMENTS => return Some(self.ack()),
+            // The packets of the same interrupt come before this delay ends.
+            AckPolicy::Merged(_) if self.unacknowledged_segments >= DELAYED_SEGMENTS => Duration::ZERO,
+            AckPolicy::Delayed(delay) | AckPolicy::Merged(delay) => delay,
+        };
+        self.delayed_until = Some(now + delay);
         None
     }
 
-    /// The application reads. Returns the window update, if one is due.
-    pub fn read(&mut self, bytes: u64) -> Option<Segment> {
+    /// The application has copied some bytes, and their room is free.
+    pub fn free(&mut self, bytes: u64) {
         self.unread -= bytes.min(self.unread);
+        let mut left = bytes;
+        while let Some(first) = self.packets.front_mut().filter(|_| left > 0) {
+            let taken = left.min(*first);
+            *first -= taken;
+            left -= taken;
+            if *first == 0 {
+                self.packets.pop_front();
+            }
+        }
+    }
+
+    /// A read has ended. Returns the window update, if one is due.
+    pub fn after_read(&mut self) -> Option<Segment> {
         let left = self.told_edge.saturating_sub(self.next);
         // A larger window cannot be announced.
         let max_window = u64::from(u16::MAX) << self.config.window_scale;
         let room = (self.config.buffer_bytes - self.unread).min(max_window);
         let gained = room.saturating_sub(left);
+        let segment = self.segment_bytes();
         let is_worth_it = match self.config.updates {
             WindowUpdates::QuarterOrTight => {
                 let is_tight = room <= self.config.buffer_bytes / 8;
-                let segment = u64::from(self.config.mss);
                 gained >= 2 * segment
                     && (gained >= self.config.buffer_bytes / 4 || is_tight || self.config.buffer_bytes <= 8 * segment)
             }
-            WindowUpdates::Doubled => gained >= u64::from(self.config.mss) && room >= 2 * left,
+            WindowUpdates::Doubled => gained >= segment && room >= 2 * left,
+            WindowUpdates::Segment => gained >= segment.min(self.config.buffer_bytes / 2).max(1),
         };
         is_worth_it.then(|| self.ack())
     }
@@ -148,6 +187,12 @@ impl Receiver {
     pub fn on_delay(&mut self) -> Option<Segment> {
         self.delayed_until.take()?;
         Some(self.ack())
+    }
+
+    /// The data of a full packet.
+    fn segment_bytes(&self) -> u64 {
+        let options = if self.config.timestamps { TIMESTAMP_BYTES } else { 0 };
+        u64::from(self.config.mss) - options as u64
     }
 
     fn answer_syn(&mut self, segment: &Segment) -> Segment {
@@ -186,6 +231,7 @@ impl Receiver {
             self.next = self.next.max(range.end);
         }
         self.unread += self.next - before;
+        self.packets.extend(Some(self.next - before).filter(|bytes| *bytes > 0));
         if self.fin == Some(self.next) {
             self.next += 1;
         }
@@ -208,6 +254,9 @@ impl Receiver {
         self.unacknowledged_segments = 0;
         self.delayed_until = None;
         let room = self.config.buffer_bytes - self.unread.min(self.config.buffer_bytes);
+        // A silly window is not announced (RFC 9293 §3.8.6.2.2).
+        let is_silly = room < self.segment_bytes().min(self.config.buffer_bytes / 4);
+        let room = if is_silly { 0 } else { room };
         // An announced window is never taken back.
         let window = room.max(self.told_edge.saturating_sub(self.next)) >> self.config.window_scale;
         let window = u16::try_from(window).unwrap_or(u16::MAX);

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Costs, Path, ReceiverConfig, Situation, WindowUpdates};
+use super::{AckPolicy, Costs, Frees, Interrupts, Path, ReadCosts, Reader, ReceiverConfig, Situation, WindowUpdates};
 use crate::sender::{Algorithm, Config};
 use crate::{Faults, Rule};
 
@@ -29,11 +29,19 @@ impl Limit {
     }
 }
 
-/// The stream in FreeBSD's document: 100 MiB at 2.69 Gbit/s, with a send buffer of 1 MiB and a receive buffer of 2 MiB.
-const DOCUMENT_BYTES: u64 = 100 << 20;
-const DOCUMENT_BYTES_PER_SECOND: f64 = 2.69e9 / 8.0;
+/// The stream in FreeBSD's document: 100 MiB, with a send buffer of 1 MiB and a receive buffer of 2 MiB.
+pub const DOCUMENT_BYTES: u64 = 100 << 20;
+/// The packets of this stream in the document: data packets and single-MSS packets before the change, then after it.
+pub const DOCUMENT_PACKETS: [u64; 4] = [57_005, 43_480, 35_729, 0];
 const DOCUMENT_SEND_BUFFER_BYTES: usize = 1 << 20;
 const DOCUMENT_RECEIVE_BUFFER_BYTES: u64 = 2 << 20;
+/// The processor time of the document's receivers in ns per KiB, for each pair of [`DOCUMENT_BUFFERS`]: netperf's
+/// remote service demand, of r1 before the change, and of s1 after it.
+const RECEIVER_DEMAND_NS: [[u64; 2]; 8] =
+    [[3091, 3085], [3064, 3071], [2981, 3148], [3671, 3356], [4210, 4196], [4221, 4231], [4213, 4262], [4205, 4194]];
+/// The share of the application; the rest is for interrupts, on another processor. At 2985 Mbit/s the row of 1 and 2
+/// MiB used 1.54 of 32 processors; with one of them for the application, its share is this.
+const APPLICATION_SHARE: f64 = 0.65;
 /// With a round trip of 0.4 ms, this window gives the document's throughput.
 const WINDOW_BYTES: u64 = 128 << 10;
 const WINDOW_DELAY: Duration = Duration::from_micros(195);
@@ -41,6 +49,15 @@ const WINDOW_DELAY: Duration = Duration::from_micros(195);
 const DOCUMENT_DELAY: Duration = Duration::from_micros(20);
 /// The receiver frees the buffer of one packet at a time.
 const PACKET_READ_BYTES: u64 = 1448;
+
+/// One of the document's two hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// The receiver of the trace, and of netperf's rows before the change.
+    R1,
+    /// The sender of the trace, and the receiver of netperf's rows after the change.
+    S1,
+}
 
 impl Situation {
     /// The situation of the document: two FreeBSD hosts with 10 Gbit/s between them. One of three limits reduces the
@@ -56,7 +73,7 @@ impl Situation {
             buffer_bytes: DOCUMENT_RECEIVE_BUFFER_BYTES,
             window_scale: 6,
             mss: 1460,
-            delayed_ack: Some(Duration::from_millis(100)),
+            acks: AckPolicy::Delayed(Duration::from_millis(100)),
             updates: WindowUpdates::QuarterOrTight,
             timestamps: true,
             sack: true,
@@ -72,8 +89,9 @@ impl Situation {
             costs,
             write_bytes_per_second: None,
             write_bytes: 128 << 10,
-            read_bytes_per_second: None,
-            read_bytes: 64 << 10,
+            reader: Reader { read_bytes: 64 << 10, frees: Frees::EachRead, costs: ReadCosts::default(), jitter: 0.5 },
+            sender_interrupts: Interrupts::default(),
+            receiver_interrupts: Interrupts::default(),
             total_bytes: DOCUMENT_BYTES,
             seed,
         };
@@ -84,23 +102,55 @@ impl Situation {
                 path: Path { delay: WINDOW_DELAY, ..path },
                 ..situation
             },
-            Limit::Receiver => Situation {
-                read_bytes_per_second: Some(DOCUMENT_BYTES_PER_SECOND),
-                read_bytes: PACKET_READ_BYTES,
-                ..situation
-            },
+            Limit::Receiver => {
+                let situation = situation.with_receiver_demand(demand(DOCUMENT_RECEIVE_BUFFER_BYTES, Host::R1));
+                Situation { reader: Reader { read_bytes: PACKET_READ_BYTES, ..situation.reader }, ..situation }
+            }
         }
     }
 
-    /// The same with the socket buffers of one of netperf's rows; netperf's writes have the size of the send buffer.
-    #[must_use]
-    pub fn with_buffers(mut self, send_bytes: usize, receive_bytes: u64) -> Situation {
-        self.sender.send_buffer_bytes = send_bytes;
-        self.write_bytes = send_bytes;
-        self.receiver.buffer_bytes = receive_bytes;
-        self.receiver.window_scale = (0..14).find(|shift| receive_bytes >> shift <= u16::MAX.into()).unwrap_or(14);
+    /// The situation of the document with the receiver that a scan found nearest to its trace ([`super::scan`]).
+    pub fn nearest_to_document(rule: Rule, seed: u64) -> Situation {
+        let mut situation = Situation::document(Limit::Receiver, rule, seed);
+        situation.receiver.acks = AckPolicy::EachPacket;
+        situation.receiver.updates = WindowUpdates::Segment;
+        situation.receiver.window_scale = 5;
+        situation.reader.read_bytes = 1400;
+        situation.reader.jitter = 0.2;
+        situation
+    }
+
+    /// The same with processor time of the receiver in ns per KiB, as the document's hosts divide it.
+    fn with_receiver_demand(mut self, demand_ns: u64) -> Situation {
+        let demand = Duration::from_nanos(demand_ns);
+        self.reader.costs.kib = demand.mul_f64(APPLICATION_SHARE);
+        self.receiver_interrupts.packet = demand.mul_f64((1.0 - APPLICATION_SHARE) * PACKET_READ_BYTES as f64 / 1024.0);
         self
     }
+
+    /// The same with the socket buffers of one of netperf's rows; netperf's writes have the size of the send buffer. A
+    /// receiver that has costs gets those of the row at this host. Another receive buffer has the smallest scale.
+    #[must_use]
+    pub fn with_buffers(mut self, send_bytes: usize, receive_bytes: u64, receiver: Host) -> Situation {
+        self.sender.send_buffer_bytes = send_bytes;
+        self.write_bytes = send_bytes;
+        if self.receiver.buffer_bytes != receive_bytes {
+            self.receiver.buffer_bytes = receive_bytes;
+            self.receiver.window_scale = (0..14).find(|shift| receive_bytes >> shift <= u16::MAX.into()).unwrap_or(14);
+        }
+        if self.reader.costs == ReadCosts::default() {
+            self
+        } else {
+            self.with_receiver_demand(demand(receive_bytes, receiver))
+        }
+    }
+}
+
+/// The receiver's service demand in the document's row with the nearest buffer below, or the first one.
+fn demand(receive_bytes: u64, receiver: Host) -> u64 {
+    let row = DOCUMENT_BUFFERS.iter().rposition(|(_, receive)| *receive <= receive_bytes);
+    let [r1, s1] = RECEIVER_DEMAND_NS[row.unwrap_or(0)];
+    if receiver == Host::R1 { r1 } else { s1 }
 }
 
 /// The socket buffers of the document's eight netperf tests, sending and receiving, in bytes.

@@ -19,6 +19,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use measure::ProcessorTicks;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 
 use crate::Faults;
 use crate::kernel::{busy_between, machine_ticks, thread_time};
@@ -67,8 +69,40 @@ pub struct Options {
     pub capture: Option<PathBuf>,
     /// Faults of frames in both directions; a super-segment is one frame.
     pub faults: Faults,
+    /// The processors of the two ends; the scheduler's choice without it.
+    pub places: Option<Places>,
     /// What chance follows from.
     pub seed: u64,
+}
+
+/// Where the two ends run: each on a processor of its own, if there are two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Places {
+    /// The sender on the first processor, and the receiver on the second one.
+    Straight,
+    /// The other way round.
+    Swapped,
+}
+
+impl Places {
+    /// Moves this thread to the processor of one end.
+    fn enter(places: Option<Places>, end: End) -> nix::Result<()> {
+        let Some(places) = places else { return Ok(()) };
+        let allowed = sched_getaffinity(Pid::from_raw(0))?;
+        let mut processors = (0..CpuSet::count()).filter(|number| allowed.is_set(*number).unwrap_or(false));
+        let (Some(first), Some(second)) = (processors.next(), processors.next()) else { return Ok(()) };
+        let is_first = (places == Places::Straight) == (end == End::Sender);
+        let mut only = CpuSet::new();
+        only.set(if is_first { first } else { second })?;
+        sched_setaffinity(Pid::from_raw(0), &only)
+    }
+}
+
+/// An end of the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Sender,
+    Receiver,
 }
 
 /// The result of a run.
@@ -243,6 +277,8 @@ enum Direction {
 impl<'a> Run<'a> {
     fn new(options: &'a Options, control: &'a Control) -> Result<Run<'a>, Error> {
         let Network { tap, link, receiver, remote_mac } = Network::new(options)?;
+        // The receiver's thread was started before, and has a place of its own.
+        Places::enter(options.places, End::Sender).map_err(|errno| Error::Thread(errno.into()))?;
         let capture = options.capture.as_deref().map(|path| Capture::start(tap::NAME, path)).transpose()?;
         let local = SocketAddrV4::new(HERE, USER_PORT);
         let ends = Ends { local, remote: receiver.address(), local_mac: USER_MAC, remote_mac };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 
-use super::{Error, Options};
+use super::{End, Error, Options, Places};
 use crate::kernel::thread_time;
 use crate::stream;
 
@@ -44,7 +44,11 @@ impl Receiver {
             bytes_per_second: options.read_bytes_per_second,
             read_bytes: options.read_bytes.max(1),
         };
-        let work = move || reading.to_end(listener.accept()?.0);
+        let places = options.places;
+        let work = move || {
+            Places::enter(places, End::Receiver)?;
+            reading.to_end(listener.accept()?.0)
+        };
         let thread = thread::Builder::new().name("receiver".to_owned()).spawn(work).map_err(Error::Thread)?;
         Ok(Receiver { address: SocketAddrV4::new(address, port), received_bytes, thread })
     }

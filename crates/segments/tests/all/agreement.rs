@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use segments::model::{self, Costs, Path, ReceiverConfig, Situation, WindowUpdates};
+use segments::model::{
+    self, AckPolicy, Costs, Frees, Interrupts, Path, ReadCosts, Reader, ReceiverConfig, Situation, WindowUpdates,
+};
 use segments::sender::Config;
 use segments::trace::Tally;
 use segments::user::{self, Control, Error, Options};
@@ -17,7 +19,7 @@ fn modelled(sender: Config) -> Tally {
             buffer_bytes: 6 << 20,
             window_scale: 7,
             mss: 1460,
-            delayed_ack: Some(Duration::from_millis(40)),
+            acks: AckPolicy::Delayed(Duration::from_millis(40)),
             updates: WindowUpdates::Doubled,
             timestamps: true,
             sack: true,
@@ -31,8 +33,9 @@ fn modelled(sender: Config) -> Tally {
         costs: Costs { send: Duration::from_micros(20), ..Costs::default() },
         write_bytes_per_second: None,
         write_bytes: 64 << 10,
-        read_bytes_per_second: None,
-        read_bytes: 64 << 10,
+        reader: Reader { read_bytes: 64 << 10, frees: Frees::EachRead, costs: ReadCosts::default(), jitter: 0.5 },
+        sender_interrupts: Interrupts::default(),
+        receiver_interrupts: Interrupts::default(),
         total_bytes: BYTES,
         seed: 1,
     };
@@ -52,6 +55,7 @@ fn real(sender: Config) -> Option<Tally> {
         wire_bits_per_second: None,
         capture: None,
         faults: Faults::default(),
+        places: None,
         seed: 1,
     };
     match user::run(&options, &Control::default()) {

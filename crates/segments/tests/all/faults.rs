@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use segments::model::{Costs, Path, ReceiverConfig, Situation, WindowUpdates, run};
+use segments::model::{
+    AckPolicy, Costs, Frees, Interrupts, Path, ReadCosts, Reader, ReceiverConfig, Situation, WindowUpdates, run,
+};
 use segments::sender::{Algorithm, Config};
 use segments::{Card, Faults, Rule};
+
+const ACK_DELAY: Duration = Duration::from_millis(40);
 
 /// A situation by chance; the same for the same seed.
 fn situation(seed: u64) -> Situation {
@@ -34,8 +38,9 @@ fn situation(seed: u64) -> Situation {
             buffer_bytes: random.u64(1000..200_000),
             window_scale: random.u8(0..8),
             mss: random.u16(200..9000),
-            delayed_ack: flip(&mut random).then_some(Duration::from_millis(40)),
-            updates: if flip(&mut random) { WindowUpdates::Doubled } else { WindowUpdates::QuarterOrTight },
+            acks: [AckPolicy::Delayed(ACK_DELAY), AckPolicy::EachPacket, AckPolicy::Merged(ACK_DELAY)]
+                [random.usize(..3)],
+            updates: [WindowUpdates::Doubled, WindowUpdates::QuarterOrTight, WindowUpdates::Segment][random.usize(..3)],
             timestamps: true,
             sack: true,
         },
@@ -48,11 +53,26 @@ fn situation(seed: u64) -> Situation {
         costs: Costs::default(),
         write_bytes_per_second: None,
         write_bytes: random.usize(1..100_000),
-        read_bytes_per_second: flip(&mut random).then(|| 1e5 + random.f64() * 1e7),
-        read_bytes: random.u64(1..100_000),
+        reader: Reader {
+            read_bytes: random.u64(1..100_000),
+            frees: if flip(&mut random) { Frees::EachRead } else { Frees::EachPacket },
+            costs: if flip(&mut random) {
+                ReadCosts::of_rate(1e5 + random.f64() * 1e7)
+            } else {
+                ReadCosts { read: Duration::from_micros(random.u64(0..20)), ..ReadCosts::default() }
+            },
+            jitter: random.f64(),
+        },
+        sender_interrupts: interrupts(&mut random),
+        receiver_interrupts: interrupts(&mut random),
         total_bytes: random.u64(1..400_000),
         seed,
     }
+}
+
+fn interrupts(random: &mut fastrand::Rng) -> Interrupts {
+    let mut time = |most| Duration::from_micros(random.u64(0..most));
+    Interrupts { gap: time(200), packet: time(5) }
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn options() -> Options {
         wire_bits_per_second: None,
         capture: None,
         faults: Faults::default(),
+        places: None,
         seed: 1,
     }
 }

@@ -1,16 +1,20 @@
 //! `wharf tcp model`: simulates the rules for cutting a stream into sends.
 
+mod knobs;
 mod record;
+mod scan;
 
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use report::{Column, Table};
 use segments::Rule;
-use segments::model::{DOCUMENT_BUFFERS, Limit, ModelResult, Situation, run as run_model};
+use segments::model::{DOCUMENT_BUFFERS, Host, Limit, ModelResult, Situation, run as run_model};
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::tcp::rule_name::RuleName;
+use knobs::Knobs;
 use record::RunRecord;
 
 /// Simulate a TCP stream under rules for cutting it into sends, and count its packets.
@@ -31,9 +35,14 @@ pub struct Flags {
     /// Run with the eight pairs of socket buffer sizes of FreeBSD's netperf tests of 2016.
     #[arg(long)]
     buffers: bool,
-    /// Bytes per read of the receiver where the receiver is the limit. [default: 1448, the data of one packet]
-    #[arg(long, value_name = "SIZE", value_parser = parse_read)]
-    read_size: Option<u64>,
+    #[command(flatten)]
+    knobs: Knobs,
+    /// Run many settings of the receiver instead, and show those whose packets are nearest to FreeBSD's trace of 2016.
+    #[arg(long, conflicts_with_all = ["limit", "rule", "buffers"])]
+    scan: bool,
+    /// Number of settings that a scan shows.
+    #[arg(long, value_name = "NUMBER", requires = "scan", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    best: u16,
     /// Seed of the random choices.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -53,33 +62,12 @@ enum LimitName {
     Receiver,
 }
 
-/// [`Rule`] on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RuleName {
-    /// Whole segments while more data is queued; a lone segment is sent without offload.
-    Before,
-    /// Whole segments for more than two, otherwise all data at once.
-    After,
-    /// Whole segments while more data is queued, within the limits of the network card.
-    Today,
-}
-
 impl From<LimitName> for Limit {
     fn from(name: LimitName) -> Limit {
         match name {
             LimitName::Sender => Limit::Sender,
             LimitName::Window => Limit::Window,
             LimitName::Receiver => Limit::Receiver,
-        }
-    }
-}
-
-impl From<RuleName> for Rule {
-    fn from(name: RuleName) -> Rule {
-        match name {
-            RuleName::Before => Rule::Before,
-            RuleName::After => Rule::After,
-            RuleName::Today => Rule::Today,
         }
     }
 }
@@ -94,6 +82,9 @@ struct Done {
 
 /// Runs all combinations.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
+    if flags.scan {
+        return scan::run(flags);
+    }
     let done: Vec<Done> = flags.situations().into_iter().map(|(limit, situation)| one(limit, &situation)).collect();
     let mut output = Output::new();
     if flags.json {
@@ -126,14 +117,13 @@ impl Flags {
     }
 
     fn situation(&self, limit: Limit, rule: Rule, buffers: Option<(usize, u64)>) -> Situation {
-        let mut situation = Situation { total_bytes: self.bytes, ..Situation::document(limit, rule, self.seed) };
-        if let (Limit::Receiver, Some(bytes)) = (limit, self.read_size) {
-            situation.read_bytes = bytes;
-        }
-        match buffers {
-            Some((send, receive)) => situation.with_buffers(send, receive),
+        let situation = Situation { total_bytes: self.bytes, ..Situation::document(limit, rule, self.seed) };
+        let mut situation = match buffers {
+            Some((send, receive)) => situation.with_buffers(send, receive, Host::R1),
             None => situation,
-        }
+        };
+        self.knobs.apply(limit, &mut situation);
+        situation
     }
 }
 
@@ -160,9 +150,4 @@ fn table(done: &[Done]) -> Table {
         ]);
     }
     table
-}
-
-fn parse_read(text: &str) -> Result<u64, String> {
-    let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
-    if bytes > 0 { Ok(bytes) } else { Err("a size of at least 1 byte is required".to_owned()) }
 }

@@ -9,7 +9,7 @@ use segments::sender::{Algorithm, Config};
 use segments::user::Options;
 use segments::{Card, Faults, Rule};
 
-use crate::tcp::model::RuleName;
+use crate::tcp::rule_name::RuleName;
 use crate::tcp::series::RepeatFlags;
 
 /// Send a TCP stream to another host, or from a sender in user space to this machine's kernel.
@@ -162,6 +162,7 @@ impl Flags {
                 reordering: self.reordering / 100.0,
                 max_delay: MAX_DELAY,
             },
+            places: None,
             seed: self.repeat.seed,
         }
     }
@@ -178,7 +179,7 @@ pub fn parse_memory(text: &str) -> Result<usize, String> {
     if is_possible { Ok(bytes as usize) } else { Err("a size from 1 byte to 1 GiB is required".to_owned()) }
 }
 
-fn parse_percent(text: &str) -> Result<f64, String> {
+pub fn parse_percent(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
     percent.ok_or_else(|| "a percentage from 0 to 100 is required".to_owned())
 }

@@ -6,7 +6,7 @@ mod shown;
 mod user;
 
 use crate::failure::Failure;
-pub use flags::{Flags, connections, parse_memory, parse_time};
+pub use flags::{Flags, connections, parse_memory, parse_percent, parse_time};
 
 /// Runs the streams one after the other. Ctrl-C ends the current run and shows all results.
 pub fn run(flags: &Flags) -> Result<(), Failure> {

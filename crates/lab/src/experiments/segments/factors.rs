@@ -2,7 +2,12 @@
 
 pub(super) const PATH: &str = "path";
 pub(super) const BUFFERS: &str = "send buffer";
+pub(super) const DIRECTION: &str = "direction";
 pub(super) const RULE: &str = "rule";
+
+/// The document's hosts: it measured before the change towards r1, and after it towards s1.
+pub(super) const TO_R1: &str = "to r1";
+pub(super) const TO_S1: &str = "to s1";
 
 pub(super) const BEFORE: &str = "before";
 pub(super) const AGAIN: &str = "before, again (A/A)";
