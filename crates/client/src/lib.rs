@@ -24,7 +24,7 @@ pub use client_files::{
     rpcbind, v4,
 };
 #[doc(inline)]
-pub use fs_remote::RemoteFs;
+pub use fs_remote::{CallerRuntime, RemoteFs};
 pub use vfs::{Attributes, CreateMode, Device, FileKind, SetAttributes, SetTime, Space, Stability, Timestamp};
 #[doc(no_inline)]
 pub use {proto, vfs};

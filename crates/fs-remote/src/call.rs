@@ -2,7 +2,6 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::mpsc;
 
 use tokio::runtime;
 use vfs::{Context, Error, Result};
@@ -38,16 +37,12 @@ impl Shared {
     /// Runs `work` on the runtime, and waits for its end on a thread that may block. If the runtime has ended, the work
     /// is not done.
     pub(super) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let (done, end) = mpsc::sync_channel::<()>(1);
         // Tasks of one type are compiled once, and not for each kind of call.
-        let work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
-            work.await;
-            drop(done);
-        });
-        self.runtime.spawn(work);
+        let work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(work);
+        let task = self.runtime.handle().spawn(work);
         if !is_runtime_thread() {
-            // The channel carries nothing; the wait ends when the sender is dropped.
-            let _ = end.recv();
+            // A task that ended early was cancelled with its runtime.
+            let _ = self.runtime.block_on(task);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod attributes;
 mod call;
+mod caller_runtime;
 mod copies;
 mod create;
 mod handles;
@@ -38,6 +39,8 @@ use vfs::{
     NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
+pub use caller_runtime::CallerRuntime;
+use caller_runtime::Reactor;
 use handles::Handles;
 use lockers::Lockers;
 use name_locks::NameLocks;
@@ -93,6 +96,16 @@ impl RemoteFs {
 
     /// Makes a file system of a directory in a mount, such as one that a [`Url`](client_files::Url) names.
     pub fn rooted_at(mount: Mount, root: &client_files::Entry, runtime: runtime::Handle) -> RemoteFs {
+        RemoteFs::with_reactor(mount, root, Reactor::Threads(runtime))
+    }
+
+    /// Like [`RemoteFs::rooted_at`], on a runtime that is run by the callers: fewer switches between threads for each
+    /// call.
+    pub fn run_by_callers(mount: Mount, root: &client_files::Entry, runtime: Arc<CallerRuntime>) -> RemoteFs {
+        RemoteFs::with_reactor(mount, root, Reactor::Callers(runtime))
+    }
+
+    fn with_reactor(mount: Mount, root: &client_files::Entry, runtime: Reactor) -> RemoteFs {
         let handles = Handles::new(root, Self::MAX_HANDLES);
         let opens = Opens::default();
         let (limits, hidden_names) = (OnceLock::new(), AtomicU32::new(0));

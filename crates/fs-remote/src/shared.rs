@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
 use client_files::{Mount, PathLimits};
-use tokio::runtime;
 use tokio::sync::Semaphore;
 
+use super::caller_runtime::Reactor;
 use super::handles::Handles;
 use super::lockers::Lockers;
 use super::name_locks::NameLocks;
@@ -19,7 +19,7 @@ use super::opens::Opens;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) mount: Mount,
-    pub(super) runtime: runtime::Handle,
+    pub(super) runtime: Reactor,
     pub(super) handles: Handles,
     pub(super) opens: Opens,
     pub(super) limits: OnceLock<PathLimits>,

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{io, thread};
 
-use client::{Follow, Mount, RemoteFs};
-use tokio::runtime::{Builder, Handle};
+use client::{CallerRuntime, Follow, Mount, RemoteFs};
 use vfs::FileKind;
 
 use super::options::Settings;
@@ -18,17 +17,13 @@ use crate::remote::about;
 /// The pause before another attempt to reach the server.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Starts a runtime with its own thread, for the lifetime of the process.
+/// Starts the runtime of the connections, for the lifetime of the process.
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn start_runtime() -> Result<Handle, Failure> {
-    let failed = |source: io::Error| Failure::System { action: "start the client's runtime", source };
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let handle = runtime.handle().clone();
-    let run = move || runtime.block_on(std::future::pending::<()>());
-    thread::Builder::new().name("client".to_owned()).spawn(run).map_err(failed)?;
-    Ok(handle)
+pub fn start_runtime() -> Result<Arc<CallerRuntime>, Failure> {
+    let failed = |source| Failure::System { action: "start the client's runtime", source };
+    CallerRuntime::start().map(Arc::new).map_err(failed)
 }
 
 /// What is mounted where.
@@ -44,7 +39,11 @@ pub struct Target<'a> {
 ///
 /// # Errors
 /// The last failure.
-pub fn connect(target: Target<'_>, settings: &Settings, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
+pub fn connect(
+    target: Target<'_>,
+    settings: &Settings,
+    runtime: &Arc<CallerRuntime>,
+) -> Result<Arc<RemoteFs>, Failure> {
     let end = settings.retry.map(|time| Instant::now() + time);
     loop {
         match try_once(target, settings, runtime) {
@@ -68,7 +67,7 @@ pub fn may_pass(failure: &Failure, settings: &Settings) -> bool {
 }
 
 /// Opens the directory of the URL in its export.
-fn try_once(target: Target<'_>, settings: &Settings, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
+fn try_once(target: Target<'_>, settings: &Settings, runtime: &Arc<CallerRuntime>) -> Result<Arc<RemoteFs>, Failure> {
     place::check(target.dir, &target.source.to_string())?;
     let url = target.source.url();
     let mount = runtime.block_on(Mount::connect(url, &settings.client)).map_err(about(url.to_string()))?;
@@ -76,5 +75,5 @@ fn try_once(target: Target<'_>, settings: &Settings, runtime: &Handle) -> Result
     if root.attributes.kind != FileKind::Directory {
         return Err(MountFailure::NotDirectory(url.to_string()).into());
     }
-    Ok(Arc::new(RemoteFs::rooted_at(mount, &root, runtime.clone())))
+    Ok(Arc::new(RemoteFs::run_by_callers(mount, &root, Arc::clone(runtime))))
 }

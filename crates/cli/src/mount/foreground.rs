@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use client::RemoteFs;
+use client::{CallerRuntime, RemoteFs};
 use mount::{Mounted, UnmountError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tokio::runtime::Handle;
 
 use super::connect::Target;
 use super::log::Log;
@@ -54,7 +53,7 @@ fn serve(flags: &Flags, settings: &Settings, log: &Log) -> Result<(), Failure> {
     served
 }
 
-fn serve_with(flags: &Flags, settings: &Settings, runtime: &Handle, log: &Log) -> Result<(), Failure> {
+fn serve_with(flags: &Flags, settings: &Settings, runtime: &Arc<CallerRuntime>, log: &Log) -> Result<(), Failure> {
     // The working directory may be below the mount, or be removed.
     let dir = std::path::absolute(&flags.dir).map_err(|source| Failure::Local { path: flags.dir.clone(), source })?;
     let target = Target { source: &flags.source, dir: &dir };
@@ -87,7 +86,7 @@ fn serve_with(flags: &Flags, settings: &Settings, runtime: &Handle, log: &Log) -
 fn connect_behind(
     target: Target<'_>,
     settings: &Settings,
-    runtime: &Handle,
+    runtime: &Arc<CallerRuntime>,
     log: &Log,
 ) -> Result<Arc<RemoteFs>, Failure> {
     let mut patient = settings.clone();

@@ -2,8 +2,9 @@
 
 pub mod script;
 
-use client::{Credentials, Mount, Options, RemoteFs, Version};
-use tokio::runtime::{Builder, Runtime};
+use std::sync::Arc;
+
+use client::{CallerRuntime, Credentials, Mount, Options, RemoteFs, Version};
 
 pub use crate::real::VERSIONS;
 
@@ -13,7 +14,7 @@ use crate::real::Export;
 pub struct Remote {
     pub files: RemoteFs,
     pub export: Export,
-    pub runtime: Runtime,
+    pub runtime: Arc<CallerRuntime>,
 }
 
 impl Remote {
@@ -22,7 +23,7 @@ impl Remote {
     }
 
     pub fn of(version: Version, export: Export) -> Remote {
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime = Arc::new(CallerRuntime::start().unwrap());
         let files = mount(&export, &runtime, (version, 0));
         Remote { files, export, runtime }
     }
@@ -33,10 +34,11 @@ impl Remote {
     }
 }
 
-fn mount(export: &Export, runtime: &Runtime, (version, uid): (Version, u32)) -> RemoteFs {
+fn mount(export: &Export, runtime: &Arc<CallerRuntime>, (version, uid): (Version, u32)) -> RemoteFs {
     let credentials = Credentials::Sys { uid, gid: uid, groups: Vec::new() };
     // Directories take several replies.
     let options = Options { credentials, readdir_bytes: 2048, ..export.options(version) };
     let mount = runtime.block_on(Mount::connect(&export.url(), &options)).unwrap();
-    RemoteFs::new(mount, runtime.handle().clone())
+    let root = *mount.root();
+    RemoteFs::run_by_callers(mount, &root, Arc::clone(runtime))
 }
