@@ -2,8 +2,7 @@ use std::fmt;
 
 use crate::Spread;
 
-/// Each doubling of the value has 2 to the power of this many buckets. A bucket is at most 1/128 of its value wide, so
-/// its middle differs by at most 0.4 % from any value in it.
+/// Each doubling of the value has 2 to the power of this many buckets. A bucket is at most 1/128 of its value wide.
 const STEPS_BITS: u32 = 7;
 const STEPS: u64 = 1 << STEPS_BITS;
 
@@ -13,22 +12,31 @@ const VALUE_BITS: u32 = 50;
 /// Values below two times [`STEPS`] have a bucket each; every further bit adds [`STEPS`] buckets.
 const BUCKETS: usize = ((VALUE_BITS - STEPS_BITS + 1) as usize) << STEPS_BITS;
 
-/// Counts values in buckets whose width grows with the value: about 45 KB for any number of values.
+/// Counts values in buckets whose width grows with the value: about 90 KB for any number of values.
 ///
-/// Count, minimum, maximum, mean and standard deviation are exact; quantiles are within 0.4 %.
+/// Count, minimum, maximum, mean and standard deviation are exact. A quantile is the mean of the values in its bucket:
+/// exact where they are the same, and within 0.8 % elsewhere.
 ///
 /// The crate `hdrhistogram` computes mean and deviation from the middles of its buckets, and its maximum is the end of
 /// a bucket. The client has another, coarse histogram of 2 KB, because it keeps three for each procedure under the lock
 /// of a connection, and subtracts earlier ones. A minimum and a maximum cannot be subtracted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
-    buckets: Vec<u64>,
+    buckets: Vec<Bucket>,
     spread: Spread,
+}
+
+/// The values that share a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Bucket {
+    count: u64,
+    /// The sum of how far each is above the least value of the bucket.
+    above: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { buckets: vec![0; BUCKETS], spread: Spread::default() }
+        Histogram { buckets: vec![Bucket::default(); BUCKETS], spread: Spread::default() }
     }
 }
 
@@ -44,14 +52,18 @@ impl Histogram {
     /// Counts one value, such as a latency in nanoseconds.
     pub fn record(&mut self, value: u64) {
         let value = value.min(Self::MAX_VALUE);
-        self.buckets[bucket_of(value)] += 1;
+        let index = bucket_of(value);
+        let bucket = &mut self.buckets[index];
+        bucket.count += 1;
+        bucket.above = bucket.above.saturating_add(value - least_of(index));
         self.spread.record(value);
     }
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += others;
+            mine.count += others.count;
+            mine.above = mine.above.saturating_add(others.above);
         }
         self.spread.merge(&other.spread);
     }
@@ -95,11 +107,17 @@ impl Histogram {
     pub fn quantile(&self, q: f64) -> u64 {
         let rank = rank(q, self.count());
         let mut seen = 0;
-        let found = self.buckets.iter().position(|count| {
-            seen += count;
+        let found = self.buckets.iter().position(|bucket| {
+            seen += bucket.count;
             seen >= rank
         });
-        found.map_or(0, |bucket| middle_of(bucket).clamp(self.min(), self.max()))
+        let mean_of = |index: usize| least_of(index) + self.buckets[index].above / self.buckets[index].count.max(1);
+        // The extremes are exact, though their buckets have other values too.
+        match found {
+            Some(_) if rank == self.count() => self.max(),
+            Some(_) if rank == 1 => self.min(),
+            found => found.map_or(0, mean_of),
+        }
     }
 }
 
@@ -131,12 +149,11 @@ fn bucket_of(value: u64) -> usize {
     (u64::from(shift) * STEPS + (value >> shift)) as usize
 }
 
-/// The value in the middle of a bucket.
-fn middle_of(bucket: usize) -> u64 {
+/// The least value of a bucket.
+fn least_of(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     let shift = (bucket / STEPS).saturating_sub(1);
-    let least = (bucket - shift * STEPS) << shift;
-    least + ((1 << shift) >> 1)
+    (bucket - shift * STEPS) << shift
 }
 
 #[cfg(test)]
@@ -162,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn every_value_is_within_its_share_of_the_middle_of_its_bucket() {
+    fn every_value_is_within_its_share_of_the_least_of_its_bucket() {
         let mut value = 1;
         while value <= Histogram::MAX_VALUE {
             for value in [value - 1, value, value + value / 3] {
                 let bucket = bucket_of(value.min(Histogram::MAX_VALUE));
-                let distance = middle_of(bucket).abs_diff(value.min(Histogram::MAX_VALUE));
-                assert!(distance as f64 <= value as f64 * 0.004, "{value} is in bucket {bucket}");
+                let distance = value.min(Histogram::MAX_VALUE).checked_sub(least_of(bucket)).unwrap();
+                assert!(distance as f64 <= value as f64 / 128.0, "{value} is in bucket {bucket}");
             }
             value *= 2;
         }
@@ -190,6 +207,15 @@ mod tests {
             assert!((got - expected).abs() <= expected * 0.004, "{q}: {got}");
         }
         assert_eq!((histogram.quantile(0.0), histogram.quantile(1.0)), (1, 100_000));
+    }
+
+    #[test]
+    fn quantile_of_values_that_are_alike_is_their_value_wherever_their_bucket_ends() {
+        let histogram = of([1_000, 40_369_000, 40_369_000, 40_369_000, 90_000_000]);
+        assert_eq!(histogram.quantile(0.5), 40_369_000);
+        let mut merged = of([40_369_000]);
+        merged.merge(&of([1_000, 40_368_000, 40_370_000, 90_000_000]));
+        assert_eq!(merged.quantile(0.5), 40_369_000);
     }
 
     #[test]
