@@ -43,6 +43,7 @@ fn count(program: &PathBuf, runs: u64) -> Result<usize, Box<dyn std::error::Erro
         memory: parent("/dev/shm", "--memory-dir"),
         disk: parent("/var/tmp", "--disk-dir"),
         servers: Vec::new(),
+        builds: Vec::new(),
     };
     let mut claims = 0;
     for seed in 1..=runs {

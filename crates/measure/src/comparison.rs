@@ -111,6 +111,16 @@ impl Comparison {
         2.0 * self.tail((self.log_mean - expected.ln()).abs())
     }
 
+    /// The probability of a ratio at least as far below `bound` if the true one were at `bound` or above (one-sided).
+    pub fn chance_of_below(&self, bound: f64) -> f64 {
+        self.tail(bound.ln() - self.log_mean)
+    }
+
+    /// The probability of a ratio at least as far above `bound` if the true one were at `bound` or below (one-sided).
+    pub fn chance_of_above(&self, bound: f64) -> f64 {
+        self.tail(self.log_mean - bound.ln())
+    }
+
     /// The probability of a ratio this near to 1 if the true one were at the margin or beyond (two one-sided tests).
     /// Each test has half of the error probability, so that equality means that the printed interval lies within the
     /// margin.

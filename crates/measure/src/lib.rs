@@ -4,6 +4,7 @@
 //!   quantiles. [`Samples`] keeps a few figures of whole runs.
 //! - [`Interval`] is the confidence interval of a mean or a median.
 //! - [`Comparison`] compares two alternatives; [`judge`] decides what may be claimed of several comparisons together.
+//! - [`gate`] judges ratios by limits that they must not pass.
 //! - [`detectable`] is the smallest difference that a number of pairs can show.
 //! - [`mann_whitney`], [`rank_correlation`] and [`autocorrelation`] examine the order of figures, [`dip`] their peaks.
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
@@ -21,6 +22,7 @@ mod cpu;
 mod dip;
 mod error;
 mod family;
+mod gate;
 mod histogram;
 mod interval;
 mod normal;
@@ -42,6 +44,7 @@ pub use cpu::CpuUse;
 pub use dip::dip;
 pub use error::Error;
 pub use family::{Margin, judge};
+pub use gate::{Limit, Outcome, Side, gate};
 pub use histogram::Histogram;
 pub use interval::{Interval, Level, MedianInterval};
 pub use order::{Turn, paired, shuffled};

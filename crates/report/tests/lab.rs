@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use measure::Margin;
-use measure::analysis::analyse;
+use measure::analysis::{FigureLimit, analyse};
 use measure::record::{Baseline, BeforeAfter, Bound, DocumentRatio, Goal, Measurement, Precision, Run};
-use report::lab::{Report, compare, results_csv, results_json};
+use measure::{Limit, Margin, Side};
+use report::lab::{Report, compare, gate_lines, junit, results_csv, results_json};
 use testing::synthetic::{Server, levels, passes, run};
 
 fn example() -> (Run, Vec<Measurement>) {
@@ -198,6 +198,22 @@ fn comparison_of_runs_shows_sure_changes_and_what_else_differs() {
         assert_eq!(line.contains(" higher "), line.contains("gather"), "{line}");
         assert!(line.trim_end().ends_with("10 + 10"), "{line}");
     }
+}
+
+#[test]
+fn limits_are_lines_and_junits_test_cases_with_one_for_each_ratio() {
+    let (run, passes) = example();
+    let results = analyse(&run, &passes, Margin::TWO_PERCENT);
+    let limit = |side, ratio| FigureLimit { figure: "throughput".to_owned(), limit: Limit { side, ratio } };
+    let gated = results.gated("reply", &[limit(Side::Below, 0.97), limit(Side::Above, 1.2)]);
+    // Gather and zero-copy at four loads, for each limit. Gather is 15 % faster, and zero-copy 30 %.
+    let xml = junit(&run.design, &gated);
+    assert!(xml.contains("tests=\"16\" failures=\"4\" errors=\"0\" skipped=\"0\""), "{xml}");
+    assert_eq!((xml.matches("<testcase ").count(), xml.matches("<failure message=\"+").count()), (16, 4));
+    assert!(xml.contains("name=\"throughput &gt; +20.0 % at read · 4k · zero-copy\""), "{xml}");
+    let lines = gate_lines(&run.design, &gated);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("fails: throughput > +20.0 % at ")).count(), 4, "{lines:?}");
+    assert!(results.gated("block", &[limit(Side::Below, 0.97)]).iter().all(|gated| gated.levels["block"] == "128k"));
 }
 
 /// What the page finds out about itself in a browser; its findings are its title.

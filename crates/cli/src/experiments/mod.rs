@@ -2,6 +2,7 @@
 
 mod ceiling;
 mod explain;
+mod gate;
 mod precision;
 mod run;
 mod show;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use lab::Parent;
-use lab::contender::Named;
+use lab::contender::{Build, Named};
 use lab::engine::{Experiment, Settings};
 use lab::experiments::{self, Conditions, Only, Scale, custom};
 
@@ -57,6 +58,9 @@ struct ConditionFlags {
     /// started with its export in $EXPORT, its ports in $PORT and $MOUNT_PORT, and a directory for its state in $STATE.
     #[arg(long = "server", value_name = "NAME=URL|COMMAND")]
     servers: Vec<Named>,
+    /// Compare builds of Wharf as servers, in turns within one run: NAME=PATH for each, the reference first.
+    #[arg(long = "binary", value_name = "NAME=PATH")]
+    builds: Vec<Build>,
     /// Run only levels of a factor whose name is or contains TEXT. May be repeated.
     #[arg(long, value_name = "FACTOR=TEXT")]
     only: Vec<Only>,
@@ -75,6 +79,9 @@ impl ConditionFlags {
         };
         if let Some(why) = experiment.refuses_servers().filter(|_| !self.servers.is_empty()) {
             return Err(BenchError::NoServers { name: name.to_owned(), why }.into());
+        }
+        if !self.builds.is_empty() && !experiment.compares_builds() {
+            return Err(BenchError::NoBuilds { name: name.to_owned() }.into());
         }
         Ok(experiments::restricted(experiment, self.only.clone()).map_err(BenchError::from)?)
     }
@@ -96,6 +103,7 @@ impl ConditionFlags {
             memory: Parent { path: self.memory_dir.clone(), flag: "--memory-dir" },
             disk: Parent { path: self.disk_dir.clone(), flag: "--disk-dir" },
             servers: self.servers.clone(),
+            builds: self.builds.clone(),
         })
     }
 }

@@ -7,8 +7,11 @@ use clap::Args;
 use lab::bench::Stop;
 use lab::engine::{self, Bound, Ending, Precision, RunFolder, Schedule, Settings};
 use lab::experiments::{self, custom};
+use measure::Margin;
+use measure::analysis::analyse;
 use measure::record;
 
+use super::gate::GateFlags;
 use super::precision::{Rounds, Width};
 use super::{ConditionFlags, explain, show};
 use crate::failure::{BenchError, Failure};
@@ -45,6 +48,8 @@ pub struct Flags {
     precise: Option<Width>,
     #[command(flatten)]
     conditions: ConditionFlags,
+    #[command(flatten)]
+    gate: GateFlags,
 }
 
 /// The greatest seed: what reads JSON as numbers of 64-bit floating point reads it exactly.
@@ -79,7 +84,12 @@ fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result
     let mut experiment = flags.conditions.make(name)?;
     let mut head = engine::head(experiment.as_ref(), settings, &version());
     // Another build may be another server, so it does not resume the run.
-    head.settings.insert("program".to_owned(), executable()?);
+    let program = |source| Failure::System { action: "read this program's file", source };
+    head.settings.insert("program".to_owned(), executable(&env::current_exe().map_err(program)?)?);
+    for build in &flags.conditions.builds {
+        head.settings.insert(format!("build {}", build.name), executable(&build.program)?);
+    }
+    flags.gate.check(&head.design)?;
     let mut folder = RunFolder::open(&out.join(&head.design.name), head).map_err(BenchError::from)?;
     let ratios =
         Schedule::new(experiment.as_ref(), settings.seed).map_err(BenchError::from)?.ratios(&folder.run().design);
@@ -91,6 +101,11 @@ fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result
         show::show(folder.path(), folder.run(), folder.passes())?;
     }
     let ending = ended.map_err(BenchError::from)?;
+    if flags.gate.is_given() && ending != Ending::Stopped {
+        let run = folder.run();
+        let results = analyse(run, folder.passes(), Margin::TWO_PERCENT);
+        flags.gate.report(&run.design, &results.gated(&run.design.contenders, &flags.gate.limits()))?;
+    }
     match ending {
         Ending::Imprecise { widest } => warn_of_width(widest, settings),
         Ending::Stopped => {}
@@ -141,10 +156,9 @@ impl Flags {
     }
 }
 
-/// The size and a hash of this program's file. The hash is compared with those of other builds, and has no other use.
-fn executable() -> Result<String, Failure> {
-    let failed = |source| Failure::System { action: "read this program's file", source };
-    let bytes = env::current_exe().and_then(fs::read).map_err(failed)?;
+/// The size and a hash of a program's file. The hash is compared with those of other builds, and has no other use.
+fn executable(path: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(path).map_err(|source| Failure::Local { path: path.to_owned(), source })?;
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     Ok(format!("{} bytes, hash {:016x}", bytes.len(), hasher.finish()))

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use lab::engine::{FolderError, read_run};
-use measure::Margin;
-use measure::analysis::analyse;
+use measure::analysis::{RunPasses, analyse, changes, gated_changes};
 use measure::record::{Measurement, Run};
+use measure::{Level, Margin};
 use report::lab::{Report, results_csv, results_json};
 
+use super::gate::GateFlags;
 use crate::failure::{BenchError, Failure};
 use crate::output::Output;
 
@@ -31,6 +32,8 @@ pub struct CompareFlags {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    gate: GateFlags,
 }
 
 /// How a comparison is shown.
@@ -55,7 +58,8 @@ pub fn report(flags: &ReportFlags) -> Result<(), Failure> {
 /// Shows what changed from the first run to the others.
 pub fn compare(flags: &CompareFlags) -> Result<(), Failure> {
     let runs = flags.folders.iter().map(|folder| read_run(folder)).collect::<Result<Vec<_>, _>>();
-    let compared = report::lab::compare(&runs.map_err(BenchError::from)?);
+    let runs = runs.map_err(BenchError::from)?;
+    let compared = report::lab::compare(&runs);
     let mut output = Output::new();
     let text = match flags.format {
         Format::Text => compared.to_text(),
@@ -63,11 +67,29 @@ pub fn compare(flags: &CompareFlags) -> Result<(), Failure> {
         Format::Csv => compared.to_csv(),
     };
     write!(output, "{text}")?;
-    Ok(output.finish()?)
+    output.finish()?;
+    if !flags.gate.is_given() {
+        return Ok(());
+    }
+    let (first, later) = runs.split_first().ok_or_else(|| BenchError::NoRatio { experiment: String::new() })?;
+    let mut all = Vec::new();
+    for run in later {
+        flags.gate.check(&run.0.design)?;
+        let found = changes(passes_of(first), passes_of(run), Margin::TWO_PERCENT, Level::P95);
+        all.extend(gated_changes(&found, &flags.gate.limits(), Level::P95));
+    }
+    flags.gate.report(&first.0.design, &all)
 }
 
+fn passes_of((run, passes): &FoundPasses) -> RunPasses<'_> {
+    RunPasses { run, passes }
+}
+
+/// A run and its passes.
+type FoundPasses = (Run, Vec<Measurement>);
+
 /// A folder with the run in it.
-type FoundRun = (PathBuf, (Run, Vec<Measurement>));
+type FoundRun = (PathBuf, FoundPasses);
 
 /// The run in a folder, or in each folder in it.
 fn runs_in(folder: &Path) -> Result<Vec<FoundRun>, BenchError> {

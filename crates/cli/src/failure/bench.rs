@@ -18,6 +18,41 @@ pub enum BenchError {
         /// Why.
         why: &'static str,
     },
+    /// The experiment does not compare builds of Wharf.
+    #[error(
+        "--binary: {name} does not compare builds; mix, andrew and files with one server of Wharf at most do, and \
+         elsewhere --server NAME='PATH serve ...' adds one"
+    )]
+    NoBuilds {
+        /// The experiment.
+        name: String,
+    },
+    /// A limit is of a figure that there is not.
+    #[error("--fail-if: {experiment} has no figure '{figure}'; it has {known}")]
+    NoFigure {
+        /// The figure.
+        figure: String,
+        /// The experiment.
+        experiment: String,
+        /// The figures that there are.
+        known: String,
+    },
+    /// A limit was compared with nothing.
+    #[error("--fail-if: {experiment} has no ratio of these figures, so that nothing was checked")]
+    NoRatio {
+        /// The experiment.
+        experiment: String,
+    },
+    /// A ratio is beyond its limit.
+    #[error("--fail-if: {experiment}: {failed} of {of} ratios are beyond their limit")]
+    Gate {
+        /// The experiment.
+        experiment: String,
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// The experiment could not be done.
     #[error(transparent)]
     Experiment(#[from] lab::engine::Error),
@@ -46,7 +81,11 @@ impl BenchError {
     pub fn is_of_arguments(&self) -> bool {
         use lab::bench::Error::{BlockSize, FileSize, Range};
         match self {
-            BenchError::Unknown(_) | BenchError::Only(_) | BenchError::NoServers { .. } => true,
+            BenchError::Unknown(_)
+            | BenchError::Only(_)
+            | BenchError::NoServers { .. }
+            | BenchError::NoBuilds { .. }
+            | BenchError::NoFigure { .. } => true,
             BenchError::Lab(error) => matches!(error, Range { .. } | FileSize { .. } | BlockSize(_)),
             _ => false,
         }

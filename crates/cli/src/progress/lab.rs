@@ -98,8 +98,8 @@ impl LabProgress {
         };
         let again = match (pass.is_repeated, self.run.is_disturbed(&pass.disturbance)) {
             (true, _) => ", disturbed, again",
-            (false, true) => ", disturbed in the last try too",
-            (false, false) => "",
+            (false, true) if pass.failure.is_none() => ", disturbed in the last try too",
+            (false, _) => "",
         };
         format!("round {} of {}, {}: {found}{again}", pass.place.round, self.run.rounds, levels.join(", "))
     }

@@ -5,6 +5,7 @@ mod server;
 mod site;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use client::Url;
@@ -17,7 +18,14 @@ pub use site::Site;
 pub enum Contender {
     /// `wharf serve` of this program, with these further arguments.
     Wharf(Vec<String>),
-    /// The same as a user without privileges, which only the superuser can start.
+    /// `wharf serve` of another build.
+    Build {
+        /// Its program.
+        program: PathBuf,
+        /// Further arguments.
+        arguments: Vec<String>,
+    },
+    /// `wharf serve` as a user without privileges, which only the superuser can start.
     UnprivilegedWharf,
     /// NFS-Ganesha with its VFS backend.
     Ganesha,
@@ -37,7 +45,9 @@ impl Contender {
     /// About how long it takes to start, in seconds.
     pub(crate) fn start_seconds(&self) -> f64 {
         match self {
-            Contender::Wharf(_) | Contender::UnprivilegedWharf | Contender::Command(_) => Self::START_SECONDS,
+            Contender::Wharf(_) | Contender::Build { .. } | Contender::UnprivilegedWharf | Contender::Command(_) => {
+                Self::START_SECONDS
+            }
             Contender::Ganesha => Self::GANESHA_START_SECONDS,
             Contender::Running(_) => 0.0,
         }
@@ -54,6 +64,31 @@ pub struct Named {
     pub name: String,
     /// The contender.
     pub contender: Contender,
+}
+
+/// A build of Wharf that is compared with others in one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Build {
+    /// The name that tables show.
+    pub name: String,
+    /// Its program.
+    pub program: PathBuf,
+}
+
+/// A text names no build.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}': NAME=PATH is wanted, where PATH is a program that exists, such as old=target/old/wharf")]
+pub struct BuildError(String);
+
+impl FromStr for Build {
+    type Err = BuildError;
+
+    fn from_str(text: &str) -> Result<Build, BuildError> {
+        let parts = text.split_once('=').filter(|(name, path)| !name.is_empty() && Path::new(path).is_file());
+        let (name, path) = parts.ok_or_else(|| BuildError(text.to_owned()))?;
+        let program = std::path::absolute(path).map_err(|_| BuildError(text.to_owned()))?;
+        Ok(Build { name: name.to_owned(), program })
+    }
 }
 
 /// A text names no server.
@@ -96,6 +131,9 @@ impl fmt::Display for Contender {
         match self {
             Contender::Wharf(arguments) if arguments.is_empty() => f.write_str("wharf serve"),
             Contender::Wharf(arguments) => write!(f, "wharf serve {}", arguments.join(" ")),
+            Contender::Build { program, arguments } => {
+                write!(f, "{} serve {}", program.display(), arguments.join(" "))
+            }
             Contender::UnprivilegedWharf => write!(f, "wharf serve, as user {NOBODY}"),
             Contender::Ganesha => f.write_str("ganesha.nfsd"),
             Contender::Command(command) => f.write_str(command),
@@ -107,6 +145,15 @@ impl fmt::Display for Contender {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn build_is_a_name_and_a_program_that_exists() {
+        let build: Build = "old=/bin/true".parse().unwrap();
+        assert_eq!((build.name.as_str(), build.program.as_path()), ("old", Path::new("/bin/true")));
+        for wrong in ["/bin/true", "=/bin/true", "old=", "old=/no/such/program"] {
+            assert_eq!(wrong.parse::<Build>(), Err(BuildError(wrong.to_owned())));
+        }
+    }
 
     #[test]
     fn server_is_a_url_a_known_program_or_a_command() {

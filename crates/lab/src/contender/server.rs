@@ -201,6 +201,10 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
             command.args(["--log-level", "error"]).args(arguments);
             command
         }
+        Contender::Build { program, arguments } => {
+            let own = Site { program: program.clone(), ..site.clone() };
+            command(&own, &Contender::Wharf(arguments.clone()), ports)?
+        }
         Contender::UnprivilegedWharf => {
             chown(&site.state, Some(NOBODY), Some(NOBODY))?;
             let mut command = command(site, &Contender::Wharf(Vec::new()), ports)?;
@@ -232,7 +236,7 @@ fn free_ports(contender: &Contender) -> io::Result<Ports> {
     let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let [nfs, other] = [one.local_addr()?.port(), other.local_addr()?.port()];
     let mount = match contender {
-        Contender::Wharf(_) | Contender::UnprivilegedWharf => nfs,
+        Contender::Wharf(_) | Contender::Build { .. } | Contender::UnprivilegedWharf => nfs,
         Contender::Command(text) if !text.contains("MOUNT_PORT") => nfs,
         _ => other,
     };

@@ -27,6 +27,11 @@ pub trait Experiment {
     /// Why no further servers can take part; nothing if they can.
     fn refuses_servers(&self) -> Option<&'static str>;
 
+    /// Whether it compares the builds of its conditions.
+    fn compares_builds(&self) -> bool {
+        false
+    }
+
     /// Adds the file systems and programs that take part to the description of the machine.
     fn describe(&self, _machine: &mut Machine) {}
 

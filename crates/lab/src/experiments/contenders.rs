@@ -5,10 +5,12 @@ use std::process::Command;
 
 use measure::record::Machine;
 
-use crate::contender::{Contender, Named};
+use crate::contender::{Build, Contender, Named};
 
 /// The reference of experiments that compare servers: Wharf as it is.
 pub(crate) const WHARF: &str = "Wharf";
+/// What the name of a control ends with.
+pub(crate) const CONTROL: &str = ", again (A/A)";
 /// The same in a process of its own.
 pub(crate) const AGAIN: &str = "Wharf, again (A/A)";
 
@@ -18,6 +20,29 @@ pub(crate) const GANESHA: &str = "NFS-Ganesha";
 /// The reference and its control.
 pub(crate) fn wharf_twice() -> Vec<Named> {
     [WHARF, AGAIN].map(|name| Named { name: name.to_owned(), contender: Contender::Wharf(Vec::new()) }).to_vec()
+}
+
+/// The reference and its control, and the builds that are compared with it, if there are any.
+pub(crate) fn builds_or_wharf(builds: &[Build]) -> Vec<Named> {
+    let named = with_control(builds_as(builds, &[]));
+    if named.is_empty() { wharf_twice() } else { named }
+}
+
+/// Builds with further arguments.
+pub(crate) fn builds_as(builds: &[Build], arguments: &[String]) -> Vec<Named> {
+    let named = |build: &Build| Named {
+        name: build.name.clone(),
+        contender: Contender::Build { program: build.program.clone(), arguments: arguments.to_vec() },
+    };
+    builds.iter().map(named).collect()
+}
+
+/// The same with the first one once more, behind it.
+pub(crate) fn with_control(mut named: Vec<Named>) -> Vec<Named> {
+    if let Some(first) = named.first().cloned() {
+        named.insert(1, Named { name: format!("{}{CONTROL}", first.name), ..first });
+    }
+    named
 }
 
 /// NFS-Ganesha, or why it takes no part.

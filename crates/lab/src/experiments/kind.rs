@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use client::{Url, UrlError, Version};
 
-use crate::contender::Named;
+use crate::contender::{Build, Named};
 use crate::engine::{Error, Experiment};
 use crate::scratch::Parent;
 
@@ -32,6 +32,8 @@ pub struct Conditions {
     pub disk: Parent,
     /// Further servers that take part.
     pub servers: Vec<Named>,
+    /// Builds of Wharf that are compared instead of this program as a server; the first is the reference.
+    pub builds: Vec<Build>,
 }
 
 /// How much is done in each pass.

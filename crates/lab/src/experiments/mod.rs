@@ -73,7 +73,7 @@ pub(crate) mod tests {
     pub(crate) fn conditions(scale: Scale) -> Conditions {
         let parent = |path: &str| Parent { path: path.into(), flag: "--dir" };
         let (memory, disk) = (parent("/dev/shm"), parent("/var/tmp"));
-        Conditions { program: "wharf".into(), scale, memory, disk, servers: Vec::new() }
+        Conditions { program: "wharf".into(), scale, memory, disk, servers: Vec::new(), builds: Vec::new() }
     }
 
     #[test]

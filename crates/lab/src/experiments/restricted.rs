@@ -124,6 +124,10 @@ impl Experiment for Restricted {
         self.inner.refuses_servers()
     }
 
+    fn compares_builds(&self) -> bool {
+        self.inner.compares_builds()
+    }
+
     fn describe(&self, machine: &mut Machine) {
         self.inner.describe(machine);
     }

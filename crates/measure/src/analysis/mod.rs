@@ -3,6 +3,7 @@
 mod agreement;
 mod cells;
 mod change;
+mod gated;
 mod goals;
 mod latency;
 mod pairing;
@@ -17,6 +18,7 @@ use crate::{Level, Margin, Samples, Verdict};
 pub use agreement::Agreement;
 pub use cells::Cell;
 pub use change::{Change, RunPasses, changes};
+pub use gated::{FigureLimit, Gated, gated_changes};
 pub use goals::{Aim, Reached};
 pub use latency::LatencyCurve;
 pub use ring::{Ring, rings};

@@ -3,6 +3,7 @@
 mod chart;
 mod compare;
 mod files;
+mod junit;
 mod page;
 mod plots;
 mod sections;
@@ -14,6 +15,7 @@ use measure::record::{Measurement, Run};
 pub use chart::Chart;
 pub use compare::{Compared, compare};
 pub use files::{results_csv, results_json};
+pub use junit::{gate_lines, junit};
 
 use crate::chart::ChartError;
 use crate::table::Table;

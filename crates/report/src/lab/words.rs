@@ -152,9 +152,13 @@ pub(super) fn detectable(Detectable { median, most }: Detectable) -> String {
     )
 }
 
-/// In how many of a row's pairs a pass was disturbed.
+/// In how many of a row's pairs a pass was disturbed. Too few pairs for a ratio are not counted.
 pub(super) fn disturbed(disturbed: usize, pairs: usize) -> String {
-    if disturbed == 0 { NONE.to_owned() } else { format!("{disturbed} of {pairs}") }
+    match (disturbed, pairs) {
+        (0, _) => NONE.to_owned(),
+        (_, 0) => disturbed.to_string(),
+        _ => format!("{disturbed} of {pairs}"),
+    }
 }
 
 /// A number without needless decimals: 2 % and 2.5 %.

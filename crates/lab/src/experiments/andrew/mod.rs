@@ -11,7 +11,7 @@ use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, PassP
 use tokio::runtime::{Builder, Runtime};
 
 use self::script::{PHASES, Script};
-use super::contenders::{AGAIN, WHARF, describe_programs, wharf_twice};
+use super::contenders::{builds_or_wharf, describe_programs};
 use super::kind::{Conditions, Kind, Scale, named, version};
 use crate::contender::Named;
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
@@ -34,7 +34,7 @@ struct Andrew {
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
-    let contenders = [wharf_twice(), conditions.servers.clone()].concat();
+    let contenders = [builds_or_wharf(&conditions.builds), conditions.servers.clone()].concat();
     let (directories, files) = match conditions.scale {
         Scale::Quick => (5, 10),
         Scale::Usual => (20, 20),
@@ -48,7 +48,8 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
 
 impl Experiment for Andrew {
     fn design(&self) -> Design {
-        let table = |figure: &str| TableKind::new(&format!("Time of '{figure}'"), figure, SERVER, WHARF);
+        let table =
+            |figure: &str| TableKind::new(&format!("Time of '{figure}'"), figure, SERVER, &self.contenders[0].name);
         let kind = |name: &str| FigureKind::new(name, "ms", Better::Lower);
         let figures = || [TOTAL].into_iter().chain(PHASES);
         Design {
@@ -62,7 +63,7 @@ impl Experiment for Andrew {
                 Factor::new(SERVER, self.contenders.iter().map(|server| server.name.clone()).collect()),
             ],
             contenders: SERVER.to_owned(),
-            control: Some(AGAIN.to_owned()),
+            control: Some(self.contenders[1].name.clone()),
             figures: figures().map(kind).collect(),
             tables: figures().map(table).collect(),
             curves: Vec::new(),
@@ -88,6 +89,10 @@ impl Experiment for Andrew {
 
     fn refuses_servers(&self) -> Option<&'static str> {
         None
+    }
+
+    fn compares_builds(&self) -> bool {
+        true
     }
 
     fn describe(&self, machine: &mut Machine) {

@@ -11,7 +11,7 @@ use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, PassP
 use serde_json::Value;
 
 use self::file::{Custom, SERVER};
-use super::contenders::describe_programs;
+use super::contenders::{CONTROL, describe_programs, with_control};
 use super::kind::Conditions;
 use crate::contender::{Named, Server};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
@@ -23,7 +23,6 @@ pub use file::FileError;
 
 /// The file in the export.
 const FILE: &str = "data";
-const AGAIN: &str = ", again (A/A)";
 /// How much of what a command printed is shown when a figure is not in it.
 const SHOWN_BYTES: usize = 300;
 
@@ -57,9 +56,9 @@ pub fn is_file(name: &str) -> bool {
 pub fn read(path: &Path, conditions: &Conditions) -> Result<Box<dyn Experiment>, FileError> {
     let custom = Custom::read(path)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut named = [custom.servers(), conditions.servers.clone()].concat();
+    let mut named = [custom.servers(&conditions.builds), conditions.servers.clone()].concat();
     if custom.contenders == SERVER {
-        named.insert(1, Named { name: format!("{}{AGAIN}", named[0].name), ..named[0].clone() });
+        named = with_control(named);
     }
     let space_bytes = space_bytes(&custom);
     let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes, &name, named.clone());
@@ -79,7 +78,7 @@ impl CustomExperiment {
         let own = self.custom.factors.iter().map(|factor| {
             let mut levels: Vec<String> = factor.levels.iter().map(file::LevelValue::name).collect();
             if factor.name == self.custom.contenders {
-                levels.insert(1, format!("{}{AGAIN}", levels[0]));
+                levels.insert(1, format!("{}{CONTROL}", levels[0]));
             }
             Factor::new(&factor.name, levels)
         });
@@ -114,7 +113,7 @@ impl CustomExperiment {
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.line());
         for factor in &self.custom.factors {
-            let name = levels[&factor.name].trim_end_matches(AGAIN);
+            let name = levels[&factor.name].trim_end_matches(CONTROL);
             let level = factor.levels.iter().find(|level| level.name() == name);
             command.env(&factor.name, level.map(file::LevelValue::value).unwrap_or_default());
         }
@@ -175,6 +174,10 @@ impl Experiment for CustomExperiment {
 
     fn refuses_servers(&self) -> Option<&'static str> {
         None
+    }
+
+    fn compares_builds(&self) -> bool {
+        self.custom.compares_builds()
     }
 
     fn describe(&self, machine: &mut Machine) {
@@ -253,6 +256,7 @@ fn bench_figures(text: &str) -> Result<Figures, PassError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contender::Build;
     use crate::engine::Schedule;
 
     #[test]
@@ -268,12 +272,27 @@ mod tests {
     }
 
     #[test]
+    fn builds_take_the_place_of_the_files_server_with_its_arguments() {
+        let mut custom: Custom = toml::from_str(
+            "question = \"?\"\nbench = \"--rw read\"\n[[server]]\nname = \"s\"\nwharf = [\"--loops\", \"1\"]\n",
+        )
+        .unwrap();
+        let builds: Vec<Build> = ["old=/bin/true", "new=/bin/false"].map(|text| text.parse().unwrap()).to_vec();
+        let named = with_control(custom.servers(&builds));
+        let names: Vec<&str> = named.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!((names.as_slice(), custom.compares_builds()), (["old", "old, again (A/A)", "new"].as_slice(), true));
+        assert_eq!(named[2].contender.to_string(), "/bin/false serve --loops 1");
+        custom.contenders = "block".to_owned();
+        assert!(!custom.compares_builds());
+    }
+
+    #[test]
     fn example_of_the_documentation_is_an_experiment_with_a_control() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/lab.toml");
         let experiment = read(&path, &super::super::tests::conditions(super::super::Scale::Quick)).unwrap();
         let design = experiment.design();
         assert_eq!((design.name.as_str(), design.contenders.as_str()), ("lab", SERVER));
-        assert!(design.control.unwrap().ends_with(AGAIN));
+        assert!(design.control.unwrap().ends_with(CONTROL));
         assert!(Schedule::new(experiment.as_ref(), 1).unwrap().passes_per_round() > 2);
     }
 }

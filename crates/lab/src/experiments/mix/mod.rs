@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use measure::record::{Better, CurveKind, Design, Factor, FigureKind, Levels, Machine, PassPlace, TableKind};
 
-use super::contenders::{AGAIN, WHARF, describe_programs, wharf_twice};
+use super::contenders::{builds_or_wharf, describe_programs};
 use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::{End, Job, Rate, Spacing, Workload};
 use crate::bench_load::{self, OPERATIONS, P50, P99, SERVER_COST};
@@ -62,7 +62,7 @@ struct Mix {
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
-    let contenders = [wharf_twice(), conditions.servers.clone()].concat();
+    let contenders = [builds_or_wharf(&conditions.builds), conditions.servers.clone()].concat();
     let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes(), NAME, contenders.clone());
     Ok(Box::new(Mix { contenders, servers, scale: conditions.scale, most: 0.0 }))
 }
@@ -100,7 +100,7 @@ impl Mix {
 
 impl Experiment for Mix {
     fn design(&self) -> Design {
-        let table = |title: &str, figure: &str| TableKind::new(title, figure, SERVER, WHARF);
+        let table = |title: &str, figure: &str| TableKind::new(title, figure, SERVER, &self.contenders[0].name);
         let curve = |title: &str, figure: &str| CurveKind {
             title: title.to_owned(),
             factor: LOAD.to_owned(),
@@ -117,7 +117,7 @@ impl Experiment for Mix {
                 Factor::new(SERVER, self.contenders.iter().map(|server| server.name.clone()).collect()),
             ],
             contenders: SERVER.to_owned(),
-            control: Some(AGAIN.to_owned()),
+            control: Some(self.contenders[1].name.clone()),
             figures: bench_load::figure_kinds().into_iter().chain([offered]).collect(),
             tables: vec![
                 table("Median latency", P50),
@@ -156,6 +156,10 @@ impl Experiment for Mix {
 
     fn refuses_servers(&self) -> Option<&'static str> {
         None
+    }
+
+    fn compares_builds(&self) -> bool {
+        true
     }
 
     fn describe(&self, machine: &mut Machine) {
