@@ -19,7 +19,7 @@ pub struct ReplySettings {
     /// The size of segments in bytes; `Some(None)` does not split replies.
     #[serde(deserialize_with = "fragment")]
     pub fragment: Option<Option<u32>>,
-    /// The maximum number of segments in one send; more are copied into one. `Some(None)` means no limit.
+    /// The maximum number of segments of one reply; one with more is copied into one. `Some(None)` means no limit.
     #[serde(deserialize_with = "segments")]
     pub segments: Option<Option<u32>>,
     /// Whether the replies to all requests of one receive are sent together.

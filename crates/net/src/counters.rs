@@ -55,10 +55,10 @@ pub struct Counters {
     pub sends: u64,
     /// Segments that these sends were made of.
     pub send_segments: u64,
-    /// Sends that had too many segments and were copied into one
+    /// Answers that had too many segments and were copied into one
     /// ([`SendPath::max_segments`](crate::SendPath::max_segments)).
-    pub sends_flattened: u64,
-    /// Bytes of answers that were copied once more before they were sent
+    pub flattened: u64,
+    /// Bytes of answers that were copied once more before they were sent, these or all
     /// ([`SendPath::copies`](crate::SendPath::copies)).
     pub bytes_copied: u64,
     /// Calls of `sendfile`.
@@ -130,7 +130,7 @@ loop_counters!(
     bytes_out,
     sends,
     send_segments,
-    sends_flattened,
+    flattened,
     bytes_copied,
     sendfiles,
     sendfile_bytes,

@@ -30,6 +30,7 @@ mod limits;
 mod mailbox;
 mod order;
 mod outbox;
+mod outputs;
 mod release;
 mod send_path;
 mod server;

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::mem;
 
-use buffer::{Buffer, Output, Pool, SharedFile};
+use buffer::{Buffer, Output, SharedFile};
+
+use crate::outputs::Outputs;
 
 /// How many pieces one vectored send takes at most.
 pub(crate) const MAX_SLICES: usize = 32;
@@ -43,6 +45,8 @@ struct Sending {
     /// What was read of the present file part, and how much of it went out.
     fetched: Buffer,
     fetched_sent: usize,
+    /// Whether it was copied into one segment, in memory for such copies.
+    is_flat: bool,
 }
 
 /// How the bytes of the present file part are read.
@@ -97,20 +101,30 @@ impl Outbox {
         self.memory_bytes
     }
 
-    /// Puts an output behind the others; its memory goes to `pool` in the end.
-    pub(crate) fn push(&mut self, output: Output, pool: &mut Pool) {
+    /// Puts an output behind the others; its memory goes to `outputs` in the end.
+    pub(crate) fn push(&mut self, output: Output, outputs: &mut Outputs) {
         self.unsent_bytes += output.len();
         if output.is_empty() {
-            return pool.give(output);
+            return outputs.give(output);
         }
         if let Some(last) = self.queue.back_mut().filter(|last| last.takes_in(&output)) {
             let before = last.output.bytes.capacity();
             last.output.bytes.put(output.bytes.as_slice());
             self.memory_bytes += last.output.bytes.capacity() - before;
-            return pool.give(output);
+            return outputs.give(output);
         }
-        self.memory_bytes += memory_of(&output);
-        self.queue.push_back(Sending::new(output));
+        self.push_alone(Sending::new(output));
+    }
+
+    /// Puts a copy behind the others that goes out as one segment; its memory is from [`Outputs::take_cold`].
+    pub(crate) fn push_flat(&mut self, output: Output) {
+        self.unsent_bytes += output.len();
+        self.push_alone(Sending { is_flat: true, ..Sending::new(output) });
+    }
+
+    fn push_alone(&mut self, sending: Sending) {
+        self.memory_bytes += memory_of(&sending.output);
+        self.queue.push_back(sending);
     }
 
     /// What has to go out next, or nothing when all is sent.
@@ -171,7 +185,7 @@ impl Outbox {
     ) -> bool {
         for sending in &self.queue {
             let bytes = &sending.output.bytes.as_slice()[sending.bytes_sent..sending.bytes_end()];
-            for segment in bytes.chunks(segment_bytes) {
+            for segment in bytes.chunks(if sending.is_flat { usize::MAX } else { segment_bytes }) {
                 if segments.len() == max {
                     return true;
                 }
@@ -185,38 +199,38 @@ impl Outbox {
     }
 
     /// Takes note that `count` bytes of what [`Outbox::gather`] found have gone out.
-    pub(crate) fn sent_bytes(&mut self, mut count: usize, pool: &mut Pool) {
+    pub(crate) fn sent_bytes(&mut self, mut count: usize, outputs: &mut Outputs) {
         self.unsent_bytes -= count;
         while count > 0 {
             let first = self.queue.front_mut().expect("more bytes sent than were queued");
             let part = count.min(first.bytes_end() - first.bytes_sent);
             first.bytes_sent += part;
             count -= part;
-            self.drop_finished(pool);
+            self.drop_finished(outputs);
         }
     }
 
     /// Takes note that `count` bytes of the present file part have gone out.
-    pub(crate) fn sent_file(&mut self, count: usize, pool: &mut Pool) {
+    pub(crate) fn sent_file(&mut self, count: usize, outputs: &mut Outputs) {
         self.unsent_bytes -= count;
         let first = self.queue.front_mut().expect("a file part sent that was not queued");
         first.file_bytes_sent += count;
         self.memory_bytes -= first.sent_fetched(count);
         first.skip_finished_files();
-        self.drop_finished(pool);
+        self.drop_finished(outputs);
     }
 
     /// Moves the last output to memory of its own size if it has much more than it needs, since it will stay for a
     /// while.
-    pub(crate) fn slim(&mut self, pool: &mut Pool) {
-        let Some(last) = self.queue.back_mut() else { return };
+    pub(crate) fn slim(&mut self, outputs: &mut Outputs) {
+        let Some(last) = self.queue.back_mut().filter(|last| !last.is_flat) else { return };
         let bytes = &last.output.bytes;
         if bytes.capacity() > SLIM_BYTES && bytes.capacity() / 2 > bytes.len() {
             let mut slim = Output::new();
             slim.bytes = Buffer::with_capacity(last.output.bytes.len());
             copy(&last.output, &mut slim);
             self.memory_bytes -= memory_of(&last.output) - memory_of(&slim);
-            pool.give(mem::replace(&mut last.output, slim));
+            outputs.give(mem::replace(&mut last.output, slim));
         }
     }
 
@@ -256,12 +270,15 @@ impl Outbox {
         *self = Outbox::default();
     }
 
-    fn drop_finished(&mut self, pool: &mut Pool) {
+    fn drop_finished(&mut self, outputs: &mut Outputs) {
         if self.queue.front().is_some_and(Sending::is_finished)
             && let Some(finished) = self.queue.pop_front()
         {
             self.memory_bytes -= memory_of(&finished.output);
-            pool.give(finished.output);
+            match finished.is_flat {
+                true => outputs.give_cold(finished.output),
+                false => outputs.give(finished.output),
+            }
         }
     }
 }
@@ -276,6 +293,7 @@ impl Sending {
             file_way: FileWay::Sendfile,
             fetched: Buffer::new(),
             fetched_sent: 0,
+            is_flat: false,
         };
         sending.skip_finished_files();
         sending
@@ -314,7 +332,8 @@ impl Sending {
     }
 
     fn takes_in(&self, output: &Output) -> bool {
-        output.files().is_empty() && output.len() <= COALESCE_BYTES && self.output.bytes.len() < COALESCED_MAX_BYTES
+        let is_small = output.files().is_empty() && output.len() <= COALESCE_BYTES;
+        is_small && !self.is_flat && self.output.bytes.len() < COALESCED_MAX_BYTES
     }
 }
 
@@ -372,7 +391,7 @@ mod tests {
     }
 
     /// What goes out when each send takes up to `step` bytes; file parts appear as `#`.
-    fn drain(outbox: &mut Outbox, pool: &mut Pool, step: usize) -> String {
+    fn drain(outbox: &mut Outbox, outputs: &mut Outputs, step: usize) -> String {
         let mut sent = String::new();
         while let Some(next) = outbox.next() {
             match next {
@@ -385,7 +404,7 @@ mod tests {
                     }
                     let part = &gathered[..step.min(gathered.len())];
                     sent += std::str::from_utf8(part).unwrap();
-                    outbox.sent_bytes(part.len(), pool);
+                    outbox.sent_bytes(part.len(), outputs);
                 }
                 Next::File { way: FileWay::Fetch, .. } => {
                     let (_, offset_bytes, length) = outbox.begin_fetch(3).unwrap();
@@ -397,12 +416,12 @@ mod tests {
                 Next::File { length, .. } => {
                     let part = step.min(length);
                     sent += &"#".repeat(part);
-                    outbox.sent_file(part, pool);
+                    outbox.sent_file(part, outputs);
                 }
                 Next::Fetched { bytes, .. } => {
                     let part = &bytes[..step.min(bytes.len())];
                     sent += std::str::from_utf8(part).unwrap();
-                    outbox.sent_file(part.len(), pool);
+                    outbox.sent_file(part.len(), outputs);
                 }
             }
         }
@@ -413,38 +432,38 @@ mod tests {
     #[test]
     fn order_is_kept_however_little_each_send_takes() {
         for step in 1..20 {
-            let mut pool = Pool::new(4, 1 << 20);
+            let mut outputs = Outputs::new();
             let mut outbox = Outbox::default();
-            outbox.push(output(&[(b"ab", 3), (b"", 0), (b"", 2), (b"cd", 0)]), &mut pool);
-            outbox.push(output(&[(b"", 1)]), &mut pool);
+            outbox.push(output(&[(b"ab", 3), (b"", 0), (b"", 2), (b"cd", 0)]), &mut outputs);
+            outbox.push(output(&[(b"", 1)]), &mut outputs);
             let mut last = Output::new();
             last.bytes.put(b"end");
-            outbox.push(last, &mut pool);
-            assert_eq!(drain(&mut outbox, &mut pool, step), "ab#####cd#end");
+            outbox.push(last, &mut outputs);
+            assert_eq!(drain(&mut outbox, &mut outputs, step), "ab#####cd#end");
         }
     }
 
     #[test]
     fn evicted_part_goes_out_as_it_is_fetched_and_nothing_overtakes_it() {
         for step in 1..12 {
-            let mut pool = Pool::new(4, 1 << 20);
+            let mut outputs = Outputs::new();
             let mut outbox = Outbox::default();
-            outbox.push(output(&[(b"a", 8)]), &mut pool);
+            outbox.push(output(&[(b"a", 8)]), &mut outputs);
             let mut last = Output::new();
             last.bytes.put(b"end");
-            outbox.push(last, &mut pool);
-            outbox.sent_bytes(1, &mut pool);
+            outbox.push(last, &mut outputs);
+            outbox.sent_bytes(1, &mut outputs);
             outbox.set_file_way(FileWay::Fetch);
-            let sent = drain(&mut outbox, &mut pool, step);
+            let sent = drain(&mut outbox, &mut outputs, step);
             assert_eq!(sent, "012#####end");
         }
     }
 
     #[test]
     fn part_of_a_file_that_became_shorter_is_zeros() {
-        let mut pool = Pool::new(4, 1 << 20);
+        let mut outputs = Outputs::new();
         let mut outbox = Outbox::default();
-        outbox.push(output(&[(b"", 8)]), &mut pool);
+        outbox.push(output(&[(b"", 8)]), &mut outputs);
         outbox.set_file_way(FileWay::Fetch);
         assert!(outbox.begin_fetch(100).is_some());
         outbox.put_fetched(Buffer::new());
@@ -453,10 +472,10 @@ mod tests {
 
     #[test]
     fn segments_hold_the_same_bytes_as_one_piece_up_to_the_next_file() {
-        let mut pool = Pool::new(4, 1 << 20);
+        let mut outputs = Outputs::new();
         let mut outbox = Outbox::default();
-        outbox.push(output(&[(b"abcdefg", 5)]), &mut pool);
-        outbox.sent_bytes(1, &mut pool);
+        outbox.push(output(&[(b"abcdefg", 5)]), &mut outputs);
+        outbox.sent_bytes(1, &mut outputs);
         let gathered = |segment_bytes, max| {
             let mut segments = Vec::new();
             let more = outbox.gather_segments(segment_bytes, max, &mut segments);
@@ -468,39 +487,56 @@ mod tests {
     }
 
     #[test]
+    fn copy_is_one_segment_and_takes_no_other_answer_in() {
+        let (mut outbox, mut outputs) = (Outbox::default(), Outputs::new());
+        let mut flat = outputs.take_cold(8);
+        flat.bytes.put(b"abcdefgh");
+        outbox.push_flat(flat);
+        outbox.slim(&mut outputs);
+        outbox.push(output(&[(b"ijk", 0)]), &mut outputs);
+        outbox.sent_bytes(1, &mut outputs);
+        let mut segments = Vec::new();
+        assert!(!outbox.gather_segments(2, 10, &mut segments));
+        let segments: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
+        assert_eq!(segments, [b"bcdefgh".to_vec(), b"ij".to_vec(), b"k".to_vec()]);
+        outbox.sent_bytes(10, &mut outputs);
+        assert_eq!((outbox.is_empty(), outbox.memory_bytes()), (true, 0));
+    }
+
+    #[test]
     fn more_is_announced_before_a_file_and_not_at_the_end() {
-        let mut pool = Pool::new(4, 1 << 20);
+        let mut outputs = Outputs::new();
         let mut outbox = Outbox::default();
-        outbox.push(output(&[(b"head", 5)]), &mut pool);
+        outbox.push(output(&[(b"head", 5)]), &mut outputs);
         assert_eq!(outbox.gather(&mut [IoSlice::new(&[]); MAX_SLICES]), (1, true));
-        outbox.sent_bytes(4, &mut pool);
+        outbox.sent_bytes(4, &mut outputs);
         assert!(matches!(outbox.next(), Some(Next::File { length: 5, more: false, .. })));
     }
 
     #[test]
     fn small_answers_behind_a_waiting_one_share_its_memory() {
-        let mut pool = Pool::new(4, 1 << 20);
+        let mut outputs = Outputs::new();
         let mut outbox = Outbox::default();
         for _ in 0..1000 {
-            let mut output = pool.take();
+            let mut output = outputs.take();
             output.bytes.put(&[b'x'; 100]);
-            outbox.push(output, &mut pool);
+            outbox.push(output, &mut outputs);
         }
         assert_eq!((outbox.queue.len(), outbox.unsent_bytes()), (1, 100_000));
     }
 
     #[test]
     fn slimming_changes_memory_and_not_what_goes_out() {
-        let mut pool = Pool::new(4, 1 << 20);
+        let mut outputs = Outputs::new();
         let mut outbox = Outbox::default();
         let mut wide = output(&[(b"ab", 2), (b"cd", 1)]);
         wide.bytes.put(b"e");
         wide.bytes.space(1 << 20);
-        outbox.push(wide, &mut pool);
-        outbox.sent_bytes(1, &mut pool);
-        outbox.slim(&mut pool);
+        outbox.push(wide, &mut outputs);
+        outbox.sent_bytes(1, &mut outputs);
+        outbox.slim(&mut outputs);
         assert!(outbox.queue[0].output.bytes.capacity() < 5000);
         assert!(outbox.memory_bytes() < 5000 + 2 * FILE_BYTES);
-        assert_eq!(drain(&mut outbox, &mut pool, 100), "b##cd#e");
+        assert_eq!(drain(&mut outbox, &mut outputs, 100), "b##cd#e");
     }
 }

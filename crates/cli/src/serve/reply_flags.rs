@@ -16,8 +16,8 @@ pub struct ReplyFlags {
     /// Split replies into segments of this size, at least 1K, or `whole`. For measurements. [default: whole]
     #[arg(long, value_name = "SIZE", value_parser = parse_fragment)]
     reply_fragment: Option<Fragment>,
-    /// Maximum number of segments in one send, 1 to 1024; more are first copied into one. Or `none`. For measurements.
-    /// [default: none]
+    /// Maximum number of segments of one reply, 1 to 1024, or `none`. A reply with more is first copied into one, and
+    /// each reply has a send of its own, as with a network card's limit. For measurements. [default: none]
     #[arg(long, value_name = "COUNT", value_parser = parse_segments)]
     reply_segments: Option<Segments>,
     /// Process and answer each request on its own instead of all requests of one receive together. For measurements.

@@ -60,7 +60,8 @@ pub fn log_write_log(status: &Status) {
     );
 }
 
-/// Logs the counters of the event loops. Counters of problems are only logged if they are not zero.
+/// Logs the counters of the event loops. Counters of problems, and of copies that no usual
+/// server makes, are only logged if they are not zero.
 fn log_work(counters: &Counters, event: &str) {
     let if_any = |count: u64| (count > 0).then_some(count);
     tracing::info!(
@@ -77,6 +78,8 @@ fn log_work(counters: &Counters, event: &str) {
         closed_file_error = if_any(counters.closed_file_error),
         closed_panic = if_any(counters.closed_panic),
         datagrams_dropped = if_any(counters.datagrams_dropped),
+        flattened_replies = if_any(counters.flattened),
+        copied_bytes = if_any(counters.bytes_copied),
         "{event}"
     );
 }
@@ -85,8 +88,6 @@ fn log_sends(counters: &Counters) {
     tracing::debug!(
         sends = counters.sends,
         segments = counters.send_segments,
-        flattened = counters.sends_flattened,
-        copied_bytes = counters.bytes_copied,
         sendfiles = counters.sendfiles,
         sendfile_bytes = counters.sendfile_bytes,
         fetched_bytes = counters.fetched_bytes,

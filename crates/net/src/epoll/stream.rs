@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use buffer::{Buffer, Output, Pool};
+use buffer::{Buffer, Output};
 use rustix::io::Errno;
 
 use crate::answer::{Deferring, StreamTurn, TurnEnd, TurnProgress};
@@ -19,6 +19,7 @@ use crate::hub::{Engine, LoopShared};
 use crate::jobs::{BlockingJob, CallJob, FetchJob, MAX_FETCH_BYTES, ReplyRoute};
 use crate::order::Quantum;
 use crate::outbox::{self, FileWay, MAX_SLICES, Next, Outbox};
+use crate::outputs::Outputs;
 use crate::slab::SlabKey;
 use crate::spare::SpareBuffers;
 use crate::{FrameError, Service, ServiceError};
@@ -33,10 +34,6 @@ const HEAD_BYTES: usize = 1 << 10;
 /// ones.
 const FILE_READ_BYTES: usize = 64 << 10;
 
-/// How many free outputs a loop keeps, and how much memory each may have.
-const POOLED_OUTPUTS: usize = 8;
-const POOLED_OUTPUT_BYTES: usize = 2 << 20;
-
 static ZEROS: [u8; FILE_READ_BYTES] = [0; FILE_READ_BYTES];
 
 /// The tools that a loop uses on one connection after the other.
@@ -47,7 +44,7 @@ pub(super) struct LoopContext<S: ?Sized> {
     pub(super) draining: bool,
     /// The time of the last wait or receive, whichever was later: the clock is read no more often than needed.
     pub(super) now: Instant,
-    pub(super) outputs: Pool,
+    pub(super) outputs: Outputs,
     pub(super) spare: SpareBuffers,
     /// How much the present turn may do.
     pub(super) quantum: Quantum,
@@ -77,7 +74,7 @@ impl<S: Service + ?Sized> LoopContext<S> {
             loop_index,
             draining: false,
             now: Instant::now(),
-            outputs: Pool::new(POOLED_OUTPUTS, POOLED_OUTPUT_BYTES),
+            outputs: Outputs::new(),
             spare: SpareBuffers::default(),
             quantum: Quantum::WHOLE,
             receive: Buffer::with_capacity(RECEIVE_BYTES),
@@ -342,8 +339,12 @@ impl<S: Service + ?Sized> LoopContext<S> {
 
     /// Puts an output behind what the connection has to send.
     pub(super) fn queue(&mut self, connection: &mut Connection, output: Output) {
-        let output = if self.engine.hub.policy.send_path.copies { self.copied(output) } else { output };
-        connection.outbox.push(output, &mut self.outputs);
+        let path = self.engine.hub.policy.send_path;
+        let output = if path.copies { self.copied(output) } else { output };
+        match path.is_too_much(&output) {
+            true => self.queue_flattened(connection, output),
+            false => connection.outbox.push(output, &mut self.outputs),
+        }
     }
 
     fn copied(&mut self, output: Output) -> Output {

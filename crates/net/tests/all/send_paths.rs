@@ -57,21 +57,38 @@ fn counters_after(send_path: SendPath, count: usize, size: usize) -> net::Counte
 }
 
 #[test]
-fn fragments_are_segments_and_too_many_are_copied_into_one() {
+fn answers_of_too_many_segments_are_copied_into_one_however_many_come_together() {
     let path = |fragment, limit| SendPath {
         fragment_bytes: NonZero::new(fragment),
         max_segments: NonZero::new(limit),
         ..SendPath::default()
     };
     // With its length an answer is 64 KiB: 32 segments of 2 KiB. One byte more makes one segment more.
-    let fits = counters_after(path(2048, 32), 1, (64 << 10) - 4);
-    assert!(fits.sends_flattened == 0 && fits.send_segments >= 32, "{fits:?}");
-    let over = counters_after(path(2048, 32), 1, (64 << 10) - 3);
-    assert!(over.sends_flattened >= 1 && over.send_segments < 32, "{over:?}");
-    let larger = counters_after(path(4096, 32), 1, (64 << 10) - 3);
-    assert!(larger.sends_flattened == 0 && larger.send_segments >= 17, "{larger:?}");
-    let unlimited = counters_after(path(2048, 0), 1, (64 << 10) - 3);
-    assert!(unlimited.sends_flattened == 0 && unlimited.send_segments >= 33, "{unlimited:?}");
+    let (fits, over) = ((64 << 10) - 4, (64 << 10) - 3);
+    for count in [1, 7] {
+        let copied = |path, size| {
+            let counters = counters_after(path, count, size);
+            (counters.flattened, counters.bytes_copied)
+        };
+        let all = (count as u64, count as u64 * (over as u64 + 4));
+        assert_eq!(copied(path(2048, 32), fits), (0, 0), "{count} answers that fit");
+        assert_eq!(copied(path(2048, 32), over), all, "{count} answers with a segment more");
+        assert_eq!(copied(path(4096, 32), over), (0, 0), "{count} answers of larger segments");
+        assert_eq!(copied(path(2048, 0), over), (0, 0), "{count} answers without a limit");
+    }
+}
+
+#[test]
+fn fragments_are_segments() {
+    let path = |fragment| SendPath { fragment_bytes: NonZero::new(fragment), ..SendPath::default() };
+    let segments = |fragment| counters_after(path(fragment), 1, (64 << 10) - 4).send_segments;
+    assert!(segments(2048) >= 32 && segments(4096) >= 16);
+}
+
+#[test]
+fn with_a_limit_of_segments_each_answer_has_a_send_of_its_own() {
+    let path = SendPath { max_segments: NonZero::new(32), ..SendPath::default() };
+    assert!(counters_after(path, 50, 100).sends >= 50);
 }
 
 #[test]
