@@ -21,6 +21,7 @@ mod log;
 mod mount;
 mod mount_locks;
 mod nfsstat;
+mod nfsstat_mount;
 mod power_cuts;
 mod power_failure;
 mod reexport;

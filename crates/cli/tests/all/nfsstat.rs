@@ -35,7 +35,7 @@ fn said(output: &Output) -> String {
 }
 
 /// The number below a name in the tables.
-fn number(tables: &str, name: &str) -> u64 {
+pub(crate) fn number(tables: &str, name: &str) -> u64 {
     let lines: Vec<&str> = tables.lines().collect();
     for pair in lines.windows(2) {
         // A column has 13 characters, and names have spaces in them.
@@ -220,18 +220,22 @@ fn folder_that_others_can_enter_is_not_used() {
     client.child.kill().unwrap();
 }
 
-/// Waits until something is so.
 /// A mount whose daemon tells what it counts in a folder of its own.
-struct Mounted {
+pub(crate) struct Mounted {
     /// Goes first, before the directory does.
     _unmount: Unmount<PathBuf>,
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
     session: Scratch,
 }
 
 impl Mounted {
     /// Mounts, or says why that cannot be done here.
     fn new(server: &Server) -> Option<Mounted> {
+        Mounted::with(server, "vers=4.1")
+    }
+
+    /// Mounts with these options.
+    pub(crate) fn with(server: &Server, options: &str) -> Option<Mounted> {
         if !can_mount() {
             return None;
         }
@@ -239,7 +243,7 @@ impl Mounted {
         let dir = session.dir("mnt");
         let mounted = Mounted { _unmount: Unmount(dir.clone()), dir, session };
         let mut mount = mounted.wharf("mount");
-        mount.arg(server.url("/mem")).arg(&mounted.dir).arg("-o").arg(format!("vers=4.1,mountport={}", server.port()));
+        mount.arg(server.url("/mem")).arg(&mounted.dir).arg("-o").arg(format!("{options},mountport={}", server.port()));
         said(&mount.output().unwrap());
         Some(mounted)
     }
@@ -250,7 +254,7 @@ impl Mounted {
         wharf
     }
 
-    fn ask(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Output {
         self.wharf("nfsstat").args(arguments).output().unwrap()
     }
 

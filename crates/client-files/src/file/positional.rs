@@ -35,6 +35,9 @@ impl File {
             Some(data) if !data.passes(offset, count as u64) => data.read(offset, buffer).await.map(ReadBytes::Copied),
             _ if count <= max_count => {
                 let bytes = direct::read_piece(&self.io, offset, count).await?;
+                if let Some(data) = &self.data {
+                    data.count_passed(offset, bytes.len());
+                }
                 Ok(ReadBytes::Lent(Box::new(bytes)))
             }
             Some(data) => data.read(offset, buffer).await.map(ReadBytes::Copied),

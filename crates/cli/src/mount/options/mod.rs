@@ -217,6 +217,8 @@ mod tests {
         );
         assert!(!all.mount.allows_programs && !all.mount.allows_devices && !all.mount.allows_set_ids);
         assert!(!all.mount.passes_locks && !all.mount.lists_files);
+        let all = settings("direct_io");
+        assert!(all.mount.is_direct && !all.client.caching.is_direct);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(super) const FLAGS: &[(&str, Flag)] = &[
         all.mount.is_direct = true;
         all.client.caching.is_direct = true;
     }),
+    ("direct_io", |all| all.mount.is_direct = true),
     ("user", Settings::distrust_programs),
     ("users", Settings::distrust_programs),
     ("owner", Settings::distrust_files),

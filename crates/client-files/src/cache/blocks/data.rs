@@ -69,7 +69,9 @@ impl FileData {
             return Ok(buffer.len());
         }
         if self.passes(offset, buffer.len() as u64) {
-            return direct::read(&self.io, offset, buffer).await;
+            let count = direct::read(&self.io, offset, buffer).await?;
+            self.count_passed(offset, count);
+            return Ok(count);
         }
         let found = self.state().glance(self.reader, Instant::now, offset, buffer.len());
         if let Some(bytes) = found {
@@ -85,6 +87,15 @@ impl FileData {
     pub(crate) fn passes(&self, offset: u64, bytes: u64) -> bool {
         bytes > self.io.mount.options().caching.max_kept_read_bytes
             && self.state().is_servers(self.file, offset, offset.saturating_add(bytes))
+    }
+
+    /// Counts a read past the cache that brought so many bytes: each block that it touched is a miss.
+    pub(crate) fn count_passed(&self, offset: u64, count: usize) {
+        if count > 0 {
+            let block_bytes = u64::from(self.state().config.block_bytes());
+            let blocks = (offset + count as u64).div_ceil(block_bytes) - offset / block_bytes;
+            self.recorder().block_reads.misses(blocks);
+        }
     }
 
     /// Fills buffers one after another, unless the file ends. Missing data is requested at once for all of them.
