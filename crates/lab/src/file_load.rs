@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use client::{Caching, Mount, OpenOptions, Options, Statistics, Url, Version};
 use measure::Histogram;
+use tokio::time::sleep_until;
 
 use crate::bench::Order;
 use crate::bench::permutation::permuted;
@@ -23,6 +24,8 @@ pub(crate) struct FileLoad {
     pub(crate) transfer_bytes: u32,
     /// The most calls that are in progress at once.
     pub(crate) max_pending: usize,
+    /// The bytes that the program reads or writes in a second at the most; nothing for as many as it can.
+    pub(crate) bytes_per_second: Option<f64>,
     /// What a random order follows from.
     pub(crate) seed: u64,
     pub(crate) server_pid: Option<u32>,
@@ -97,7 +100,11 @@ impl FileLoad {
         let (client_before, server_before) = (Process::This.time()?, self.server_time()?);
         let began = Instant::now();
         let mut now = began;
-        for offset in self.offsets() {
+        for (number, offset) in self.offsets().enumerate() {
+            if let Some(due) = self.due(began, number) {
+                sleep_until(due.into()).await;
+                now = Instant::now();
+            }
             let length = usize::try_from(self.file_bytes - offset).map_or(buffer.len(), |left| left.min(buffer.len()));
             let done = match self.is_write {
                 true => file.write_at(offset, &buffer[..length]).await?,
@@ -128,6 +135,13 @@ impl FileLoad {
             client_cpu,
             server_cpu,
         })
+    }
+
+    /// When the program does its operation of this number, if it does not do it at once. tokio's timers are a
+    /// millisecond fine: operations that are due before are done together then.
+    fn due(&self, began: Instant, number: usize) -> Option<Instant> {
+        let bytes = number as f64 * f64::from(self.block_bytes);
+        self.bytes_per_second.map(|rate| began + Duration::from_secs_f64(bytes / rate))
     }
 
     fn server_time(&self) -> Result<Option<Duration>, process::Error> {

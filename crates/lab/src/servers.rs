@@ -104,6 +104,11 @@ impl Servers {
         Ok(())
     }
 
+    /// Starts a server beside the others, which ends with the result.
+    pub(crate) fn start_another(&mut self, name: &str, contender: &Contender) -> Result<Server, Error> {
+        Ok(Server::start(&self.site()?, name, contender)?)
+    }
+
     fn site(&mut self) -> Result<Site, Error> {
         let export = self.export()?;
         let state = export.with_file_name("state");

@@ -1,5 +1,6 @@
 //! Servers that take part in an experiment.
 
+mod copies;
 mod ganesha;
 mod server;
 mod site;
@@ -10,6 +11,8 @@ use std::str::FromStr;
 
 use client::Url;
 
+pub(crate) use copies::Copies;
+pub(crate) use server::can_count;
 pub use server::{Server, StartError};
 pub use site::Site;
 
@@ -18,6 +21,8 @@ pub use site::Site;
 pub enum Contender {
     /// `wharf serve` of this program, with these further arguments.
     Wharf(Vec<String>),
+    /// The same under callgrind, which counts its instructions.
+    CountedWharf(Vec<String>),
     /// `wharf serve` of another build.
     Build {
         /// Its program.
@@ -41,6 +46,8 @@ impl Contender {
     pub(crate) const START_SECONDS: f64 = 0.05;
     /// The same of NFS-Ganesha.
     const GANESHA_START_SECONDS: f64 = 1.5;
+    /// The same of Wharf under callgrind.
+    pub(crate) const COUNTED_START_SECONDS: f64 = 3.0;
 
     /// About how long it takes to start, in seconds.
     pub(crate) fn start_seconds(&self) -> f64 {
@@ -48,6 +55,7 @@ impl Contender {
             Contender::Wharf(_) | Contender::Build { .. } | Contender::UnprivilegedWharf | Contender::Command(_) => {
                 Self::START_SECONDS
             }
+            Contender::CountedWharf(_) => Self::COUNTED_START_SECONDS,
             Contender::Ganesha => Self::GANESHA_START_SECONDS,
             Contender::Running(_) => 0.0,
         }
@@ -134,6 +142,7 @@ impl fmt::Display for Contender {
             Contender::Build { program, arguments } => {
                 write!(f, "{} serve {}", program.display(), arguments.join(" "))
             }
+            Contender::CountedWharf(arguments) => write!(f, "valgrind wharf serve {}", arguments.join(" ")),
             Contender::UnprivilegedWharf => write!(f, "wharf serve, as user {NOBODY}"),
             Contender::Ganesha => f.write_str("ganesha.nfsd"),
             Contender::Command(command) => f.write_str(command),

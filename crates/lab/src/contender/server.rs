@@ -10,7 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use client::{Parameters, Url, Version};
+use rustix::process::{Pid, Signal, kill_process};
 
+use super::copies::{Copies, CopiesError};
 use super::site::{Ports, Site};
 use super::{Contender, NOBODY, ganesha};
 use crate::processors::{self, Processor};
@@ -19,9 +21,17 @@ use crate::sys;
 /// How long a server may take until it listens.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How long a server may take to end that is asked to.
+const END_TIMEOUT: Duration = Duration::from_secs(60);
+/// Where callgrind leaves its counts, below the server's state.
+const COUNTS: &str = "counts";
 const RPCBIND_PORT: u16 = 111;
+const VALGRIND: &str = "valgrind";
+const LOG_LEVEL: &str = "--log-level";
 /// How much of its log is shown when it does not start.
 const LOG_LINES: usize = 10;
+/// Its log, below its state.
+const LOG: &str = "log";
 
 /// Why a server does not run.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +82,23 @@ fn advice(source: &io::Error) -> &'static str {
     }
 }
 
+/// Why the instructions of a server are not known.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CountError {
+    /// It was not started here.
+    #[error("server '{name}' was not started here, and nobody counts its instructions")]
+    NotOurs { name: String },
+    /// It does not end.
+    #[error("server '{name}' does not end on SIGTERM within {} s", END_TIMEOUT.as_secs())]
+    Endless { name: String },
+    /// What callgrind wrote cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    /// It has no sum.
+    #[error("{} has no sum of instructions", path.display())]
+    NoSum { path: PathBuf },
+}
+
 /// A server that runs. One that was started here is killed when this is dropped.
 #[derive(Debug)]
 pub struct Server {
@@ -79,6 +106,8 @@ pub struct Server {
     process: Option<Child>,
     /// The directory that it serves.
     url: Url,
+    /// Where it keeps its own things.
+    state: PathBuf,
 }
 
 impl Server {
@@ -89,7 +118,7 @@ impl Server {
     pub fn start(site: &Site, name: &str, contender: &Contender) -> Result<Server, StartError> {
         let name = name.to_owned();
         if let Contender::Running(url) = contender {
-            return Ok(Server { name, process: None, url: url.clone() });
+            return Ok(Server { name, process: None, url: url.clone(), state: PathBuf::new() });
         }
         if *contender == Contender::Ganesha && TcpStream::connect((Ipv4Addr::LOCALHOST, RPCBIND_PORT)).is_err() {
             return Err(StartError::NoRpcbind { name });
@@ -97,10 +126,12 @@ impl Server {
         let state = site.state.join(name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-"));
         let failed = |source| StartError::File { path: state.clone(), source };
         fs::create_dir_all(&state).map_err(failed)?;
+        // The counts of an earlier server are not this one's. Usually there are none.
+        let _ = fs::remove_file(state.join(COUNTS));
         let ports = free_ports(contender).map_err(failed)?;
         let own = Site { state: state.clone(), ..site.clone() };
         let mut command = command(&own, contender, ports).map_err(failed)?;
-        let log_path = state.join("log");
+        let log_path = state.join(LOG);
         let log = File::create(&log_path).map_err(failed)?;
         command.stdin(Stdio::null()).stdout(log.try_clone().map_err(failed)?).stderr(log);
         // An interruption of the terminal is for the experiment, which ends its servers after the pass.
@@ -110,7 +141,8 @@ impl Server {
         let spawned = processors::on(processor, || command.spawn());
         let program = command.get_program().to_string_lossy().into_owned();
         let child = spawned.map_err(|source| StartError::Start { name: name.clone(), program, source })?;
-        let mut server = Server { name, process: Some(child), url: local_url(&site.export, ports) };
+        let mut server =
+            Server { name, process: Some(child), url: local_url(&site.export, ports), state: state.clone() };
         server.wait_until_it_listens(ports.nfs, &log_path)?;
         Ok(server)
     }
@@ -174,6 +206,32 @@ impl Server {
         self.process.as_ref().map(Child::id)
     }
 
+    /// The copies of replies that it made so far, where it was started here and is Wharf at log level info.
+    pub(crate) fn copies(&self) -> Result<Option<Copies>, CopiesError> {
+        self.pid().map(|pid| Copies::of(pid, &self.state.join(LOG))).transpose()
+    }
+
+    /// Ends a server that runs under callgrind, and returns how many instructions it took, outside of the kernel.
+    pub(crate) fn instructions(mut self) -> Result<u64, CountError> {
+        let name = self.name.clone();
+        let Some(pid) = self.pid().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) else {
+            return Err(CountError::NotOurs { name });
+        };
+        let began = Instant::now();
+        // It may have ended by itself; the counts are there then, too.
+        let _ = kill_process(pid, Signal::TERM);
+        while !self.is_gone() {
+            if began.elapsed() > END_TIMEOUT {
+                return Err(CountError::Endless { name });
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+        let path = self.state.join(COUNTS);
+        let text = fs::read_to_string(&path).map_err(|source| CountError::Read { path: path.clone(), source })?;
+        let sum = text.lines().find_map(|line| line.strip_prefix("totals: ")?.split_whitespace().next()?.parse().ok());
+        sum.ok_or(CountError::NoSum { path })
+    }
+
     /// Whether it was started here and has ended.
     pub fn is_gone(&mut self) -> bool {
         self.process.as_mut().is_some_and(|process| !matches!(process.try_wait(), Ok(None)))
@@ -195,10 +253,14 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
     Ok(match contender {
         Contender::Wharf(arguments) => {
             let mut command = Command::new(&site.program);
-            command.arg("serve").arg(&site.export).arg("--state-dir").arg(&site.state);
-            command.args(["--listen", &format!("127.0.0.1:{nfs}"), "--loops", &site.loops.to_string()]);
-            command.arg("--no-root-squash");
-            command.args(["--log-level", "error"]).args(arguments);
+            add_wharf(&mut command, site, arguments, nfs);
+            command
+        }
+        Contender::CountedWharf(arguments) => {
+            let mut command = Command::new(VALGRIND);
+            command.args(["--quiet", "--tool=callgrind"]);
+            command.arg(format!("--callgrind-out-file={}", site.state.join(COUNTS).display())).arg(&site.program);
+            add_wharf(&mut command, site, arguments, nfs);
             command
         }
         Contender::Build { program, arguments } => {
@@ -230,13 +292,30 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
     })
 }
 
+/// Adds the arguments of `wharf serve`.
+fn add_wharf(command: &mut Command, site: &Site, arguments: &[String], port: u16) {
+    command.arg("serve").arg(&site.export).arg("--state-dir").arg(&site.state);
+    command.args(["--listen", &format!("127.0.0.1:{port}"), "--loops", &site.loops.to_string()]);
+    command.arg("--no-root-squash").args(arguments);
+    if !arguments.iter().any(|argument| argument == LOG_LEVEL) {
+        command.args([LOG_LEVEL, "error"]);
+    }
+}
+
+/// Whether instructions can be counted here.
+pub(crate) fn can_count() -> bool {
+    Command::new(VALGRIND).arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
 /// Ports that nobody listens on now. Wharf has all programs on one, and so has a command that does not ask for another.
 fn free_ports(contender: &Contender) -> io::Result<Ports> {
     let one = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let [nfs, other] = [one.local_addr()?.port(), other.local_addr()?.port()];
     let mount = match contender {
-        Contender::Wharf(_) | Contender::Build { .. } | Contender::UnprivilegedWharf => nfs,
+        Contender::Wharf(_) | Contender::CountedWharf(_) | Contender::Build { .. } | Contender::UnprivilegedWharf => {
+            nfs
+        }
         Contender::Command(text) if !text.contains("MOUNT_PORT") => nfs,
         _ => other,
     };

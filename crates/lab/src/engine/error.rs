@@ -49,6 +49,14 @@ pub enum Error {
         /// What the client says.
         source: client::Error,
     },
+    /// A server does not do what a round needs of it.
+    #[error("'{server}' cannot be made ready: {reason}")]
+    Unready {
+        /// Which server.
+        server: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// A thread or a runtime cannot be made.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),

@@ -159,10 +159,11 @@ mod tests {
     #[test]
     fn part_of_an_experiment_has_what_was_named_with_its_reference_and_control() {
         let passes = |texts: &[&str]| Schedule::new(only(texts).unwrap().as_ref(), 1).unwrap().passes_per_round();
-        assert_eq!((passes(&[]), passes(&["size=4k"])), (80, 40));
-        assert_eq!(passes(&["load=rand", "size=4k"]), 20);
+        // How many loads of 128 KiB there are depends on what the machine permits.
+        assert!(passes(&["size=4k"]) == 48 && passes(&[]) >= 108, "{}", passes(&[]));
+        assert_eq!(passes(&["load=rand", "size=4k"]), 24);
         // A name of a level means that level, though others have it in theirs.
-        assert_eq!(passes(&["load=read", "size=4k"]), 10);
+        assert_eq!(passes(&["load=read", "size=4k"]), 12);
         // The reference beside its control, and beside zero-copy.
         assert_eq!(passes(&["load=randread", "size=4k", "way=zero-copy"]), 4);
         assert_eq!(only(&["load=randread", "load=rw"]).err().unwrap().to_string().lines().count(), 1);

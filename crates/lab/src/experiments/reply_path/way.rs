@@ -1,3 +1,4 @@
+use super::factors::TRANSFER_BYTES;
 use crate::contender::{Contender, Named};
 
 /// How the data of a READ comes into its reply.
@@ -32,38 +33,78 @@ pub(super) const UNPATCHED: &str = "gather 2 KiB, limit 32";
 pub(super) const AGAIN: &str = "gather 2 KiB, limit 32, again (A/A)";
 /// The source's server with its patch.
 pub(super) const PATCHED: &str = "gather 4 KiB, limit 32";
+/// The source's server without its patch, with a card that takes all segments: it differs from the reference by the
+/// copy alone.
+pub(super) const NO_LIMIT: &str = "gather 2 KiB, no limit";
 /// What a server does that is told nothing.
 const DEFAULT: &str = "default";
 
 /// The ways, the reference first. Fragments and their limit mean something for gathered replies alone: a copied reply
-/// is one piece, and the data of a zero-copy one is not in it.
-pub(super) fn all(is_quick: bool) -> Vec<Named> {
-    let gather = |fragment_kib, max_segments| Way { method: Method::Gather, fragment_kib, max_segments, batches: true };
+/// is one piece, and the data of a zero-copy one is not in it. In fragments each reply leaves by itself, as FreeBSD's
+/// threads send theirs.
+fn ways(is_quick: bool) -> Vec<(&'static str, Option<Way>)> {
+    let fragments = |fragment_kib, max_segments| {
+        Some(Way { method: Method::Gather, fragment_kib: Some(fragment_kib), max_segments, batches: false })
+    };
     let whole = |method| Way { method, fragment_kib: None, max_segments: None, batches: true };
     let limit = Some(CARD_MAX_SEGMENTS);
     let mut ways = vec![
-        named(UNPATCHED, gather(Some(2), limit).arguments()),
-        named(AGAIN, gather(Some(2), limit).arguments()),
-        named(PATCHED, gather(Some(4), limit).arguments()),
-        named("gather whole", whole(Method::Gather).arguments()),
-        named("copy", whole(Method::Copy).arguments()),
-        named("zero-copy", whole(Method::ZeroCopy).arguments()),
+        (UNPATCHED, fragments(2, limit)),
+        (AGAIN, fragments(2, limit)),
+        (PATCHED, fragments(4, limit)),
+        (NO_LIMIT, fragments(2, None)),
+        ("gather whole", Some(whole(Method::Gather))),
+        ("copy", Some(whole(Method::Copy))),
+        ("zero-copy", Some(whole(Method::ZeroCopy))),
     ];
     if !is_quick {
-        ways.push(named("gather 2 KiB, no limit", gather(Some(2), None).arguments()));
-        ways.push(named("gather 4 KiB, no limit", gather(Some(4), None).arguments()));
-        ways.push(named(DEFAULT, Vec::new()));
-        let one_by_one = Way { batches: false, ..whole(Method::ZeroCopy) };
-        ways.push(named("zero-copy, one by one", one_by_one.arguments()));
+        ways.push(("gather 4 KiB, no limit", fragments(4, None)));
+        ways.push((DEFAULT, None));
+        ways.push(("zero-copy, one by one", Some(Way { batches: false, ..whole(Method::ZeroCopy) })));
     }
     ways
 }
 
-fn named(name: &str, arguments: Vec<String>) -> Named {
-    Named { name: name.to_owned(), contender: Contender::Wharf(arguments) }
+/// The servers of all ways.
+pub(super) fn all(is_quick: bool) -> Vec<Named> {
+    let server =
+        |(name, way): (&str, Option<Way>)| Named { name: name.to_owned(), contender: Contender::Wharf(arguments(way)) };
+    ways(is_quick).into_iter().map(server).collect()
+}
+
+/// The server of a way whose instructions are counted. It sleeps at once when it has nothing to do: how often it looks
+/// otherwise is a matter of time.
+pub(super) fn counted(name: &str) -> Option<Contender> {
+    let off = ["--busy-poll", "off"].map(str::to_owned);
+    Some(Contender::CountedWharf(own_arguments(name)?.into_iter().chain(off).collect()))
+}
+
+/// What the server of a way is told; nothing for another server.
+pub(super) fn own_arguments(name: &str) -> Option<Vec<String>> {
+    let (_, way) = ways(false).into_iter().find(|(way, _)| *way == name)?;
+    Some(arguments(way))
+}
+
+/// How many of so many replies to READ a way flattens; nothing for another server.
+pub(super) fn flattened(name: &str, reads: u64) -> Option<u64> {
+    let (_, way) = ways(false).into_iter().find(|(way, _)| *way == name)?;
+    let is_flattened = way.is_some_and(|way| way.flattens(TRANSFER_BYTES));
+    Some(if is_flattened { reads } else { 0 })
+}
+
+/// What `wharf serve` is told for a way: besides, to log the counters that a pass asks for.
+fn arguments(way: Option<Way>) -> Vec<String> {
+    let log = ["--log-level", "info"].map(str::to_owned);
+    way.map_or(Vec::new(), Way::arguments).into_iter().chain(log).collect()
 }
 
 impl Way {
+    /// Whether a reply to a READ of so many bytes has more segments than the limit: the data, and what is before it.
+    fn flattens(self, bytes: u32) -> bool {
+        let fragments = self.fragment_kib.map_or(1, |kib| bytes / (kib << 10) + 1);
+        self.max_segments.is_some_and(|max| fragments > max)
+    }
+
     /// What `wharf serve` is told for it.
     fn arguments(self) -> Vec<String> {
         let method = match self.method {
@@ -88,12 +129,19 @@ mod tests {
 
     #[test]
     fn ways_have_names_and_arguments_of_their_own_but_for_the_control() {
-        for (is_quick, count) in [(true, 6), (false, 10)] {
+        for (is_quick, count) in [(true, 7), (false, 10)] {
             let ways = all(is_quick);
             let names: HashSet<&str> = ways.iter().map(|way| way.name.as_str()).collect();
             let arguments: HashSet<String> = ways.iter().map(|way| way.contender.to_string()).collect();
             assert_eq!((ways.len(), names.len(), arguments.len()), (count, count, count - 1));
             assert_eq!((ways[0].name.as_str(), &ways[0].contender), (UNPATCHED, &ways[1].contender));
         }
+    }
+
+    #[test]
+    fn only_small_fragments_with_a_limit_are_flattened_as_in_the_source() {
+        let of_ten = |name| flattened(name, 10);
+        assert_eq!([UNPATCHED, AGAIN, PATCHED, NO_LIMIT, DEFAULT].map(of_ten), [10, 10, 0, 0, 0].map(Some));
+        assert_eq!(of_ten("another server"), None);
     }
 }

@@ -230,6 +230,7 @@ impl Experiment for StableStorage {
             file_bytes: file_bytes(self.conditions.scale),
             transfer_bytes,
             max_pending: MAX_PENDING,
+            bytes_per_second: None,
             seed,
             server_pid: server.pid(),
         };

@@ -1,0 +1,27 @@
+//! The load that the others are made of.
+
+use client::Options;
+
+use super::factors::TRANSFER_BYTES;
+use crate::bench::Order;
+use crate::contender::Server;
+use crate::file_load::FileLoad;
+
+/// The file that is read and written.
+pub(super) const FILE: &str = "data";
+
+/// Reads the first bytes of a server's file in order, as fast as it goes.
+pub(super) fn reading(server: &Server, file_bytes: u64) -> FileLoad {
+    FileLoad {
+        url: server.url(FILE),
+        order: Order::Sequential,
+        is_write: false,
+        block_bytes: 128 << 10,
+        file_bytes,
+        transfer_bytes: TRANSFER_BYTES,
+        max_pending: Options::default().max_pending,
+        bytes_per_second: None,
+        seed: 0,
+        server_pid: server.pid(),
+    }
+}
