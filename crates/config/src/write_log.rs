@@ -25,8 +25,8 @@ pub struct WriteLogSettings {
     /// How long a change stays only in the log.
     #[serde(deserialize_with = "time")]
     pub max_age: Option<Duration>,
-    /// Whether to allow a log in memory, which loses changes when the process is killed, or at a power failure if it is
-    /// on tmpfs.
+    /// Whether to allow a log in memory, which loses changes when the process is killed, or at a power failure if it or
+    /// the state directory is on tmpfs.
     pub lose_my_data: Option<bool>,
 }
 

@@ -93,6 +93,18 @@ pub enum Failure {
         /// The file system or device.
         memory: String,
     },
+    /// A log with its state directory in memory requires a second flag.
+    #[error(
+        "the state directory {} is on {memory}, which is in memory: what a write log has there, and the replies to \
+         requests that clients repeat, end with a power failure; choose a directory on a disk with --state-dir DIR, or \
+         add --lose-my-data to accept that", path.display()
+    )]
+    WriteLogStateOnMemory {
+        /// The state directory.
+        path: PathBuf,
+        /// The file system or device.
+        memory: String,
+    },
     /// The kernel hides failures of the flush before the log is trimmed.
     #[error(
         "a write log needs Linux 5.17 or later: older kernels do not report every write that storage has lost, and the \

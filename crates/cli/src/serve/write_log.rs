@@ -115,7 +115,9 @@ pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failu
     match place {
         WriteLogPlace::Path(path) => {
             failures.extend(check_place(path).err());
-            failures.extend(check_storage(path).err().filter(|_| settings.lose_my_data != Some(true)));
+            if settings.lose_my_data != Some(true) {
+                failures.extend(check_storage(path, state_dir));
+            }
         }
         WriteLogPlace::Memory if settings.lose_my_data == Some(true) => {}
         WriteLogPlace::Memory => failures.push(Failure::WriteLogInMemory),
@@ -124,13 +126,13 @@ pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failu
     failures
 }
 
-/// Refuses a place that a power failure empties.
-fn check_storage(path: &Path) -> Result<(), Failure> {
-    match fs_host::memory_behind(path) {
-        Ok(Some(memory)) => Err(Failure::WriteLogOnMemory { path: path.to_owned(), memory }),
-        // Another check names the error.
-        Ok(None) | Err(_) => Ok(()),
-    }
+/// Refuses places that a power failure empties.
+fn check_storage(path: &Path, state_dir: Option<&Path>) -> Vec<Failure> {
+    // Another check names the error.
+    let memory = |path: &Path| Some((path.to_owned(), fs_host::memory_behind(path).ok()??));
+    let log = memory(path).map(|(path, memory)| Failure::WriteLogOnMemory { path, memory });
+    let state = state_dir.and_then(memory).map(|(path, memory)| Failure::WriteLogStateOnMemory { path, memory });
+    log.into_iter().chain(state).collect()
 }
 
 /// Refuses a size that no log can have, and water marks that contradict each other.

@@ -23,8 +23,8 @@ pub struct WriteLogFlags {
     /// Flush a change to storage after this time in the log. [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     write_log_max_age: Option<Duration>,
-    /// Allow `--write-log memory`, which loses acknowledged changes when the process ends, and a log on tmpfs, which
-    /// loses them at a power failure.
+    /// Allow `--write-log memory`, which loses acknowledged changes when the process ends, and a log or a state
+    /// directory on tmpfs, which loses them at a power failure.
     #[arg(long)]
     lose_my_data: bool,
 }

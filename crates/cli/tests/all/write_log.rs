@@ -270,6 +270,12 @@ fn log_that_makes_no_sense_is_refused_and_nothing_is_made() {
         let said = serve(&["--write-log", &in_memory]);
         assert!(said.contains("is on tmpfs, which is in memory") && said.contains("--lose-my-data"), "{said}");
         assert!(!Path::new(&in_memory).exists());
+        let log = site.log();
+        let with_log = ["serve", export, "--listen", "127.0.0.1:0", "--write-log", &log];
+        let said = wharf_fails(1, &[&with_log[..], &["--state-dir", &in_memory]].concat());
+        assert!(said.contains(&format!("the state directory {in_memory} is on tmpfs")), "{said}");
+        assert!(!Path::new(&site.log()).exists());
+        wharf_ok(&[&with_log[..], &["--state-dir", &in_memory, "--check", "--lose-my-data"]].concat());
         wharf_ok(&["serve", export, "--check", "--state-dir", &state, "--write-log", &in_memory, "--lose-my-data"]);
     }
     let text = site.scratch.file("text", &"no log".repeat(1 << 16));
