@@ -38,12 +38,13 @@ impl Upkeep {
                     net.release_memory();
                 }
             }
+            programs.server.release_records(programs.now());
         };
         let thread = thread::Builder::new().name("upkeep".to_owned()).spawn(run)?;
         Ok(Upkeep { running: Mutex::new(Some((stop, thread))) })
     }
 
-    /// Stops the thread and waits for it.
+    /// Stops the thread after its last work, and waits for it.
     pub(crate) fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((stop, thread)) = running {

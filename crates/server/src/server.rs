@@ -310,6 +310,12 @@ impl Server {
         self.state.end_grace()
     }
 
+    /// Takes clients off the record that hold nothing. Call it at a clean stop: the next start then does not wait for
+    /// them.
+    pub fn release_records(&self, now: Duration) {
+        self.state.release_records(now);
+    }
+
     /// The exports in force.
     pub fn exports(&self) -> Arc<ExportTable> {
         self.exports.load_full()

@@ -3,7 +3,7 @@
 //! no others.
 //!
 //! A change of the store costs a write to stable storage. A client without state goes off the record at the next tick,
-//! but a client that returns stays longer, each time about twice as long.
+//! but a client that returns stays longer, each time about twice as long. A clean stop takes all of them off.
 //!
 //! A store that cannot be written, as on a full disk, does not stop clients. One of these writes fails:
 //!
@@ -14,16 +14,32 @@
 //!   dropped, which requires no space ([`ClientRecords::give_up`](crate::ClientRecords::give_up)), and rewritten when
 //!   there is space.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::Client;
 use crate::core::Core;
-use crate::records::{ClientRecord, RecordKind};
+use crate::records::{ClientRecord, RecordKind, Recording};
 use crate::stateid_table::StateidStatus;
-use crate::{ClientId, RecordsError, StateError};
+use crate::{ClientId, RecordsError, State, StateError};
 
 /// The most closed states of a client to check for one that it may reclaim.
 const MOST_CLOSED: usize = 64;
+
+impl State {
+    /// Takes all clients off the record that hold nothing. Called at a clean stop, since the next start waits for every
+    /// client on record. In the grace period they stay: a client that released one thing may still reclaim another.
+    pub fn release_records(&self, now: Duration) {
+        let mut core = self.core();
+        if core.in_grace(now) {
+            return;
+        }
+        let on_record = core.clients.iter().filter(|(_, client)| client.record.is_kept());
+        let mut idle: Vec<u32> = on_record.map(|(number, _)| *number).collect();
+        idle.retain(|number| !core.may_reclaim(*number));
+        core.release_clients(&idle);
+        core.release_hosts(|_, holds, _| !holds);
+    }
+}
 
 impl Core {
     /// Ensures that a client is on record before it is granted anything.
@@ -107,7 +123,7 @@ impl Core {
         self.end_recording(id, kind, &name);
     }
 
-    fn record_of(&self, id: ClientId) -> Option<(RecordKind, std::sync::Arc<[u8]>)> {
+    fn record_of(&self, id: ClientId) -> Option<(RecordKind, Arc<[u8]>)> {
         let client = self.client(id).ok().filter(|client| client.record.is_kept())?;
         Some((client.record_kind(), client.name.clone()))
     }
@@ -126,18 +142,21 @@ impl Core {
             return;
         }
         let idle: Vec<u32> = clients.iter().copied().filter(|number| self.is_record_over(now, *number)).collect();
+        self.release_clients(&idle);
+    }
+
+    fn release_clients(&mut self, idle: &[u32]) {
         let of = |number: &u32| self.clients.get(number).map(|client| (client.record_kind(), client.name.clone()));
         let names: Vec<_> = idle.iter().filter_map(of).collect();
         let names: Vec<(RecordKind, &[u8])> = names.iter().map(|(kind, name)| (*kind, &**name)).collect();
         self.take_off_record(&names);
         for number in idle {
-            self.clients.entry(number).and_modify(|client| client.record.release());
+            self.clients.entry(*number).and_modify(|client| client.record.release());
         }
     }
 
     fn is_record_over(&mut self, now: Duration, number: u32) -> bool {
-        let is_kept = |client: &Client| client.record.is_kept();
-        if !self.clients.get(&number).is_some_and(is_kept) {
+        if !self.clients.get(&number).is_some_and(|client| client.record.is_kept()) {
             return false;
         }
         let holds = self.may_reclaim(number);
@@ -158,11 +177,16 @@ impl Core {
         if !self.grace.is_over() {
             return;
         }
-        let (owners, limits) = (&self.owners, &self.shared.limits);
+        let shared = Arc::clone(&self.shared);
+        self.release_hosts(|record, holds, used| record.is_over(now, holds, used.as_nanos() as u64, &shared.limits));
+    }
+
+    /// Takes hosts of the lock protocol off the record; `is_over` gets their record, whether they hold anything, and
+    /// the time of their last request.
+    fn release_hosts(&mut self, is_over: impl Fn(&mut Recording, bool, Duration) -> bool) {
+        let owners = &self.owners;
         let holds = |number| owners.first_of(true, number).is_some();
-        let idle = self.nlm.take_idle_records(|record, number, used| {
-            record.is_over(now, holds(number), used.as_nanos() as u64, limits)
-        });
+        let idle = self.nlm.take_idle_records(|record, number, used| is_over(record, holds(number), used));
         let names: Vec<(RecordKind, &[u8])> = idle.iter().map(|host| (RecordKind::Nlm, &**host)).collect();
         self.take_off_record(&names);
     }

@@ -107,6 +107,32 @@ fn restarted_client_takes_the_record_of_its_earlier_life_away() {
 }
 
 #[test]
+fn clean_stop_leaves_those_on_record_that_hold_something() {
+    let mut world = World::new();
+    let (a, b) = (world.client("a").id, world.client40("b", 1));
+    world.client("still here");
+    let open_of_a = world.open_rw(a, "o", 1);
+    let open_of_b = world.open_rw(b, "o", 2);
+    let open_of_b = world.state.open_confirm(world.now, &open_of_b, &key(2)).unwrap();
+    nlm_lock(&world, "h", NlmMode::Now).unwrap();
+    world.state.release_records(world.now);
+    assert_eq!(records(&world), 3, "all of them hold something");
+    world.state.close(world.now, StateidScope::V41(a), &open_of_a, &key(1)).unwrap();
+    world.state.close(world.now, StateidScope::V40, &open_of_b, &key(2)).unwrap();
+    nlm_unlock(&world, "h");
+    assert_eq!(records(&world), 3, "no tick has taken them off the record");
+    world.holder("holder");
+    world.state.release_records(world.now);
+    assert_eq!(records(&world), 1);
+    world.restart();
+    let holder = world.newcomer("holder");
+    world.state.release_records(world.now);
+    assert_eq!(records(&world), 1, "it may reclaim after the next restart as well");
+    world.state.reclaim_complete(world.now, holder.id, false).unwrap();
+    assert!(!world.state.in_grace(world.now));
+}
+
+#[test]
 fn revoked_state_keeps_the_record_that_says_so() {
     // Without it the client would be put on record again as one that may reclaim (RFC 8881 §8.4.3).
     let mut world = World::new();
