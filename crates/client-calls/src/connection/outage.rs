@@ -1,6 +1,7 @@
 //! The silent servers, so that users are told once of each, however many connections lead to it.
 
 use std::collections::btree_map::{BTreeMap, Entry};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,9 +26,15 @@ impl Watch {
 
     /// Logs news of the server, unless another connection already did.
     pub(super) fn tell(&self, news: News) {
+        self.tell_why(news, None);
+    }
+
+    /// Logs news of the server, with the reason if it is known.
+    pub(super) fn tell_why(&self, news: News, error: Option<&io::Error>) {
         match news {
             News::Silent if self.is_first() => {
-                tracing::warn!(server = %self.server, "server not responding, still trying");
+                let error = error.map(tracing::field::display);
+                tracing::warn!(server = %self.server, error, "server not responding, still trying");
             }
             News::Answers if silent().remove(&self.server).is_some() => {
                 tracing::warn!(server = %self.server, "server OK");

@@ -24,6 +24,8 @@ const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// A connection that lived longer than this is replaced without a pause.
 const STEADY: Duration = Duration::from_secs(1);
+/// A server that restarts takes connections again within this time.
+const RESTART: Duration = Duration::from_secs(5);
 /// How many reads without a whole reply one turn makes before other tasks get theirs.
 const READS_PER_TURN: usize = 4;
 
@@ -214,16 +216,39 @@ impl Driver {
         self.shared.lock().core.handle_lost();
         self.batch.clear();
         self.incoming.clear();
-        let mut attempt = pin!(connect_until_it_works(self.dial.clone(), port, pause));
-        let stream = poll_fn(|cx| match self.poll_state(cx) {
-            Poll::Ready(End::Closing) => Poll::Ready(None),
-            _ => attempt.as_mut().poll(cx).map(Some),
-        })
-        .await?;
+        let stream = self.connect_until_it_works(port, pause).await?;
         self.shared.lock().core.handle_connected(&mut self.wakers);
         self.shared.set_up(true);
         wake_all(&mut self.wakers);
         Some(stream)
+    }
+
+    /// Connects after `pause`, and retries until it succeeds or the connection closes. Reports a server that cannot be
+    /// reached for longer than a restart takes.
+    async fn connect_until_it_works(&mut self, port: Option<u16>, mut pause: Duration) -> Option<Stream> {
+        let since = ambient::now();
+        loop {
+            let mut attempt = pin!(connect_after(pause, self.dial.clone(), port));
+            let tried = poll_fn(|cx| match self.poll_state(cx) {
+                Poll::Ready(End::Closing) => Poll::Ready(None),
+                _ => attempt.as_mut().poll(cx).map(Some),
+            });
+            match tried.await? {
+                Ok(stream) => return Some(stream),
+                Err(error) if ambient::now() - since >= RESTART => self.report_unreachable(&error),
+                Err(error) => tracing::debug!(address = %self.dial.address, %error, "cannot connect"),
+            }
+            pause = (pause * 2).clamp(MIN_PAUSE, MAX_PAUSE);
+        }
+    }
+
+    fn report_unreachable(&self, error: &io::Error) {
+        let news = {
+            let core = &mut self.shared.lock().core;
+            core.handle_unreachable();
+            core.take_news()
+        };
+        news.into_iter().for_each(|news| self.watch.tell_why(news, Some(error)));
     }
 
     fn fail_all(&mut self, failure: Failure) {
@@ -255,14 +280,7 @@ fn pause_after(short_lives: u32) -> Duration {
     }
 }
 
-/// Connects after `pause`, and retries until it succeeds.
-async fn connect_until_it_works(dial: Dial, port: Option<u16>, mut pause: Duration) -> Stream {
-    loop {
-        tokio::time::sleep(pause).await;
-        match dial.stream(port).await {
-            Ok(stream) => return stream,
-            Err(error) => tracing::debug!(address = %dial.address, %error, "cannot connect"),
-        }
-        pause = (pause * 2).clamp(MIN_PAUSE, MAX_PAUSE);
-    }
+async fn connect_after(pause: Duration, dial: Dial, port: Option<u16>) -> io::Result<Stream> {
+    tokio::time::sleep(pause).await;
+    dial.stream(port).await
 }

@@ -4,13 +4,20 @@ use std::task::Waker;
 
 use rpc::Xid;
 
-use super::Core;
+use super::{Core, News};
 
 impl Core {
     /// Handles the loss of the stream. Nothing is sent until [`Core::handle_connected`].
     pub fn handle_lost(&mut self) {
         self.is_connected = false;
         self.back_calls.clear();
+    }
+
+    /// Handles a server that cannot be reached. It is silent if a call waits for it that never fails.
+    pub fn handle_unreachable(&mut self) {
+        if self.config.retry.is_hard && self.pending > 0 && !self.is_silent {
+            (self.is_silent, self.news) = (true, Some(News::Silent));
+        }
     }
 
     /// Counts a report that nobody listens on the server's port. The datagram is retransmitted on timeout.

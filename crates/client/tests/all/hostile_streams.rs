@@ -204,6 +204,26 @@ async fn hard_call_goes_on_when_the_server_is_back_and_says_so_once_for_all_conn
     assert_eq!(journal.warnings(), ["server not responding, still trying", "server OK"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn hard_call_to_a_server_that_is_gone_says_so_before_its_timeout() {
+    let journal = Journal::begin();
+    let dials = AtomicU32::new(0);
+    let tunnel = Tunnel::new(move |_| {
+        let is_first = dials.fetch_add(1, Ordering::Relaxed) == 0;
+        let refused = || Err(std::io::ErrorKind::ConnectionRefused.into());
+        std::future::ready(if is_first { Ok(tokio::io::duplex(1).0) } else { refused() })
+    });
+    let options = Options { tunnel: Some(tunnel), is_hard: true, ..fake::options() };
+    let connection = connect(&options).await;
+    let call = tokio::spawn(async move { connection.call::<Null>(&()).await.map(drop) });
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(journal.warnings().is_empty(), "a server that restarts is no news");
+    tokio::time::sleep(Duration::from_secs(16)).await;
+    assert_eq!(journal.warnings(), ["server not responding, still trying"]);
+    assert!(!call.is_finished());
+    call.abort();
+}
+
 #[tokio::test]
 async fn server_that_takes_no_connections_is_given_up_in_the_time_for_that() {
     use rustix::net::{AddressFamily, SocketType, bind, connect, getsockname, listen, socket};
