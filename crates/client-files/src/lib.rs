@@ -10,6 +10,7 @@
 mod cache;
 mod dir;
 mod file;
+mod graces;
 mod grant;
 mod listing;
 mod losses;
@@ -33,7 +34,7 @@ pub use dir::{Dir, Entries};
 pub use file::{Access, Copying, Cursor, Extent, File, LockKind, OpenOptions};
 pub use listing::Listing;
 pub use mount::{Follow, Meter, Mount, Sizes};
-pub use v4::leave_servers;
+pub use v4::{hurry, leave_servers};
 #[doc(no_inline)]
 pub use vfs::{Attributes, CreateMode, Device, FileKind, SetAttributes, SetTime, Space, Stability, Timestamp};
 

@@ -1,8 +1,10 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{Error, Status};
+use crate::{Error, Status, graces};
 
 /// The pause before a busy server is asked again: the first, and the longest. It may be fetching a file from slow
 /// storage.
@@ -27,6 +29,8 @@ pub(crate) struct Patience {
     /// The last status, and when it came.
     last: Option<(Kind, Instant)>,
     pause: Duration,
+    /// Set when the process is about to end: a grace period is then not waited for.
+    hurries: Option<Arc<AtomicBool>>,
 }
 
 /// How long to wait for one status, and how much of that has passed.
@@ -54,7 +58,13 @@ impl Patience {
             grace: Wait::new(silence.map(|silence| silence.max(grace))),
             last: None,
             pause: FIRST_PAUSE,
+            hurries: None,
         }
+    }
+
+    /// Does not wait for the end of a grace period once `hurries` is set.
+    pub(crate) fn unless(self, hurries: &Arc<AtomicBool>) -> Patience {
+        Patience { hurries: Some(Arc::clone(hurries)), ..self }
     }
 
     /// Whether to retry after this error.
@@ -68,7 +78,18 @@ impl Patience {
         if let Some((before, since)) = self.last.replace((kind, now)) {
             self.wait_of(before).waited += now - since;
         }
-        !self.wait_of(kind).left().is_zero()
+        let left = self.wait_of(kind).left();
+        if left.is_zero() || matches!(kind, Kind::Grace) && self.hurries() {
+            return false;
+        }
+        if matches!(kind, Kind::Grace) {
+            graces::report(error.server(), left);
+        }
+        true
+    }
+
+    fn hurries(&self) -> bool {
+        self.hurries.as_ref().is_some_and(|hurries| hurries.load(Ordering::Relaxed))
     }
 
     pub(crate) async fn wait(&mut self) {
@@ -125,6 +146,17 @@ mod tests {
             let lease = lease.map(|seconds| Duration::from_secs(seconds.into()));
             assert_eq!(waited(lease, &[Status::Grace]).await.as_secs(), expected, "{lease:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn process_that_is_about_to_end_waits_for_a_busy_server_but_for_no_grace_period() {
+        let hurries = Arc::new(AtomicBool::new(false));
+        let mut patience = Patience::new(None, None).unless(&hurries);
+        let error = |status| Error::new(&"server".into(), "OPEN", Reason::Status(status));
+        assert!(patience.allows(&error(Status::Grace)));
+        hurries.store(true, Ordering::Relaxed);
+        assert!(!patience.allows(&error(Status::Grace)));
+        assert!(patience.allows(&error(Status::TryLater)));
     }
 
     #[tokio::test(start_paused = true)]

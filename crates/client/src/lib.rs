@@ -20,8 +20,8 @@ pub use client_files::{
     Lie, Listing, Location, LockKind, Meter, Mount, MountRefusal, NameCaching, NoExport, OpenOptions,
     OperationCounters, Options, Parameters, PathError, PathLimits, Piece, Procedure, ProcedureStatistics, ReadInto,
     Reason, Response, Result, Rights, Segment, Segments, SessionLimit, Sizes, SpecialFile, Statistics, Status,
-    Transport, Tunnel, Url, UrlError, Version, WriteVerifier, Written, XattrMode, core, leave_servers, mountd, place,
-    rpcbind, v4,
+    Transport, Tunnel, Url, UrlError, Version, WriteVerifier, Written, XattrMode, core, hurry, leave_servers, mountd,
+    place, rpcbind, v4,
 };
 #[doc(inline)]
 pub use fs_remote::{CallerRuntime, RemoteFs};

@@ -99,6 +99,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
             Ok(signal) = interrupted => signal,
         };
         mounts.stop.stop();
+        client::hurry();
         if !mounts.has_begun.get() {
             return Err(Failure::Interrupted { signal, left: "nothing was copied".to_owned() });
         }

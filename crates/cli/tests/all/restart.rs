@@ -1,10 +1,11 @@
 //! Whom a server that was killed waits for when it is back, and what it does in a state directory that is full.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use client::{Mount, OpenOptions, Options, Version};
+use client::{LockKind, Mount, OpenOptions, Options, Version};
 use rustix::process::Signal;
 use tokio::runtime::{Builder, Runtime};
 use vfs::{CreateMode, SetAttributes};
@@ -54,12 +55,38 @@ impl Site {
         self.start();
     }
 
+    fn stop_and_restart(&mut self) {
+        let mut server = self.server.take().unwrap();
+        server.signal(Signal::TERM);
+        server.wait();
+        drop(server);
+        self.start();
+    }
+
     fn server(&self) -> &Server {
         self.server.as_ref().unwrap()
     }
 
     fn url(&self, name: &str, version: &str) -> String {
         format!("nfs://127.0.0.1:{}{}/{name}?version={version}", self.port, self.export.display())
+    }
+
+    /// Holds a lock of a file, twice for a moment, as a client of a version that ends.
+    fn lock_and_unlock(&self, version: Version) {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let options = Options { version, lock_port: Some(self.port), ..Options::default() };
+            let url = self.url("", "4.2");
+            let mount = Mount::connect(&url.split_once('?').unwrap().0.parse().unwrap(), &options).await.unwrap();
+            let creating = OpenOptions::both().creating(CreateMode::Unchecked, SetAttributes::default());
+            let file = mount.open(&mount.root().handle, b"locked", &creating).await.unwrap();
+            for _ in 0..2 {
+                file.try_lock(LockKind::Exclusive, 0, u64::MAX).await.unwrap();
+                file.unlock(0, u64::MAX).await.unwrap();
+            }
+            file.close().await.unwrap();
+            mount.unmount().await.unwrap();
+        });
     }
 
     /// A file that a client has open, in a runtime that ends without a word to the server.
@@ -99,6 +126,19 @@ fn commands_that_have_ended_delay_no_restart() {
 }
 
 #[test]
+fn client_that_released_its_lock_delays_no_restart_after_a_clean_stop() {
+    for version in [Version::V3, Version::V4_0, Version::V4_2] {
+        let mut site = Site::new(&[]);
+        site.lock_and_unlock(version);
+        site.stop_and_restart();
+        // The log says whom the server waits for before it serves anybody.
+        let local = site.scratch.file("local", "some text");
+        wharf_ok(&["cp", local.to_str().unwrap(), &site.url("new", "3")]);
+        assert!(!site.server().log().contains(WAITS), "{version}: {}", site.server().log());
+    }
+}
+
+#[test]
 fn command_that_is_interrupted_delays_no_restart() {
     for version in ["4.0", "4.2"] {
         let mut site = Site::new(&["--fault", "write:delay=200ms"]);
@@ -121,12 +161,35 @@ fn client_that_is_gone_is_named_and_the_wait_for_it_can_be_ended() {
     site.kill_and_restart();
     let server = site.server();
     server.wait_for_log(WAITS);
-    assert!(server.log().contains("NFSv4.1 client \"wharf/"), "{}", server.log());
+    assert!(server.log().contains("NFSv4.1 or 4.2 client \"wharf/"), "{}", server.log());
     assert!(server.log().contains(&format!("kill -USR2 {}", server.pid().as_raw_nonzero())), "{}", server.log());
     server.signal(Signal::USR2);
     server.wait_for_log("the grace period was ended");
     let local = site.scratch.file("local", "some text");
     wharf_ok(&["cp", local.to_str().unwrap(), &site.url("new", "4.2")]);
+}
+
+#[test]
+fn command_that_waits_for_a_grace_period_says_so_once_and_can_be_interrupted() {
+    for interrupted in [&["cat"][..], &["cp", "--overwrite"]] {
+        let mut site = Site::new(&[]);
+        let local = site.scratch.file("local", "some text");
+        let (local, url) = (local.to_str().unwrap(), site.url("file", "4.2"));
+        wharf_ok(&["cp", local, &url]);
+        site.leave_open(Version::V4_1).shutdown_background();
+        site.kill_and_restart();
+        let said = site.scratch.path("said");
+        let mut command = Command::new(testing::program::executable());
+        command.args(interrupted).args([local].iter().filter(|_| interrupted[0] == "cp")).arg(&url);
+        let mut waiting = command.stderr(fs::File::create(&said).unwrap()).spawn().unwrap();
+        let text = || fs::read_to_string(&said).unwrap();
+        wait_until("the command says why it waits", || text().contains("server is in its grace period"));
+        // Enough for some more retries.
+        site.server().wait_for_calls(8);
+        rustix::process::kill_process(rustix::process::Pid::from_child(&waiting), Signal::INT).unwrap();
+        assert_eq!(waiting.wait().unwrap().signal(), Some(Signal::INT.as_raw()), "{}", text());
+        assert_eq!(text().matches("grace period").count(), 1, "{}", text());
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ impl Dialer<'_> {
         loop {
             match self.negotiate(path).await {
                 Err(error) if patience.allows(&error) => {
-                    if !std::mem::replace(&mut has_warned, true) {
+                    if error.status() == Some(Status::TryLater) && !std::mem::replace(&mut has_warned, true) {
                         tracing::warn!(server = %self.server, %error, "the server is busy; trying again");
                     }
                     patience.wait().await;

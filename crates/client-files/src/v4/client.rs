@@ -70,6 +70,8 @@ pub(super) struct Inner {
     /// The callback port for a 4.0 server, if it may call.
     pub(super) listening: OnceLock<Listening>,
     pub(super) offloads: Offloads,
+    /// Whether the client no longer waits for a grace period.
+    pub(super) hurries: Arc<AtomicBool>,
     /// Whether the client has begun to close.
     pub(super) is_leaving: AtomicBool,
     /// Whether the client is closed.
@@ -149,7 +151,7 @@ impl Client {
     /// The limits for retrying a call that the server defers.
     pub(crate) fn patience(&self) -> Patience {
         let silence = self.0.connections.first().and_then(Connection::patience);
-        Patience::new(silence, self.0.lease.get().copied())
+        Patience::new(silence, self.0.lease.get().copied()).unless(&self.0.hurries)
     }
 
     pub(super) fn wire<'a>(&self, connection: &'a Connection) -> Wire<'a> {

@@ -58,6 +58,7 @@ impl Client {
             callbacks: Arc::default(),
             listening: OnceLock::new(),
             offloads: Offloads::default(),
+            hurries: Arc::default(),
             is_leaving: AtomicBool::new(false),
             has_left: AtomicBool::new(false),
             is_gone: AtomicBool::new(false),

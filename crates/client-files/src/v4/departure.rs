@@ -34,10 +34,7 @@ pub(super) fn enter(client: Weak<Inner>) {
 /// # }
 /// ```
 pub async fn leave_servers(timeout: Duration) {
-    let clients: Vec<Client> = {
-        let known = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().filter_map(Weak::upgrade).map(Client::of).collect()
-    };
+    let clients = clients();
     let reachable: Vec<&Client> = clients.iter().filter(|client| client.is_reachable()).collect();
     reachable.iter().for_each(|client| client.close_soon());
     let all_left = async {
@@ -48,6 +45,17 @@ pub async fn leave_servers(timeout: Duration) {
     if tokio::time::timeout(timeout, all_left).await.is_err() {
         tracing::debug!("a server does not answer a client that goes");
     }
+}
+
+/// Fails the calls of this process that wait for the end of an NFSv4 server's grace period, from now on. A process that
+/// is about to end calls it, so that it does not wait that long.
+pub fn hurry() {
+    clients().iter().for_each(|client| client.0.hurries.store(true, Ordering::Relaxed));
+}
+
+fn clients() -> Vec<Client> {
+    let known = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    known.iter().filter_map(Weak::upgrade).map(Client::of).collect()
 }
 
 impl Client {

@@ -59,7 +59,7 @@ mod watch;
 
 pub use client::Client;
 pub use delegations::Kind;
-pub use departure::leave_servers;
+pub use departure::{hurry, leave_servers};
 pub use proto::nfs4::{MinorVersion, Stateid};
 pub(crate) use unused::Unused;
 pub(crate) use verdicts::is_about_state;

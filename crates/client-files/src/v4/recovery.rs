@@ -88,6 +88,7 @@ impl Client {
         if self.0.is_leaving.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
+        self.0.hurries.store(true, Ordering::Relaxed);
         let closed = self.close_all().await;
         self.0.has_left.store(true, Ordering::Release);
         closed

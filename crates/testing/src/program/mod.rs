@@ -23,7 +23,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::{PATIENCE, Scratch, wait_until};
 
 /// The program, which cargo builds before it runs tests of the crate `wharf`.
-fn executable() -> std::ffi::OsString {
+pub fn executable() -> std::ffi::OsString {
     std::env::var_os("CARGO_BIN_EXE_wharf").expect("cargo runs this test, and tells where the program is")
 }
 
