@@ -88,7 +88,7 @@ fn client(kind: RecordKind, name: &[u8]) -> String {
     let shown = |name: &[u8]| name[..name.len().min(MOST_NAME_BYTES)].escape_ascii().to_string();
     match kind {
         RecordKind::V40 => format!("NFSv4.0 client \"{}\"", shown(name)),
-        RecordKind::V41 => format!("NFSv4.1 client \"{}\"", shown(name)),
+        RecordKind::V41 => format!("NFSv4.1 or 4.2 client \"{}\"", shown(name)),
         RecordKind::Nlm => match server::lock_host(name) {
             Some((address, name)) => format!("NFSv3 client \"{}\" at {address}", shown(name)),
             None => format!("NFSv3 client \"{}\"", shown(name)),
@@ -107,7 +107,10 @@ mod tests {
         };
         let host = [&[0; 10][..], &[0xff; 2], &[192, 0, 2, 7], &[0; 16], b"box"].concat();
         let known = vec![(RecordKind::V41, (*b"Linux\n\"").into()), (RecordKind::Nlm, host.into())];
-        assert_eq!(names_of(known, 5), r#"NFSv4.1 client "Linux\n\"", NFSv3 client "box" at 192.0.2.7 and 3 more"#);
+        assert_eq!(
+            names_of(known, 5),
+            r#"NFSv4.1 or 4.2 client "Linux\n\"", NFSv3 client "box" at 192.0.2.7 and 3 more"#
+        );
         let long = vec![(RecordKind::V40, vec![b'x'; 1024].into())];
         assert!(names_of(long, 1).len() < 150);
     }
