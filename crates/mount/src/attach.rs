@@ -1,8 +1,10 @@
 //! Mounts and unmounts: by system calls for the superuser, by `fusermount3` for other users.
 
+use std::fs::{self, File};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -18,6 +20,8 @@ use crate::device::Device;
 use crate::error::{MountError, UnmountError};
 use crate::options::Options;
 
+/// The device through which the kernel sends its requests.
+const DEVICE: &str = "/dev/fuse";
 /// The program that mounts for unprivileged users.
 const FUSERMOUNT: &str = "fusermount3";
 /// The variable with the number of the socket through which `fusermount3` passes the descriptor.
@@ -36,7 +40,7 @@ fn is_superuser() -> bool {
 }
 
 fn by_system_call(dir: &Path, root_mode: u32, options: &Options) -> Result<Device, MountError> {
-    let opened = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+    let opened = rustix::fs::open(DEVICE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
     let device = opened.map_err(|error| MountError::Device(error.into()))?;
     let data = format!("fd={},rootmode={root_mode:o},user_id=0,group_id=0{}", device.as_raw_fd(), common(options));
     let data = std::ffi::CString::new(data).map_err(|error| refused(dir, error.into()))?;
@@ -90,7 +94,18 @@ fn by_fusermount(dir: &Path, options: &Options) -> Result<Device, MountError> {
             rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
             Ok(Device(device))
         }
-        _ => Err(MountError::FusermountRefused(dir.to_owned())),
+        _ => Err(why_refused(dir)),
+    }
+}
+
+/// Why `fusermount3` did not mount, as far as this process can find out.
+fn why_refused(dir: &Path) -> MountError {
+    let opened = File::options().read(true).write(true).open(DEVICE);
+    match (opened, fs::metadata(DEVICE)) {
+        (Err(source), Ok(device)) if source.kind() == io::ErrorKind::PermissionDenied => {
+            MountError::DeviceMode { mode: device.mode() & 0o777, source }
+        }
+        _ => MountError::FusermountRefused(dir.to_owned()),
     }
 }
 

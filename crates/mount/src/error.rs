@@ -34,6 +34,17 @@ pub enum MountError {
     /// `fusermount3` refused; it has printed the reason on standard error.
     #[error("fusermount3 did not mount on {}", .0.display())]
     FusermountRefused(PathBuf),
+    /// `fusermount3` opens `/dev/fuse` as the user, who may not.
+    #[error(
+        "this user cannot open /dev/fuse, whose mode is {mode:04o}: {source}; let root allow it, usually by \
+         `chmod 666 /dev/fuse`, or mount as root"
+    )]
+    DeviceMode {
+        /// The mode's bits for permissions.
+        mode: u32,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The kernel's interface is too old.
     #[error("the kernel has FUSE {major}.{minor}; Wharf requires 7.31 (Linux 5.4)")]
     OldKernel {

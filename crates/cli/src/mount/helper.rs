@@ -1,5 +1,6 @@
 //! Helper of mount(8), which runs `mount.TYPE SOURCE DIR [-sfnv] [-N NAMESPACE] [-t TYPE] [-o OPTIONS]`. With a link
-//! `/sbin/mount.wharf` to this program, `mount -t wharf` and fstab(5) work.
+//! `/sbin/mount.wharf` to this program, `mount -t wharf` and fstab(5) work. mount(8) knows our mounts by the type
+//! `fuse.wharf`. Without a helper of that name, `mount.fuse` of `fuse3` runs `wharf SOURCE DIR -o OPTIONS`.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -16,7 +17,8 @@ pub fn command_line() -> Vec<OsString> {
 
 fn translate(line: Vec<OsString>) -> Vec<OsString> {
     let name = line.first().and_then(|program| Path::new(program).file_name());
-    if !name.is_some_and(|name| name.as_bytes().starts_with(HELPER)) {
+    let is_helper = name.is_some_and(|name| name.as_bytes().starts_with(HELPER));
+    if !is_helper && !line.get(1).is_some_and(|word| is_source(word)) {
         return line;
     }
     let mut words = line.into_iter().skip(1);
@@ -45,6 +47,12 @@ fn translate(line: Vec<OsString>) -> Vec<OsString> {
     translated
 }
 
+/// Whether a word names something to mount. No command and no option has such a name.
+fn is_source(word: &OsStr) -> bool {
+    let word = word.as_bytes();
+    !word.starts_with(b"-") && word.windows(2).any(|pair| pair == b":/")
+}
+
 /// Whether mount(8) may pass these letters together.
 fn is_cluster(letters: &[u8]) -> bool {
     !letters.is_empty() && letters.iter().all(|letter| b"sfnv".contains(letter))
@@ -67,6 +75,15 @@ mod tests {
         assert_eq!(translated("mount.fuse.wharf h:/x /mnt -n -v -t fuse.wharf"), "wharf mount h:/x /mnt");
         assert_eq!(translated("mount.wharf h:/x /mnt -o ro -sfv"), "wharf mount h:/x /mnt --fake -o sloppy,ro");
         assert_eq!(translated("mount.wharf h:/x /mnt --colour"), "wharf mount h:/x /mnt --colour");
+    }
+
+    #[test]
+    fn what_mount_fuse_says_is_said_to_wharf_mount() {
+        assert_eq!(translated("wharf h:/x /mnt -o rw,remount,dev"), "wharf mount h:/x /mnt -o rw,remount,dev");
+        assert_eq!(translated("wharf nfs://h/x /mnt"), "wharf mount nfs://h/x /mnt");
+        for line in ["wharf cat h:/x", "wharf mount h:/x /mnt", "wharf --version", "wharf --of=h:/x", "wharf"] {
+            assert_eq!(translated(line), line);
+        }
     }
 
     #[test]

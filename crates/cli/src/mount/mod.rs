@@ -21,14 +21,18 @@ use source::Source;
 const OPTIONS_HELP: &str = "\
 Options of -o, with the names of nfs(5) and mount(8):
   vers=, nfsvers=, minorversion=     2, 3, 4, 4.0, 4.1 or 4.2 [default: the newest that the server speaks]
-  proto=, tcp, udp, port=, mountport=, mountproto=, nconnect=, resvport, noresvport, sec=sys
-  rsize=, wsize=, timeo= (tenths of a second), retrans=, hard [default], soft, retry= (minutes), bg, fg
+  proto=tcp|udp|tcp6|udp6, tcp, udp, port=, mountport=, mountproto=, lockport=, nconnect=, resvport, noresvport
+  clientaddr=, callbackport=         where an NFSv4.0 server may call back
+  sec=sys, xprtsec=none, rsize=, wsize=, timeo= (tenths of a second), retrans=, retry= (minutes), bg, fg
+  hard [default], soft, softerr      wait for ever for a server that does not answer, or fail
   acregmin=, acregmax=, acdirmin=, acdirmax=, actimeo= (seconds), ac, noac, cto, nocto,
-  lookupcache=all|pos|none, rdirplus, nordirplus, readplus, noreadplus, delegations, nodelegations,
-  lock, nolock, local_lock=all|flock|posix|none
-  ro, rw, dev, nodev, suid, nosuid, exec, noexec, sync, async, user, users, owner, group
+  lookupcache=all|pos|none, rdirplus, rdirplus=force|none, nordirplus, readplus, noreadplus,
+  delegations, nodelegations, lock, nolock, local_lock=all|flock|posix|none
+  ro, rw, dev, nodev, suid, nosuid, exec, noexec, user, users, owner, group
+  sync, async, write=wait|lazy|eager whether writes wait for stable storage
   allow_other, noallow_other         let other users use the mount [default: only on root's mounts]
   direct                             no data cache: each read and write goes to the server
+  direct_io                          the kernel caches no data; Wharf's block cache does
   writeback                          the kernel delays writes; only if no other client changes the files
   sloppy                             ignore unknown options
   Other options of both pages have no effect, or are refused with the reason (docs/mounting.md).
@@ -86,5 +90,17 @@ impl Flags {
             settings.leave_reads_to_kernel();
         }
         Ok(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_lists_every_option_with_an_effect() {
+        let words: Vec<&str> = OPTIONS_HELP.split(|letter: char| " ,=|\n".contains(letter)).collect();
+        let missing: Vec<&str> = options::with_effect().filter(|name| !words.contains(name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }

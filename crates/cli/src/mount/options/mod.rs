@@ -33,6 +33,12 @@ pub struct Settings {
     called_at: (Option<IpAddr>, Option<u16>),
 }
 
+/// The names of the options that have an effect.
+#[cfg(test)]
+pub fn with_effect() -> impl Iterator<Item = &'static str> {
+    FLAGS.iter().map(|(name, _)| *name).chain(ASSIGNMENTS.iter().map(|(name, _)| *name))
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         let client = client::Options {
