@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use client_files::{Entry, Follow, Handle, Mount};
+use client_files::{Entry, Handle, Mount};
 
 use super::error::CopyError;
 use super::job::Job;
@@ -21,7 +21,7 @@ struct Between {
 }
 
 pub(super) async fn run(job: &Arc<Job>, source: &Mount, from: &[u8], to: &[u8]) -> Result<(), CopyError> {
-    let from = source.walk(from, Follow::Nothing).await?;
+    let from = source.walk(from, job.options.look()).await?;
     let to = Place::find(job, to).await?;
     let (origin, target) = (There(source.clone()), There(job.mount.clone()));
     xattrs::check_origin(job, &origin, &from, &to.path).await?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use client_files::{Entry, Follow};
+use client_files::Entry;
 
 use super::error::CopyError;
 use super::here::Here;
@@ -18,7 +18,7 @@ use super::{nesting, receive, xattrs};
 struct Download(There);
 
 pub(super) async fn run(job: &Arc<Job>, from: &[u8], to: &Path) -> Result<(), CopyError> {
-    let top = job.mount.walk(from, Follow::Nothing).await?;
+    let top = job.mount.walk(from, job.options.look()).await?;
     let name = from.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or(b".");
     let there = There(job.mount.clone());
     xattrs::check_origin(job, &there, &top, name).await?;

@@ -28,6 +28,16 @@ pub(super) struct LocalFile {
 }
 
 impl LocalFile {
+    /// Looks at the original of a copy.
+    pub(super) async fn top(path: &Path, follow: bool) -> Result<LocalFile, CopyError> {
+        let path = path.to_owned();
+        if !follow {
+            return LocalFile::find(path).await;
+        }
+        let resolved = local::blocking(move || path.canonicalize().map_err(LocalError::wrap(&path, "look at")));
+        LocalFile::find(resolved.await?).await
+    }
+
     /// Looks at a file; at a symbolic link itself.
     pub(super) async fn find(path: PathBuf) -> Result<LocalFile, CopyError> {
         let name = path.clone();
@@ -130,13 +140,26 @@ impl Target for Here {
         Ok((to.clone(), LocalFile::find(to.clone()).await?.attributes))
     }
 
-    async fn mark(&self, dir: &PathBuf, _: &[u8], origin: &[u8]) -> Result<(), CopyError> {
+    async fn mark_beside(&self, to: &PathBuf, origin: &[u8]) -> bool {
+        let origin = origin.to_vec();
+        make(to, move |dir| Ok(mark::make_beside_here(dir, &origin))).await.unwrap_or_default()
+    }
+
+    async fn move_mark_in(&self, _: &PathBuf, dir: &PathBuf) -> Result<(), CopyError> {
+        make(dir, mark::move_in_here).await
+    }
+
+    async fn mark(&self, _: &PathBuf, dir: &PathBuf, origin: &[u8]) -> Result<(), CopyError> {
         let origin = origin.to_vec();
         make(dir, move |dir| mark::make_here(dir, &origin)).await
     }
 
-    async fn unmark(&self, dir: &PathBuf, _: &[u8]) -> Result<(), CopyError> {
-        make(dir, mark::remove_here).await
+    async fn move_mark_out(&self, _: &PathBuf, dir: &PathBuf) -> Result<(), CopyError> {
+        make(dir, mark::move_out_here).await
+    }
+
+    async fn unmark(&self, to: &PathBuf) -> Result<(), CopyError> {
+        make(to, mark::remove_beside_here).await
     }
 
     async fn make_symlink(&self, job: &Job, to: &PathBuf, target: Vec<u8>, like: &Attributes) -> Result<(), CopyError> {

@@ -20,6 +20,7 @@ mod download;
 mod error;
 mod here;
 mod holes;
+mod itself;
 mod job;
 mod links;
 mod local;
@@ -47,8 +48,9 @@ use std::sync::Arc;
 use client_files::Mount;
 
 pub use error::{CopyError, LocalError};
+pub use itself::is_same_file;
 use job::Job;
-pub use mark::{unfinished_here, unfinished_there};
+pub use mark::{Mark, unfinished_here, unfinished_there};
 pub use options::{CopyOptions, Event, OnFailure, Progress, Summary};
 pub use resume::has_time;
 pub use stop::Stop;

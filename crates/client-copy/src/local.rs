@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -108,11 +109,26 @@ pub(super) fn next_data(file: &File, range: Range<u64>, most: usize) -> io::Resu
 pub(super) fn open_source(path: &Path) -> Result<(File, Attributes), LocalError> {
     let file = open_to_read(path).map_err(LocalError::wrap(path, "open"))?;
     let wrap = LocalError::wrap(path, "look at");
-    let found = revalidated(|flags| rustix::fs::statx(&file, "", flags | AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS));
-    let metadata = found.and_then(|()| file.metadata()).map_err(wrap.clone())?;
-    match metadata.is_file() {
-        true => Ok((file, attributes(&metadata))),
-        false => Err(wrap(io::Error::other("it is no regular file any more"))),
+    let found = opened_now(&file).map_err(wrap.clone())?;
+    match found.kind {
+        FileKind::Regular => Ok((file, found)),
+        _ => Err(wrap(io::Error::other("it is no regular file any more"))),
+    }
+}
+
+/// The attributes of a file that was just opened.
+fn opened_now(file: &File) -> io::Result<Attributes> {
+    revalidated(|sync| rustix::fs::statx(file, "", AtFlags::EMPTY_PATH | sync, StatxFlags::BASIC_STATS))?;
+    Ok(attributes(&file.metadata()?))
+}
+
+/// The attributes of an open file, as [`attributes_now`] has them.
+pub(super) fn attributes_of_open(file: &File) -> io::Result<Attributes> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    match file.metadata()?.is_file().then(|| File::options().read(true).custom_flags(flags).open(path)) {
+        Some(Ok(again)) => opened_now(&again),
+        _ => opened_now(file),
     }
 }
 
@@ -130,10 +146,7 @@ pub(super) fn attributes_now(path: &Path) -> io::Result<Attributes> {
         return Ok(attributes(&metadata));
     }
     match open_to_read(path) {
-        Ok(file) => {
-            revalidated(|sync| rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH | sync, StatxFlags::BASIC_STATS))?;
-            Ok(attributes(&file.metadata()?))
-        }
+        Ok(file) => opened_now(&file),
         // The copy of what may not be read fails.
         Err(_) => Ok(attributes(&metadata)),
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use client_files::Follow;
+
 use super::error::CopyError;
 use super::stop::Stop;
 
@@ -14,6 +16,8 @@ pub struct CopyOptions {
     /// modification, which is set last. All other existing files are compared with their originals and copied from the
     /// first difference on.
     pub resume: bool,
+    /// Whether an original that is a symbolic link is followed. Those in a tree never are.
+    pub follow: bool,
     /// The name of the original. The top directory of a tree's copy has it in a file `.wharf-copy` until the whole tree
     /// is copied. [`unfinished_here`](super::unfinished_here) and [`unfinished_there`](super::unfinished_there) read
     /// it.
@@ -117,11 +121,19 @@ impl CopyOptions {
     pub const MAX_TRANSFERS: usize = 1024;
 }
 
+impl CopyOptions {
+    /// How to look up the original.
+    pub(super) fn look(&self) -> Follow {
+        if self.follow { Follow::Links } else { Follow::Nothing }
+    }
+}
+
 impl Default for CopyOptions {
     fn default() -> Self {
         CopyOptions {
             overwrite: false,
             resume: false,
+            follow: false,
             mark: None,
             verify: false,
             keep_owners: false,
@@ -141,6 +153,7 @@ impl std::fmt::Debug for CopyOptions {
         f.debug_struct("CopyOptions")
             .field("overwrite", &self.overwrite)
             .field("resume", &self.resume)
+            .field("follow", &self.follow)
             .field("mark", &self.mark)
             .field("verify", &self.verify)
             .field("keep_owners", &self.keep_owners)

@@ -89,11 +89,20 @@ pub(super) trait Target: Xattrs<Holder = Self::Made> {
         like: &Attributes,
     ) -> Result<(Self::Made, Attributes), CopyError>;
 
-    /// Marks a directory as an unfinished copy of `origin`.
-    async fn mark(&self, dir: &Self::Made, path: &[u8], origin: &[u8]) -> Result<(), CopyError>;
+    /// Makes the [mark](super::mark) of a directory that is to be made beside it. Returns whether that worked.
+    async fn mark_beside(&self, to: &Self::Place, origin: &[u8]) -> bool;
 
-    /// Removes the mark.
-    async fn unmark(&self, dir: &Self::Made, path: &[u8]) -> Result<(), CopyError>;
+    /// Moves the mark from beside a directory into it.
+    async fn move_mark_in(&self, to: &Self::Place, dir: &Self::Made) -> Result<(), CopyError>;
+
+    /// Makes the mark in a directory.
+    async fn mark(&self, to: &Self::Place, dir: &Self::Made, origin: &[u8]) -> Result<(), CopyError>;
+
+    /// Moves the mark beside its directory.
+    async fn move_mark_out(&self, to: &Self::Place, dir: &Self::Made) -> Result<(), CopyError>;
+
+    /// Removes the mark beside a directory.
+    async fn unmark(&self, to: &Self::Place) -> Result<(), CopyError>;
 
     /// Makes a symbolic link like the one with these attributes.
     async fn make_symlink(

@@ -102,12 +102,33 @@ impl Target for There {
         Ok((found.handle, found.attributes))
     }
 
-    async fn mark(&self, dir: &Handle, path: &[u8], origin: &[u8]) -> Result<(), CopyError> {
-        Ok(mark::make_there(&self.0, dir, origin).await.map_err(|error| error.about(&mark::path_in(path)))?)
+    async fn mark_beside(&self, to: &Place, origin: &[u8]) -> bool {
+        let name = mark::name_beside(&to.name);
+        !to.is_root() && mark::make_there(&self.0, &to.dir, &name, origin).await.is_ok()
     }
 
-    async fn unmark(&self, dir: &Handle, path: &[u8]) -> Result<(), CopyError> {
-        Ok(mark::remove_there(&self.0, dir).await.map_err(|error| error.about(&mark::path_in(path)))?)
+    async fn move_mark_in(&self, to: &Place, dir: &Handle) -> Result<(), CopyError> {
+        let (beside, name) = (mark::name_beside(&to.name), mark::NAME.as_bytes());
+        let moved = self.0.rename(&to.dir, &beside, dir, name).await;
+        Ok(moved.map_err(|error| error.about(&mark::path_in(&to.path)))?)
+    }
+
+    async fn mark(&self, to: &Place, dir: &Handle, origin: &[u8]) -> Result<(), CopyError> {
+        let made = mark::make_there(&self.0, dir, mark::NAME.as_bytes(), origin).await;
+        Ok(made.map_err(|error| error.about(&mark::path_in(&to.path)))?)
+    }
+
+    async fn move_mark_out(&self, to: &Place, dir: &Handle) -> Result<(), CopyError> {
+        let moved = mark::move_out_there(&self.0, to, dir).await;
+        Ok(moved.map_err(|error| error.about(&mark::path_in(&to.path)))?)
+    }
+
+    async fn unmark(&self, to: &Place) -> Result<(), CopyError> {
+        let name = mark::name_beside(&to.name);
+        if to.is_root() {
+            return Ok(());
+        }
+        Ok(mark::remove_there(&self.0, &to.dir, &name).await.map_err(|error| error.about(&name))?)
     }
 
     async fn make_symlink(&self, job: &Job, to: &Place, target: Vec<u8>, like: &Attributes) -> Result<(), CopyError> {

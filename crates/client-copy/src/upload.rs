@@ -22,7 +22,7 @@ pub(super) async fn run(job: &Arc<Job>, from: &Path, to: &[u8]) -> Result<(), Co
     let to = Place::find(job, to).await?;
     let there = There(job.mount.clone());
     xattrs::check_target(job, &there, &to).await?;
-    let from = LocalFile::find(from.to_owned()).await?;
+    let from = LocalFile::top(from, job.options.follow).await?;
     nesting::refuse_there(&Here.attributes_now(&from, b"").await?, &job.mount, &to).await?;
     walk(job, &Upload(there), Step { from, path: to.path.clone(), to }).await
 }

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vfs::{Attributes, FileKind, Timestamp};
+use vfs::{Attributes, FileKind};
 
 use super::error::CopyError;
+use super::itself::{self, Likeness};
 use super::job::{Files, Job};
 use super::links::Links;
-use super::nesting::is_one_time;
 use super::options::Event;
 use super::resume::is_whole;
 use super::sides::{Entries, File, Made, Origin, Place, Route, Target};
@@ -59,6 +59,8 @@ struct Walk<'w, R: Route> {
     links: Links<Id, Made<R>>,
     /// The copy's top, if it is a directory.
     top: Option<Id>,
+    /// Where that is.
+    top_place: Option<Place<R>>,
     /// The directories from the top to the one being copied.
     open: Vec<Open<'w, R>>,
     /// Directories that get their modes and times once the files in them are copied.
@@ -74,7 +76,7 @@ const HALT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) async fn walk<R: Route>(job: &Arc<Job>, route: &R, first: Step<R>) -> Result<(), CopyError> {
     let (files, links) = (Files::new(job), Links::new());
     let (open, unfinished) = (Vec::new(), Vec::new());
-    let mut walk = Walk { job, route, files, links, top: None, open, unfinished, top_dir: None };
+    let mut walk = Walk { job, route, files, links, top: None, top_place: None, open, unfinished, top_dir: None };
     let stop = job.options.stop.clone().unwrap_or_default();
     let ended = tokio::select! {
         ended = walk.run(first) => ended,
@@ -178,17 +180,38 @@ impl<R: Route> Walk<'_, R> {
         if self.open.len() == MAX_DEPTH {
             return Err(CopyError::TooDeep { path: step.path, max: MAX_DEPTH });
         }
-        let (made, of_made) = self.route.target().make_directory(self.job, &step.to, &attributes).await?;
-        if let (None, Some(origin)) = (self.top, &self.job.options.mark) {
-            self.route.target().mark(&made, &step.path, origin).await?;
+        let (made, of_made) = match (self.top, &self.job.options.mark) {
+            (None, Some(origin)) => self.marked_directory(&step.to, &attributes, origin).await?,
+            _ => self.route.target().make_directory(self.job, &step.to, &attributes).await?,
+        };
+        if self.top.is_none() {
+            self.top = Some(id(&of_made));
+            self.top_place = Some(step.to);
         }
-        self.top = self.top.or(Some(id(&of_made)));
         let (origin, target) = (self.route.origin(), self.route.target());
         let original = Holder { side: origin, file: R::Origin::holder(&step.from) };
         xattrs::keep(self.job, &step.path, original, Holder { side: target, file: &made }).await?;
         let listing = origin.list(&step.from).await?;
         self.open.push(Open { listing, path: step.path, made, attributes });
         Ok(())
+    }
+
+    /// Makes the top directory, which is marked from the moment on at which it exists.
+    async fn marked_directory(
+        &self,
+        to: &Place<R>,
+        like: &Attributes,
+        origin: &[u8],
+    ) -> Result<(Made<R>, Attributes), CopyError> {
+        let target = self.route.target();
+        let is_new = matches!(target.existing(to).await, Ok(None));
+        let is_beside = is_new && target.mark_beside(to, origin).await;
+        match target.make_directory(self.job, to, like).await {
+            Ok((made, of_made)) if is_beside => target.move_mark_in(to, &made).await.map(|()| (made, of_made)),
+            Ok((made, of_made)) => target.mark(to, &made, origin).await.map(|()| (made, of_made)),
+            Err(error) if is_beside => target.unmark(to).await.and(Err(error)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Leaves a directory after its last entry.
@@ -267,22 +290,15 @@ impl<R: Route> Walk<'_, R> {
         if self.is_itself(step, &found, &of_found).await? { is_itself() } else { Ok(None) }
     }
 
-    /// Whether an existing target is the original under another name: through a mount, another server, or the server's
-    /// own directory. A new time of modification then shows on both. The copy gets its own at its end anyway.
+    /// Whether an existing target is the original under another name.
     async fn is_itself(&self, step: &Step<R>, found: &Made<R>, of_found: &Attributes) -> Result<bool, CopyError> {
         let (origin, target) = (self.route.origin(), self.route.target());
         let before = origin.attributes_now(&step.from, &step.path).await?;
-        if of_found.kind != FileKind::Regular
-            || before.size_bytes != of_found.size_bytes
-            || !is_one_time(before.modified, of_found.modified)
-        {
-            return Ok(false);
-        }
-        // Two files of one number, length and time are hardly ever different ones, and a cache may hide the new time.
-        if before.fileid == of_found.fileid {
-            return Ok(true);
-        }
-        let other = Timestamp { seconds: before.modified.seconds ^ 1, nanoseconds: 0 };
+        let other = match itself::compare(&before, of_found) {
+            Likeness::Two => return Ok(false),
+            Likeness::One => return Ok(true),
+            Likeness::Try(other) => other,
+        };
         target.set_modified(found, &step.path, other).await?;
         let after = origin.attributes_now(&step.from, &step.path).await?;
         let is_itself = after.modified.seconds == other.seconds;
@@ -306,10 +322,16 @@ impl<R: Route> Walk<'_, R> {
     async fn finish_top(&mut self) -> Result<(), CopyError> {
         let Some(Unfinished { path, made, attributes }) = self.top_dir.take() else { return Ok(()) };
         let target = self.route.target();
-        if self.job.options.mark.is_some() && self.job.count().failed == 0 {
-            target.unmark(&made, &path).await?;
+        let is_whole = self.job.options.mark.is_some() && self.job.count().failed == 0;
+        let marked = self.top_place.take().filter(|_| is_whole);
+        if let Some(to) = &marked {
+            target.move_mark_out(to, &made).await?;
         }
-        target.finish(self.job, &path, made, &attributes).await
+        target.finish(self.job, &path, made, &attributes).await?;
+        match &marked {
+            Some(to) => target.unmark(to).await,
+            None => Ok(()),
+        }
     }
 
     /// Leaves files ready to resume, and gives all directories made so far their modes and times.

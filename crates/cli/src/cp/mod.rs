@@ -16,6 +16,7 @@ use crate::interruption;
 use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::progress::{CopyProgress, UnderWay};
 use crate::remote::{self, ConnectFlags, Location, Session};
+use stream::Input;
 use target::{Source, local_name, local_origin, remote_name, remote_origin};
 
 /// Copy files between this machine and a server, or between servers.
@@ -172,7 +173,7 @@ impl Copy<'_> {
             (Location::Local(from), Location::Remote(to)) => self.upload(from, to).await,
             (Location::Remote(from), Location::Local(to)) => self.download(from, to).await,
             (Location::Remote(from), Location::Remote(to)) => self.between(from, to).await,
-            (Location::Stream, Location::Remote(to)) => self.upload_stream(to).await,
+            (Location::Stream, Location::Remote(to)) => self.upload_stream(Input::standard()?, to).await,
             (Location::Remote(from), Location::Stream) => self.download_stream(from).await,
             (Location::Local(_) | Location::Stream, Location::Local(_) | Location::Stream) => {
                 Err(Failure::NoRemoteSide)
@@ -182,9 +183,15 @@ impl Copy<'_> {
 
     async fn upload(&self, from: &Path, to: &Url) -> Result<(), Failure> {
         let local = |source| Failure::Local { path: from.to_owned(), source };
-        let metadata = std::fs::symlink_metadata(from).map_err(local)?;
-        if metadata.is_dir() && !self.flags.is_recursive() {
+        let is_recursive = self.flags.is_recursive();
+        let look = if is_recursive { std::fs::symlink_metadata(from) } else { std::fs::metadata(from) };
+        let metadata = look.map_err(local)?;
+        if metadata.is_dir() && !is_recursive {
             return Err(Failure::IsDirectory { file: from.display().to_string() });
+        }
+        let has_path = metadata.is_file() && from.canonicalize().is_ok();
+        if !is_recursive && !has_path {
+            return self.upload_stream(Input::open(from).await?, to).await;
         }
         let session = self.open(to).await?;
         let modified = metadata.modified().map_err(local)?.into();
@@ -229,7 +236,7 @@ impl Copy<'_> {
     }
 
     async fn source_there(&self, session: &Session, url: &Url) -> Result<(Entry, Source), Failure> {
-        let found = session.find(Follow::Nothing).await?;
+        let found = session.find(if self.flags.is_recursive() { Follow::Nothing } else { Follow::Links }).await?;
         let is_dir = found.attributes.kind == FileKind::Directory;
         if is_dir && !self.flags.is_recursive() {
             return Err(Failure::IsDirectory { file: session.name() });
@@ -286,6 +293,7 @@ impl Flags {
         CopyOptions {
             overwrite: self.overwrite,
             resume: self.resume,
+            follow: !self.is_recursive(),
             verify: self.verify,
             keep_owners: self.owners || ((self.preserve || self.archive) && rustix::process::geteuid().is_root()),
             keep_xattrs: self.xattrs,

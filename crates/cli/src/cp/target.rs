@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use client::copy::{has_time, unfinished_here, unfinished_there};
+use client::copy::{Mark, has_time, unfinished_here, unfinished_there};
 use client::{Entry, Follow, Status, Url};
 use vfs::{FileKind, Timestamp};
 
@@ -26,8 +26,8 @@ pub(super) struct Source {
 /// An existing directory at the target.
 struct Existing {
     file: String,
-    /// The original in its mark, if it is an incomplete copy.
-    mark: Option<Vec<u8>>,
+    /// Its mark, if it is an incomplete copy.
+    mark: Option<Mark>,
     modified: Timestamp,
     /// Whether it has an entry with the source's name.
     has_inner: bool,
@@ -57,7 +57,7 @@ impl Copy<'_> {
             Err(error) if error.status() == Some(Status::NoEntry) => false,
             other => other.map(|_| true).map_err(failed())?,
         };
-        let mark = unfinished_there(&session.mount, &dir.handle).await.map_err(failed())?;
+        let mark = unfinished_there(&session.mount, &session.below(), &dir.handle).await.map_err(failed())?;
         Ok(Existing { file: session.name(), mark, modified: dir.attributes.modified, has_inner })
     }
 
@@ -91,16 +91,25 @@ impl Copy<'_> {
             return Ok(false);
         }
         match &existing.mark {
-            Some(mark) if *mark == source.origin && (self.flags.resume || self.flags.overwrite) => Ok(false),
+            Some(mark) if may_be_of(mark, source) && (self.flags.resume || self.flags.overwrite) => Ok(false),
             Some(mark) => Err(Failure::Unfinished {
+                mark: String::from_utf8_lossy(&mark.path(existing.file.as_bytes())).into_owned(),
                 file: existing.file.clone(),
-                origin: String::from_utf8_lossy(mark).into_owned(),
-                is_same: *mark == source.origin,
+                origin: match &mark.origin[..] {
+                    b"" => "an unknown original".to_owned(),
+                    origin => String::from_utf8_lossy(origin).into_owned(),
+                },
+                is_same: may_be_of(mark, source),
             }),
             // A directory gets its original's time when its copy is complete.
             None => Ok(!self.flags.resume || existing.has_inner || !has_time(existing.modified, source.modified)),
         }
     }
+}
+
+/// Whether a copy may be one of this source. An empty mark is of a copy that was killed before it copied anything.
+fn may_be_of(mark: &Mark, source: &Source) -> bool {
+    mark.origin.is_empty() || mark.origin == source.origin
 }
 
 /// The name of a source in a target directory. A path such as `..` must be resolved first.

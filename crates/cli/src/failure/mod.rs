@@ -327,12 +327,14 @@ pub enum Failure {
     },
     /// An existing directory is an incomplete copy, so nothing is copied into it.
     #[error(
-        "{file}: is an incomplete copy of {origin}; {}, or remove {file}/.wharf-copy to keep it as it is",
+        "{file}: is an incomplete copy of {origin}; {}, or remove {mark} to keep it as it is",
         if *is_same { "--resume completes it" } else { "complete it first with --resume" }
     )]
     Unfinished {
         /// The directory.
         file: String,
+        /// The file that marks it.
+        mark: String,
         /// The original of that copy.
         origin: String,
         /// Whether this is the same source.
@@ -345,14 +347,19 @@ pub enum Failure {
         file: String,
     },
     /// Standard input has no name of its own.
-    #[error("{file}: is a directory; name a file in it for standard input")]
+    #[error("{file}: is a directory; name a file in it for {input}")]
     StreamNeedsName {
         /// The directory.
         file: String,
+        /// What is copied.
+        input: String,
     },
-    /// Standard input cannot be read again.
-    #[error("--resume cannot continue standard input, which cannot be read again; --overwrite copies all of it")]
-    NoResume,
+    /// An input cannot be read again.
+    #[error("--resume cannot continue {file}, which cannot be read again; --overwrite copies all of it")]
+    NoResume {
+        /// The input.
+        file: String,
+    },
     /// It ended early and left something behind.
     #[error("{failure}; {left}")]
     Partly {

@@ -22,6 +22,9 @@ pub use under_way::UnderWay;
 /// The remedy for an incomplete copy.
 const RESUME: &str = "run the same command with --resume to go on";
 
+/// The remedy for an incomplete copy of what cannot be read again.
+const AGAIN: &str = "run the same command with --overwrite to copy all of it again";
+
 /// Shows the progress of a copy on a terminal; draws nothing elsewhere.
 pub struct CopyProgress {
     bar: ProgressBar,

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use client::copy::Event;
 
-use super::RESUME;
+use super::{AGAIN, RESUME};
 use crate::failure::Failures;
 use crate::remote::display_name;
 
@@ -22,6 +22,8 @@ struct ProgressState {
     /// The number of regular files in total, if counted.
     total: Option<u64>,
     failures: Failures,
+    /// Whether the copy is of a file that cannot be read again.
+    is_stream: bool,
 }
 
 /// The maximum number of incomplete files that are listed.
@@ -43,6 +45,11 @@ impl UnderWay {
             }
             _ => {}
         }
+    }
+
+    /// Whether the file being copied cannot be read again, as standard input.
+    pub fn set_stream(&self, is_stream: bool) {
+        self.state().is_stream = is_stream;
     }
 
     /// Sets the total number of files.
@@ -83,12 +90,13 @@ impl UnderWay {
     /// Describes how much is copied, and the remedy for the rest.
     pub fn copied(&self) -> String {
         let state = self.state();
+        let remedy = if state.is_stream { AGAIN } else { RESUME };
         let total = state.total.map(|total| format!(" of {}", total.max(state.found))).unwrap_or_default();
         let failed = match (state.failures.count(), state.failures.untold()) {
             (0, _) => String::new(),
             (count, 0) => format!(", {count} failures"),
             (count, untold) => format!(", {count} failures, of which {untold} are not shown"),
         };
-        format!("{}{total} files copied{failed}; {RESUME}", state.copied)
+        format!("{}{total} files copied{failed}; {remedy}", state.copied)
     }
 }

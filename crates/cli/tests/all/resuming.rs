@@ -168,6 +168,62 @@ fn copy_that_was_killed_is_completed_too() {
     check_whole(&tree, &copy_of);
 }
 
+/// A name, the fault that holds a copy up, and how to see that it is held up.
+type KilledAt = (&'static str, &'static str, fn(&Path) -> bool);
+
+#[test]
+fn copy_killed_while_its_directory_is_made_or_finished_is_completed_in_its_place() {
+    let scratch = Scratch::new();
+    let (from, export) = (scratch.dir("from"), scratch.dir("export"));
+    fs::write(from.join("file"), "content").unwrap();
+    fs::File::open(&from).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    fn is_whole(copy: &Path) -> bool {
+        copy.join("file").exists() && !copy.join(MARK).exists()
+    }
+    let steps: [KilledAt; 3] = [
+        ("made", "rename:delay=600s", |copy| copy.exists()),
+        ("whole", "set_attributes:delay=600s@2", is_whole),
+        ("finished", "remove:delay=600s", |copy| is_whole(copy) && fs::metadata(copy).unwrap().mtime() == 0),
+    ];
+    for (name, fault, is_there) in steps {
+        for version in ["3", "4.2"] {
+            let copy_of = export.join(format!("{name}-{version}"));
+            let url = |server: &Server| format!("{}?version={version}", server.url(&copy_of));
+            {
+                let server = Server::start(1, &["--no-root-squash", "--fault", fault, &text(&export)]);
+                let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+                let mut child = command.args(copy(&text(&from), &url(&server))).spawn().unwrap();
+                wait_until("the copy is there", || is_there(&copy_of));
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+            assert!(!copy_of.join(MARK).exists(), "{name}");
+            let server = Server::start(1, &["--no-root-squash", &text(&export)]);
+            let refused = wharf_fails(1, &copy(&text(&from), &url(&server)));
+            assert!(refused.contains(&format!("{MARK}.{name}-{version}")), "{refused}");
+            resume(&text(&from), &url(&server));
+            assert!(snapshot(&from) == snapshot(&copy_of), "{name}, {version}");
+        }
+    }
+    assert_eq!(fs::read_dir(&export).unwrap().count(), 6);
+}
+
+#[test]
+fn directory_with_an_empty_mark_is_completed() {
+    let scratch = Scratch::new();
+    let (tree, export) = (tree(&scratch), scratch.dir("export"));
+    let server = Server::start(1, &["--no-root-squash", &text(&export)]);
+    let (there, here) = (export.join("copy"), scratch.path("copy"));
+    for (from, copy_of, to) in [(text(&tree), &there, server.url(&there)), (server.url(&there), &here, text(&here))] {
+        fs::create_dir(copy_of).unwrap();
+        fs::write(copy_of.join(MARK), "").unwrap();
+        let refused = wharf_fails(1, &copy(&from, &to));
+        assert!(refused.contains("incomplete copy of an unknown original; --resume completes it"), "{refused}");
+        resume(&from, &to);
+        check_whole(&tree, copy_of);
+    }
+}
+
 #[test]
 fn directory_that_is_no_copy_takes_the_copy_in() {
     let scratch = Scratch::new();

@@ -1,7 +1,9 @@
 //! `wharf cp` between two names of one file, and of files whose length is not what it was.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
 use testing::Scratch;
 use testing::program::mounting::{Unmount, can_mount};
@@ -34,6 +36,62 @@ fn file_is_never_copied_onto_itself_through_the_servers_own_directory() {
             wharf_ok(&["cp", "--overwrite", from, to]);
         }
     }
+}
+
+#[test]
+fn standard_input_is_never_copied_onto_itself() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    let (file, hard, content) = (export.join("file"), export.join("hard"), "precious".repeat(1000));
+    fs::write(&file, &content).unwrap();
+    fs::hard_link(&file, &hard).unwrap();
+    let (other, copy) = (scratch.file("other", "other"), export.join("copy"));
+    let cp = |from: &str, input: &Path, to: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        command.args(["cp", "--overwrite", from, &server.url(to)]).stdin(fs::File::open(input).unwrap());
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    for from in ["-", "/dev/stdin", "/proc/self/fd/0"] {
+        for to in [&file, &hard] {
+            let said = cp(from, &file, to);
+            assert!(said.contains("the copy would be the file itself"), "{from}: {said}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), content, "{from}");
+        }
+        for input in [&file, &other, &file] {
+            assert_eq!(cp(from, input, &copy), "", "{from}");
+            assert_eq!(fs::read(&copy).unwrap(), fs::read(input).unwrap(), "{from}");
+        }
+    }
+}
+
+#[test]
+fn links_are_followed_and_pipes_read_unless_a_tree_is_copied() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    let (real, link) = (scratch.file("real", "content"), scratch.path("link"));
+    symlink(&real, &link).unwrap();
+    let url = |name: &str| server.url(export.join(name));
+    wharf_ok(&["cp", link.to_str().unwrap(), &url("followed")]);
+    wharf_ok(&["cp", "-r", link.to_str().unwrap(), &url("kept")]);
+    assert_eq!(fs::read_link(export.join("kept")).unwrap(), real);
+    fs::remove_file(export.join("kept")).unwrap();
+    symlink("followed", export.join("there")).unwrap();
+    wharf_ok(&["cp", &url("there"), scratch.path("back").to_str().unwrap()]);
+    wharf_ok(&["cp", &url("there"), &url("across")]);
+    // What a shell makes of <(printf content) is a link to a pipe, and gets its name in a directory.
+    let shell =
+        format!("\"$0\" cp <(printf content) '{0}' && \"$0\" cp <(printf content) '{0}/pipe'", server.url(&export));
+    let mut bash = Command::new("bash");
+    assert!(bash.args(["-c", &shell, env!("CARGO_BIN_EXE_wharf")]).status().unwrap().success());
+    let named: Vec<_> = fs::read_dir(&export).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(named.len(), 5, "{named:?}");
+    for copy in named.into_iter().chain([scratch.path("back")]) {
+        assert_eq!(fs::read_to_string(&copy).unwrap(), "content", "{copy:?}");
+    }
+    let said = wharf_fails(1, &["cp", "--resume", "/dev/null", &url("null")]);
+    assert!(said.contains("--resume cannot continue /dev/null"), "{said}");
 }
 
 #[test]
