@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
@@ -22,7 +22,13 @@ pub struct Arguments {
 impl Arguments {
     /// Reads the command line, or ends the process with what is wrong with it.
     pub fn read(command_line: Vec<OsString>) -> Arguments {
-        Arguments::try_parse_from(command_line).unwrap_or_else(|mut error| {
+        let mut command = Arguments::command();
+        for name in ["showmount", "rpcinfo"] {
+            command = command.mut_subcommand(name, without_files);
+        }
+        let read = command.clone().try_get_matches_from(command_line);
+        let read = read.and_then(|matches| Arguments::from_arg_matches(&matches));
+        read.map_err(|error| error.format(&mut command)).unwrap_or_else(|mut error| {
             // An unknown flag is a mistake, and hardly ever a file of that name, for which clap advises `-- -R`.
             if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
                 let useful: Vec<_> = tips.into_iter().filter(|tip| !tip.to_string().contains("as a value")).collect();
@@ -35,10 +41,17 @@ impl Arguments {
     }
 }
 
+/// Hides the options of a command that matter for files and directories alone.
+fn without_files(command: clap::Command) -> clap::Command {
+    let options = ["rsize", "wsize", "max_names"];
+    options.into_iter().fold(command, |command, option| command.mut_arg(option, |option| option.hide(true)))
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Serve(Box<serve::Flags>),
+    #[command(disable_help_flag = true)]
     Ls(ls::Flags),
     Cat(cat::Flags),
     Cp(cp::Flags),

@@ -98,7 +98,7 @@ impl Counter<'_> {
                     let is_wanted = self.flags.all || node.depth == 0;
                     (node, bytes, is_wanted)
                 }
-                Step::Failed(failure) => {
+                Step::Unseen(_, _, failure) | Step::Failed(failure) => {
                     self.failures.go_on(Err(failure))?;
                     continue;
                 }

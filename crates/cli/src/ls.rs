@@ -8,7 +8,8 @@ use crate::failure::{Failure, Failures};
 use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
 use crate::remote::{
-    self, ConnectFlags, FileRecord, MAX_DEPTH, Session, Shown, about, display_name, join, mode_text, time_text,
+    self, ConnectFlags, FileRecord, MAX_DEPTH, Session, Shown, about, display_name, human_bytes, join, mode_text,
+    time_text,
 };
 
 /// List directories.
@@ -23,12 +24,30 @@ pub struct Flags {
     /// Include names that begin with a dot.
     #[arg(short = 'a', long)]
     all: bool,
+    /// Show sizes with units, in powers of 1024.
+    #[arg(short = 'h', long)]
+    human_readable: bool,
+    /// List directories themselves, not what is in them.
+    #[arg(short = 'd', long)]
+    directory: bool,
+    /// Sort by modification time, newest first.
+    #[arg(short = 't')]
+    by_time: bool,
+    /// Sort in reverse order.
+    #[arg(short = 'r', long)]
+    reverse: bool,
+    /// List one file per line, which is always done.
+    #[arg(short = '1')]
+    one_per_line: bool,
     /// List subdirectories recursively.
     #[arg(short = 'R', long)]
     recursive: bool,
     /// Print all attributes of each file as a JSON array.
     #[arg(long)]
     json: bool,
+    /// Print help.
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
     #[command(flatten)]
     own: OwnFlags,
     #[command(flatten)]
@@ -76,14 +95,30 @@ struct Pending {
     depth: usize,
 }
 
+impl Flags {
+    fn sort(&self, files: &mut [Listed]) {
+        let modified = |file: &Listed| {
+            file.entry.as_ref().map(|entry| (entry.attributes.modified.seconds, entry.attributes.modified.nanoseconds))
+        };
+        files.sort_by(|a, b| match self.by_time {
+            true => modified(b).cmp(&modified(a)).then_with(|| a.name.cmp(&b.name)),
+            false => a.name.cmp(&b.name),
+        });
+        if self.reverse {
+            files.reverse();
+        }
+    }
+}
+
 impl Lister<'_> {
     async fn list_url(&mut self, url: &Url) -> Result<(), Failure> {
         let session = Session::open(url, &self.flags.connect).await?;
         self.own.add(&session.mount);
-        let entry = session.find(Follow::Links).await?;
-        if entry.attributes.kind != FileKind::Directory {
+        let entry = session.find(if self.flags.directory { Follow::Nothing } else { Follow::Links }).await?;
+        if entry.attributes.kind != FileKind::Directory || self.flags.directory {
             self.has_printed = true;
-            return self.show(&Listed { name: url.path.clone(), entry: Some(entry), target: None }, b"");
+            let target = self.target(&session.mount, &entry).await.map_err(about(session.name()))?;
+            return self.show(&Listed { name: url.path.clone(), entry: Some(entry), target }, b"");
         }
         let has_headers = self.flags.recursive || self.flags.urls.len() > 1;
         let mut pending = vec![Pending { path: url.path.clone(), dir: entry, depth: 0 }];
@@ -112,7 +147,7 @@ impl Lister<'_> {
     /// Lists one directory, and returns its subdirectories if they are to be listed.
     async fn list_dir(&mut self, mount: &Mount, dir: &Pending) -> Result<Vec<Pending>, Failure> {
         let mut files = self.read(mount, dir).await?;
-        files.sort_by(|a, b| a.name.cmp(&b.name));
+        self.flags.sort(&mut files);
         let mut inner = Vec::new();
         for file in files {
             self.show(&file, &dir.path)?;
@@ -132,7 +167,7 @@ impl Lister<'_> {
         }
         match file.entry.as_ref().map(|entry| &entry.attributes) {
             Some(attributes) if self.flags.long => {
-                let time = time_text(attributes.modified);
+                let (time, size_bytes) = (time_text(attributes.modified), attributes.size_bytes);
                 write!(
                     self.output,
                     "{} {:>3} {:>7} {:>7} {:>13} {} {} ",
@@ -140,7 +175,7 @@ impl Lister<'_> {
                     attributes.links,
                     attributes.uid,
                     attributes.gid,
-                    attributes.size_bytes,
+                    if self.flags.human_readable { human_bytes(size_bytes) } else { size_bytes.to_string() },
                     &time[..10],
                     &time[11..16],
                 )?;
@@ -164,6 +199,12 @@ impl Lister<'_> {
         self.failures.finish()
     }
 
+    /// Where a symbolic link points, if that is shown.
+    async fn target(&self, mount: &Mount, entry: &Entry) -> client::Result<Option<Vec<u8>>> {
+        let is_shown = entry.attributes.kind == FileKind::Symlink && (self.flags.long || self.flags.json);
+        Ok(if is_shown { Some(mount.readlink(&entry.handle).await?) } else { None })
+    }
+
     /// Reads a directory. Files that may not be looked up are reported and have no attributes; those removed during the
     /// listing are left out.
     async fn read(&mut self, mount: &Mount, dir: &Pending) -> Result<Vec<Listed>, Failure> {
@@ -183,9 +224,8 @@ impl Lister<'_> {
                     None
                 }
             };
-            let link = entry.filter(|entry| entry.attributes.kind == FileKind::Symlink && (flags.long || flags.json));
-            let target = match link {
-                Some(link) => Some(mount.readlink(&link.handle).await.map_err(failed())?),
+            let target = match &entry {
+                Some(entry) => self.target(mount, entry).await.map_err(failed())?,
                 None => None,
             };
             files.push(Listed { name: found.name.into_vec(), entry, target });

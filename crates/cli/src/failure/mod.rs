@@ -18,7 +18,7 @@ use client::copy::CopyError;
 
 pub use self::mount::MountFailure;
 use crate::ending;
-use crate::remote::LocationError;
+use crate::remote::{LocationError, acts_as_root};
 pub use bench::BenchError;
 pub use export::ExportError;
 pub use several::{Failures, tell};
@@ -547,9 +547,9 @@ impl Failure {
             Failure::Bench(BenchError::Lab(lab::bench::Error::File { error, .. })) => error.status(),
             _ => None,
         };
-        if matches!(status, Some(Status::AccessDenied | Status::NotPermitted)) && rustix::process::geteuid().is_root() {
-            "; you are root, and servers map root to another user unless the export has --no-root-squash: run this as \
-             the owner of the files"
+        if matches!(status, Some(Status::AccessDenied | Status::NotPermitted)) && acts_as_root() {
+            "; you are root, which the server maps to another user unless the export has --no-root-squash: then run \
+             this as the owner of the files"
         } else {
             ""
         }

@@ -8,12 +8,12 @@ use std::io::Write;
 use std::time::SystemTime;
 
 use clap::Args;
-use client::{Detail, Follow, Url};
-use vfs::{FileKind, Timestamp};
+use client::{Detail, Entry, Follow, Url};
+use vfs::{Attributes, FileKind, Timestamp};
 
 use crate::failure::{Failure, Failures};
 use crate::output::Output;
-use crate::remote::{self, ConnectFlags, FileRecord, Node, Session, Shown, Step, Walk, about};
+use crate::remote::{self, ConnectFlags, FileRecord, Node, Session, Shown, Step, Walk, about, last_name};
 use condition::{Amount, Kinds};
 use pattern::Pattern;
 
@@ -132,6 +132,12 @@ impl Search<'_> {
                 }
                 Step::File(node) => self.visit(&session, &node).await?,
                 Step::Leave(_) => {}
+                Step::Unseen(path, depth, failure) => {
+                    self.failures.go_on(Err(failure))?;
+                    if self.meets_unseen(&path, depth) {
+                        self.show(&session, &path, None)?;
+                    }
+                }
                 Step::Failed(failure) => self.failures.go_on(Err(failure))?,
             }
         }
@@ -139,24 +145,36 @@ impl Search<'_> {
     }
 
     async fn visit(&mut self, session: &Session, node: &Node) -> Result<(), Failure> {
-        if self.flags.maxdepth.is_some_and(|most| node.depth > most) || !self.meets(node) {
+        if !self.meets_by_name(&node.path, node.depth) || !self.meets_by_attributes(&node.entry.attributes) {
             return Ok(());
         }
         match self.flags.empty {
             true if !is_empty(session, node).await? => Ok(()),
-            _ => self.show(session, node),
+            _ => self.show(session, &node.path, Some(&node.entry)),
         }
     }
 
-    /// Whether a file meets all conditions but that of being empty.
-    fn meets(&self, node: &Node) -> bool {
-        let Flags { name, iname, kinds, size, mtime, mindepth, .. } = self.flags;
-        let file = &node.entry.attributes;
+    /// Whether a file whose attributes are unknown meets all conditions. None is met that depends on them.
+    fn meets_unseen(&self, path: &[u8], depth: usize) -> bool {
+        let Flags { kinds, size, mtime, newer, empty, .. } = self.flags;
+        let needs_attributes = kinds.is_some() || size.is_some() || mtime.is_some() || newer.is_some() || *empty;
+        !needs_attributes && self.meets_by_name(path, depth)
+    }
+
+    fn meets_by_name(&self, path: &[u8], depth: usize) -> bool {
+        let Flags { name, iname, mindepth, maxdepth, .. } = self.flags;
+        let last = last_name(path);
+        depth >= *mindepth
+            && maxdepth.is_none_or(|most| depth <= most)
+            && name.as_ref().is_none_or(|pattern| pattern.matches(last))
+            && iname.as_ref().is_none_or(|pattern| pattern.matches_any_case(last))
+    }
+
+    /// Whether a file meets the conditions for its attributes, but that of being empty.
+    fn meets_by_attributes(&self, file: &Attributes) -> bool {
+        let Flags { kinds, size, mtime, .. } = self.flags;
         let age_days = (self.now.seconds - file.modified.seconds).div_euclid(86_400);
-        node.depth >= *mindepth
-            && name.as_ref().is_none_or(|pattern| pattern.matches(node.name()))
-            && iname.as_ref().is_none_or(|pattern| pattern.matches_any_case(node.name()))
-            && kinds.as_ref().is_none_or(|kinds| kinds.contains(file.kind))
+        kinds.as_ref().is_none_or(|kinds| kinds.contains(file.kind))
             && size.is_none_or(|size| size.matches(i64::try_from(file.size_bytes).unwrap_or(i64::MAX)))
             && mtime.is_none_or(|age| age.matches(age_days))
             && self.newer_than.is_none_or(|time| {
@@ -164,14 +182,14 @@ impl Search<'_> {
             })
     }
 
-    fn show(&mut self, session: &Session, node: &Node) -> Result<(), Failure> {
+    fn show(&mut self, session: &Session, path: &[u8], entry: Option<&Entry>) -> Result<(), Failure> {
         if self.flags.json {
-            self.records.push(FileRecord::new(&node.path, Some(&node.entry), None));
+            self.records.push(FileRecord::new(path, entry, None));
             return Ok(());
         }
         match self.flags.url {
-            true => self.output.write_all(session.name_of(&node.path).as_bytes())?,
-            false => self.output.write_all(&self.shown.bytes(&node.path))?,
+            true => self.output.write_all(session.name_of(path).as_bytes())?,
+            false => self.output.write_all(&self.shown.bytes(path))?,
         }
         Ok(self.output.write_all(if self.flags.print0 { b"\0" } else { b"\n" })?)
     }

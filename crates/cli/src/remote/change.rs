@@ -27,7 +27,7 @@ pub async fn set_attributes(
                 None => Ok(()),
             },
             Step::Leave(_) => Ok(()),
-            Step::Failed(failure) => Err(failure),
+            Step::Unseen(_, _, failure) | Step::Failed(failure) => Err(failure),
         };
         failures.go_on(result)?;
         if !is_recursive {

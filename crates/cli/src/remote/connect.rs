@@ -1,6 +1,6 @@
 use client::{Entry, Follow, Mount, Url, Version};
 
-use super::{ConnectFlags, about};
+use super::{ConnectFlags, about, user};
 use crate::failure::Failure;
 
 /// A mounted export, and the file of a URL in it.
@@ -17,6 +17,7 @@ impl Session {
     /// # Errors
     /// When there is no such export or server.
     pub async fn open(url: &Url, flags: &ConnectFlags) -> Result<Session, Failure> {
+        user::note(url.parameters.uid.or(flags.uid()));
         let mount = Mount::connect(url, &flags.options()).await.map_err(about(url.to_string()))?;
         Ok(Session { below: mount.path_below().to_vec(), mount, url: url.clone() })
     }

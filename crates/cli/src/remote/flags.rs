@@ -11,7 +11,7 @@ const MAX_NAMES: u64 = 2_000_000;
 #[command(next_help_heading = "Connection")]
 pub struct ConnectFlags {
     /// NFS version; 4 is the newest NFSv4 that the server supports. [default: the newest of all that it supports; 3 for
-    /// bench]
+    /// bench, but for what only NFSv4 has]
     #[arg(long, value_name = "VERSION")]
     version: Option<VersionFlag>,
     /// Transport protocol. NFSv4 uses TCP. [default: tcp]
@@ -105,9 +105,19 @@ impl ConnectFlags {
         ConnectFlags { version: self.version.or(Some(VersionFlag::V4_2)), ..self.clone() }
     }
 
+    /// The same flags, with the newest NFSv4 as the default version.
+    pub fn preferring_4(&self) -> ConnectFlags {
+        ConnectFlags { version: self.version.or(Some(VersionFlag::V4)), ..self.clone() }
+    }
+
     /// The same flags, with NFSv3 as the default version: measurements compare servers in one version.
     pub fn preferring_3(&self) -> ConnectFlags {
         ConnectFlags { version: self.version.or(Some(VersionFlag::V3)), ..self.clone() }
+    }
+
+    /// The user of `--uid`.
+    pub(super) fn uid(&self) -> Option<u32> {
+        self.uid
     }
 
     fn credentials(&self) -> Credentials {

@@ -9,6 +9,7 @@ mod runtime;
 mod server;
 mod shown;
 mod umask;
+mod user;
 mod walk;
 
 pub use change::set_attributes;
@@ -20,7 +21,8 @@ pub use runtime::{FAREWELL, run, run_to_its_end};
 pub use server::server_url;
 pub use shown::{FileRecord, date_of, days_before, human_bytes, kind_text, mode_text, time_text};
 pub use umask::{new_dir_mode, new_file_mode, umask};
-pub use walk::{MAX_DEPTH, Node, Step, Walk, join};
+pub use user::acts_as_root;
+pub use walk::{MAX_DEPTH, Node, Step, Walk, join, last_name};
 
 use crate::failure::Failure;
 

@@ -30,7 +30,9 @@ pub enum Step {
     Enter(Node),
     /// The same directory, after its entries.
     Leave(Node),
-    /// Something that cannot be looked up or listed; the walk goes on.
+    /// A name that cannot be looked up, with its path and depth; the walk goes on.
+    Unseen(Vec<u8>, usize, Failure),
+    /// A directory that cannot be listed; the walk goes on.
     Failed(Failure),
 }
 
@@ -89,7 +91,10 @@ impl<'s> Walk<'s> {
             match found {
                 Ok(entry) => return Some(self.visit(Node { path, entry, depth })),
                 Err(error) if error.status() == Some(client::Status::NoEntry) => {}
-                Err(error) => return Some(Step::Failed(about(self.session.name_of(&path))(error))),
+                Err(error) => {
+                    let failure = about(self.session.name_of(&path))(error);
+                    return Some(Step::Unseen(path, depth, failure));
+                }
             }
         }
     }
@@ -123,11 +128,9 @@ pub fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
     [dir, b"/", name].concat()
 }
 
-impl Node {
-    /// The last component of the path.
-    pub fn name(&self) -> &[u8] {
-        let end = self.path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-        let start = self.path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        &self.path[start..end]
-    }
+/// The last component of a path.
+pub fn last_name(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let start = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    &path[start..end]
 }

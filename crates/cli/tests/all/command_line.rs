@@ -57,6 +57,29 @@ fn lists_of_directories_are_separated_as_by_ls() {
 }
 
 #[test]
+fn ls_takes_the_common_options_of_ls() {
+    let scratch = Scratch::new();
+    let tree = scratch.dir("tree");
+    fs::create_dir(tree.join("dir")).unwrap();
+    for (name, seconds, size) in [("old", 1, 3 << 10), ("new", 3, 5), ("dir", 2, 0)] {
+        let path = tree.join(name);
+        if name != "dir" {
+            fs::write(&path, vec![0; size]).unwrap();
+        }
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        fs::File::open(&path).unwrap().set_modified(time).unwrap();
+    }
+    let server = Server::start(1, &[tree.to_str().unwrap()]);
+    let url = server.url(&tree);
+    assert_eq!(wharf_ok(&["ls", "-1t", &url]), "new\ndir\nold\n");
+    assert_eq!(wharf_ok(&["ls", "-tr", &url]), "old\ndir\nnew\n");
+    assert_eq!(wharf_ok(&["ls", "-d", &url]), format!("{}\n", tree.display()));
+    let long = wharf_ok(&["ls", "-lh", &url]);
+    assert!(long.lines().any(|line| line.contains(" 3.0K ") && line.ends_with(" old")), "{long}");
+    assert!(wharf_ok(&["ls", "--help"]).contains("--human-readable"));
+}
+
+#[test]
 fn unknown_option_of_find_is_named_as_it_was_typed() {
     let said = wharf_fails(2, &["find", "nfs://127.0.0.1/x", "-delete"]);
     assert!(said.contains("unexpected argument '--delete' found\n\nUsage"), "{said}");

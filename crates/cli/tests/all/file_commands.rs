@@ -2,7 +2,7 @@
 //! directory that is served.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -195,6 +195,29 @@ fn files_are_found_as_find_does() {
     assert_eq!(wharf_ok(&["cat", urls.trim_end_matches('\0')]), "text");
     let json = wharf_ok(&["find", "--json", "-name", "small*", &export.server.url(&tree)]);
     assert!(json.contains("\"size_bytes\": 4"), "{json}");
+}
+
+#[test]
+fn names_that_may_not_be_looked_up_are_found_and_no_hint_for_root_is_given_to_others() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let dir = export.join("listable");
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("a"), "").unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o744)).unwrap();
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    for (more, is_found) in
+        [(&[][..], true), (&["-name", "a"], true), (&["-size", "0"], false), (&["-type", "f"], false)]
+    {
+        let url = server.url(&dir);
+        let output = wharf(&[&["find", "--uid", "1000", "--gid", "1000", &url], more].concat());
+        let (found, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(!output.status.success() && said.contains("permission denied") && !said.contains("root"), "{said}");
+        assert_eq!(found.lines().any(|line| line.ends_with("/a")), is_found, "{more:?}: {found}");
+    }
 }
 
 #[test]
