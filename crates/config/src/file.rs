@@ -57,6 +57,7 @@ use text::FileText;
 use crate::clients::parse_clients;
 use crate::command_line::path_of_url;
 use crate::defaults::IdentityWords;
+use crate::id::Id;
 use crate::size::Size;
 use crate::spec::rules_for;
 use crate::{ConfigError, Defaults, ExportSpec, PathReason, Reason, ServerSettings, Source, path};
@@ -77,8 +78,8 @@ struct Export {
     access: Vec<Access>,
     read_only: Option<bool>,
     squash: Option<SquashWord>,
-    anonuid: Option<u32>,
-    anongid: Option<u32>,
+    anonuid: Option<Id>,
+    anongid: Option<Id>,
     secure: Option<bool>,
     acl: Option<bool>,
     xattr: Option<bool>,
@@ -96,8 +97,8 @@ struct Access {
     clients: Vec<Spanned<String>>,
     read_only: Option<bool>,
     squash: Option<SquashWord>,
-    anonuid: Option<u32>,
-    anongid: Option<u32>,
+    anonuid: Option<Id>,
+    anongid: Option<Id>,
     secure: Option<bool>,
 }
 
@@ -256,8 +257,8 @@ fn access_options(access: &Access, export: ExportOptions, defaults: &Defaults) -
     ExportOptions {
         read_only: access.read_only.unwrap_or(export.read_only),
         squash: if access.squash.is_some() { own.squash } else { export.squash },
-        anonymous_uid: access.anonuid.unwrap_or(export.anonymous_uid),
-        anonymous_gid: access.anongid.unwrap_or(export.anonymous_gid),
+        anonymous_uid: access.anonuid.map_or(export.anonymous_uid, |id| id.0),
+        anonymous_gid: access.anongid.map_or(export.anonymous_gid, |id| id.0),
         privileged_ports_only: access.secure.unwrap_or(export.privileged_ports_only),
         delegations: export.delegations,
         offers_acls: export.offers_acls,
@@ -299,14 +300,14 @@ impl DelegationsWord {
     }
 }
 
-fn identity_words(squash: Option<SquashWord>, uid: Option<u32>, gid: Option<u32>) -> IdentityWords {
+fn identity_words(squash: Option<SquashWord>, uid: Option<Id>, gid: Option<Id>) -> IdentityWords {
     let (root, all) = match squash {
         None => (None, None),
         Some(SquashWord::None) => (Some(false), Some(false)),
         Some(SquashWord::Root) => (Some(true), Some(false)),
         Some(SquashWord::All) => (None, Some(true)),
     };
-    IdentityWords { root, all, anonymous_uid: uid, anonymous_gid: gid }
+    IdentityWords { root, all, anonymous_uid: uid.map(|id| id.0), anonymous_gid: gid.map(|id| id.0) }
 }
 
 #[cfg(test)]

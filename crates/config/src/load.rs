@@ -5,9 +5,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use access_rules::{AccessRule, Squash};
+
 use crate::{
     ConfigError, Defaults, ExportFlags, ExportSpec, Origin, Position, Reason, Remark, RemarkKind, ServerSettings,
-    parse_exports, parse_toml,
+    Source, parse_exports, parse_toml,
 };
 
 /// The largest configuration file, in bytes: room for ten thousand exports.
@@ -70,6 +72,7 @@ pub fn load_what_can_be(sources: &Sources) -> (Loaded, Vec<ConfigError>) {
     }
     mistakes.extend(mistaken_identities(&loaded.exports));
     loaded.remarks.extend(beside_root(&loaded.exports));
+    loaded.remarks.extend(of_one_user(&loaded.exports, defaults));
     let file = sources.exports.as_ref().or(sources.config.as_ref());
     if let (true, true, Some(path)) = (loaded.exports.is_empty(), mistakes.is_empty(), file) {
         mistakes.push(ConfigError::NoExports { path: path.clone() });
@@ -122,6 +125,22 @@ fn beside_root(exports: &[ExportSpec]) -> Vec<Remark> {
         kind: RemarkKind::BesideRoot { export: export.name.clone(), root: root.name.clone() },
     };
     exports.iter().filter(is_beside).map(remark).collect()
+}
+
+/// The exports whose options an unprivileged server cannot follow.
+fn of_one_user(exports: &[ExportSpec], defaults: &Defaults) -> Vec<Remark> {
+    let Defaults { squash: Squash::All, anonymous_uid: uid, anonymous_gid: gid } = *defaults else { return Vec::new() };
+    let is_as_by_default = |rule: &AccessRule| {
+        let options = &rule.options;
+        (options.squash, options.anonymous_uid, options.anonymous_gid) == (Squash::All, uid, gid)
+    };
+    let has_others =
+        |export: &&ExportSpec| matches!(export.source, Source::Dir(_)) && !export.rules.iter().all(is_as_by_default);
+    let remark = |export: &ExportSpec| Remark {
+        origin: export.origin.clone(),
+        kind: RemarkKind::OneUser { export: export.name.clone(), uid },
+    };
+    exports.iter().filter(has_others).map(remark).collect()
 }
 
 #[cfg(test)]
@@ -197,6 +216,18 @@ mod tests {
         let exports = scratch.write("exports", "/srv *(fsid=0)\n/b *(fsid=root)\n");
         let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err().remove(0).to_string();
         assert!(error.contains(":2:1: /srv already has the fsid 0"), "{error}");
+    }
+
+    #[test]
+    fn options_that_an_unprivileged_server_cannot_follow_are_remarked_on() {
+        let scratch = Scratch::new("one-user");
+        let exports = scratch.write("exports", "/a *(rw)\n/b *(anonuid=7)\n/c *(no_root_squash)\n/d *(anonuid=-2)\n");
+        let remarks =
+            |defaults| load(&Sources { exports: Some(exports.clone()), defaults, ..sources() }).unwrap().remarks;
+        let shown: Vec<_> = remarks(Defaults::unprivileged(7, 8)).iter().map(ToString::to_string).collect();
+        assert_eq!(shown.len(), 2, "{shown:?}");
+        assert!(shown[0].contains("/c belong to user 7") && shown[1].contains("/d belong to user 7"), "{shown:?}");
+        assert!(remarks(Defaults::privileged()).is_empty());
     }
 
     #[test]

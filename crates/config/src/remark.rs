@@ -36,6 +36,13 @@ pub enum RemarkKind {
         /// The export.
         export: String,
     },
+    /// The server's user owns all files, whatever the options of the export say.
+    OneUser {
+        /// The export.
+        export: String,
+        /// The user.
+        uid: u32,
+    },
     /// Another export is the root of NFSv4, by `fsid=0`, and this one is not below it.
     BesideRoot {
         /// The export.
@@ -61,6 +68,11 @@ impl fmt::Display for RemarkKind {
                 f,
                 "{export} is `async`: a crash of this machine may lose acknowledged changes of names and attributes; \
                  data is as safe as clients request"
+            ),
+            RemarkKind::OneUser { export, uid } => write!(
+                f,
+                "files that clients create in {export} belong to user {uid}, whatever the options for users and groups \
+                 say: {uid} runs this server, and only root can act as others"
             ),
             RemarkKind::BesideRoot { export, root } => write!(
                 f,

@@ -174,6 +174,17 @@ pub enum Failure {
         /// Who is in the way, and what to do.
         advice: String,
     },
+    /// Settings of a write log are given, and no log.
+    #[error("there are settings of a write log, and no log: name it with --write-log PATH, or leave them out")]
+    WriteLogUnnamed,
+    /// Two addresses cannot both be bound.
+    #[error("the server cannot listen on both {first} and {second}, which have one port: leave one out of `listen`")]
+    ListenTwice {
+        /// One of them.
+        first: std::net::SocketAddr,
+        /// The other.
+        second: std::net::SocketAddr,
+    },
     /// The state directory cannot be made or written.
     #[error(
         "cannot use the state directory {}: {}: {source}; choose another with --state-dir DIR", dir.display(),

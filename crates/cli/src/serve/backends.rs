@@ -131,6 +131,14 @@ impl Backends {
             let dirs: Vec<PathBuf> = open.keys().filter_map(|key| key.dir().cloned()).collect();
             log.keep(&dirs)?;
         }
+        for Key { memory_name, .. } in self.open.keys().filter(|key| !open.contains_key(key)) {
+            if let Some(export) = memory_name {
+                tracing::warn!(
+                    export,
+                    "the files in memory are lost: the export is gone, or its memory, sync_metadata or fault changed"
+                );
+            }
+        }
         self.open = open;
         Ok(exports)
     }

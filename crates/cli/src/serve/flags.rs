@@ -2,7 +2,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{ArgGroup, Args, Command, ValueEnum};
 use config::{
     CopySource, Defaults, ExportFlags, Listen, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings,
     Sources,
@@ -13,6 +14,7 @@ use super::limit_flags::LimitFlags;
 use super::reply_flags::ReplyFlags;
 use super::storage_flags::StorageFlags;
 use super::write_log_flags::WriteLogFlags;
+use crate::failure::Failure;
 
 /// Serve directories or memory over NFS.
 #[derive(Debug, Args)]
@@ -60,44 +62,44 @@ pub struct Flags {
 struct OfferFlags {
     /// Clients that may use the exports: an address, a network such as 10.0.0.0/8, a host name, or '*' for all. May be
     /// repeated. [default: this machine]
-    #[arg(long, value_name = "CLIENT", requires = "export")]
+    #[arg(long, value_name = "CLIENT")]
     client: Vec<String>,
     /// Export read-only.
-    #[arg(long, requires = "export")]
+    #[arg(long)]
     read_only: bool,
     /// Do not let clients read or set access lists, which the server applies in any case. Linux's `ls -l` asks for the
     /// list of each file over NFSv4.
-    #[arg(long, requires = "export")]
+    #[arg(long)]
     no_acl: bool,
     /// Do not let clients use extended attributes. Linux's `ls -l` asks for those of each file over NFSv4.2.
-    #[arg(long, requires = "export")]
+    #[arg(long)]
     no_xattr: bool,
     /// Do not squash root: root on a client acts as root. [default: root acts as the anonymous user; if the server is
     /// not run by root, everyone does]
-    #[arg(long, requires = "export", conflicts_with = "all_squash")]
+    #[arg(long, conflicts_with = "all_squash")]
     no_root_squash: bool,
     /// Squash all users: everyone acts as the anonymous user.
-    #[arg(long, requires = "export")]
+    #[arg(long)]
     all_squash: bool,
     /// User ID of the anonymous user. [default: 65534, or the server's own user if it is not run by root]
-    #[arg(long, value_name = "UID", requires = "export", value_parser = parse_id)]
+    #[arg(long, value_name = "UID", value_parser = config::parse_id)]
     anonuid: Option<u32>,
     /// Group ID of the anonymous user. [default: 65534, or the server's own group if it is not run by root]
-    #[arg(long, value_name = "GID", requires = "export", value_parser = parse_id)]
+    #[arg(long, value_name = "GID", value_parser = config::parse_id)]
     anongid: Option<u32>,
     /// Refuse requests from source ports of 1024 and above.
-    #[arg(long, requires = "export")]
+    #[arg(long)]
     secure: bool,
     /// Delegate files to NFSv4 clients, which then open and cache them without asking: `auto` where the server learns
     /// when a local program uses the file, `always` even if it does not, or `off`. [default: auto]
-    #[arg(long, value_name = "WHEN", requires = "export")]
+    #[arg(long, value_name = "WHEN")]
     delegations: Option<DelegationsFlag>,
     /// Reply to changes of names and attributes before they are on stable storage, as `async` in exports(5). Faster,
     /// but a crash of this machine may undo them.
-    #[arg(long = "async", requires = "export")]
+    #[arg(long = "async")]
     is_async: bool,
     /// Inject faults to test clients, such as `read:delay=50ms,write:error=nospace@3`.
-    #[arg(long, value_name = "PLAN", requires = "export")]
+    #[arg(long, value_name = "PLAN")]
     fault: Option<String>,
 }
 
@@ -172,6 +174,27 @@ struct ServerFlags {
     log_level: Option<LogLevelFlag>,
 }
 
+impl OfferFlags {
+    /// The first option that is given.
+    fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--client", !self.client.is_empty()),
+            ("--read-only", self.read_only),
+            ("--no-acl", self.no_acl),
+            ("--no-xattr", self.no_xattr),
+            ("--no-root-squash", self.no_root_squash),
+            ("--all-squash", self.all_squash),
+            ("--anonuid", self.anonuid.is_some()),
+            ("--anongid", self.anongid.is_some()),
+            ("--secure", self.secure),
+            ("--delegations", self.delegations.is_some()),
+            ("--async", self.is_async),
+            ("--fault", self.fault.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+}
+
 /// A time or none. It is a type of its own because clap takes an `Option` for an optional flag.
 #[derive(Debug, Clone, Copy)]
 struct Pause(Option<Duration>);
@@ -179,10 +202,6 @@ struct Pause(Option<Duration>);
 /// A size or none, as [`Pause`] is a time.
 #[derive(Debug, Clone, Copy)]
 struct Sendfile(Option<u32>);
-
-fn parse_id(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| format!("{text:?} is not a number; `id {text}` shows the numbers of a user"))
-}
 
 fn parse_sendfile(text: &str) -> Result<Sendfile, config::SizeOrWordError> {
     config::parse_threshold(text).map(Sendfile)
@@ -258,6 +277,20 @@ impl Flags {
             exports: self.exports.clone(),
             base,
             defaults,
+        }
+    }
+
+    /// Refuses options for directories without one: those of a file have theirs there.
+    ///
+    /// # Errors
+    /// The first such option.
+    pub fn check_offer(&self) -> Result<(), Failure> {
+        match self.offer.first_given().filter(|_| self.export.is_empty()) {
+            None => Ok(()),
+            Some(option) => Err(Failure::Usage(Flags::augment_args(Command::new("wharf serve")).error(
+                ErrorKind::ArgumentConflict,
+                format!("{option} is for DIRs on the command line; exports in a file have their options there"),
+            ))),
         }
     }
 

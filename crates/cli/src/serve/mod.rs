@@ -46,6 +46,7 @@ pub use write_log::attach as attach_to_log;
 
 /// Serves until a signal ends it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
+    flags.check_offer()?;
     // From here on signals are handled by the main loop. Until the server has started, which takes long if another
     // server does not answer or a write log is replayed, those that end a process still do.
     let is_starting = Arc::new(AtomicBool::new(true));

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use daemon::{StartError, StateDirError};
 use fs_host::OpenError;
 use net::NetError;
+use rustix::io::Errno;
 
 use crate::failure::{ExportError, Failure};
 
@@ -52,6 +53,10 @@ fn advice(address: SocketAddr, transport: &str, source: &io::Error) -> String {
             "; this machine does not have the address: `ip address` shows those that it \
                                             has"
             .to_owned()
+        }
+        _ if source.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
+            "; the limit of open files is too low: raise it with `ulimit -n`, or LimitNOFILE= in a systemd unit"
+                .to_owned()
         }
         _ => String::new(),
     }

@@ -1,5 +1,6 @@
 //! What will be served. `--check` prints a plan, a start and a reload carry it out: all three refuse the same mistakes.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
@@ -8,7 +9,6 @@ use config::{ConfigError, ExportSpec, Loaded, ServerSettings, Source};
 use daemon::Options;
 use fs_fault::Rules;
 use fs_host::{Examined, HostFs};
-use rustix::fs::{Access, access};
 use server::ExportRules;
 
 use super::backends::BackendOptions;
@@ -47,8 +47,8 @@ pub enum Look {
 }
 
 impl Plan {
-    /// Checks everything. Does not bind addresses, contact other servers or create files, so a server with the same
-    /// state may be running.
+    /// Checks everything. Does not bind addresses or contact other servers, and creates nothing that stays, so a
+    /// server with the same state may be running.
     ///
     /// # Errors
     /// All mistakes, with those that were found before.
@@ -66,6 +66,7 @@ impl Plan {
             options.loops = options.loops.min(descriptors_for);
         }
         failures.extend(check_loops(&options, descriptors_for));
+        failures.extend(check_ports(&options.listen));
         failures.extend(check_state(&options));
         failures.extend(write_log::check(&settings.write_log, options.state_dir.as_deref()));
         let looks = check_exports(&loaded.exports, &addresses, &settings, options.state_dir.as_deref(), &mut failures);
@@ -140,6 +141,18 @@ fn check_loops(options: &Options, descriptors_for: usize) -> Option<Failure> {
     (loops > descriptors_for).then_some(Failure::TooFewDescriptors { loops, most: descriptors_for })
 }
 
+/// Refuses an address and port that the server itself would have in use.
+fn check_ports(addresses: &[SocketAddr]) -> Option<Failure> {
+    let is_one = |a: &SocketAddr, b: &SocketAddr| {
+        let is_any = a.ip().is_unspecified() || b.ip().is_unspecified();
+        a.port() != 0 && a.port() == b.port() && a.is_ipv4() == b.is_ipv4() && (a == b || is_any)
+    };
+    let found = addresses.iter().enumerate().find_map(|(index, first)| {
+        addresses[..index].iter().find(|second| is_one(first, second)).map(|second| (*second, *first))
+    });
+    found.map(|(first, second)| Failure::ListenTwice { first, second })
+}
+
 /// Checks the state directory.
 fn check_state(options: &Options) -> Option<Failure> {
     let dir = options.state_dir.as_deref()?;
@@ -147,17 +160,17 @@ fn check_state(options: &Options) -> Option<Failure> {
     key.and_then(|()| require_writable(dir)).err()
 }
 
-/// Refuses a directory that is not writable or cannot be created.
+/// Refuses a directory that is not writable or cannot be created: for root, only a try shows that. An existing one may
+/// lack room and still be of use.
 fn require_writable(dir: &Path) -> Result<(), Failure> {
     let Some(existing) = dir.ancestors().find(|path| path.exists()) else { return Ok(()) };
-    let failed = |errno: rustix::io::Errno| Failure::StateDir {
-        dir: dir.to_owned(),
-        existing: existing.to_owned(),
-        source: errno.into(),
-    };
-    if existing.is_dir() {
-        access(existing, Access::WRITE_OK | Access::EXEC_OK).map_err(failed)
-    } else {
-        Err(failed(rustix::io::Errno::NOTDIR))
+    let failed = |source| Failure::StateDir { dir: dir.to_owned(), existing: existing.to_owned(), source };
+    let probe = existing.join(format!(".wharf-check-{}", std::process::id()));
+    match std::fs::create_dir(&probe) {
+        Ok(()) => std::fs::remove_dir(&probe).map_err(failed),
+        Err(error) if existing == dir && matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            Ok(())
+        }
+        Err(error) => Err(failed(error)),
     }
 }

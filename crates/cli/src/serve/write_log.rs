@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use config::{ExportSpec, Source, WriteLogPlace, WriteLogSettings};
 use daemon::MadeBefore;
@@ -22,6 +22,18 @@ const PERCENT: f64 = 100.0;
 pub struct ServedLog {
     log: Arc<WriteLog>,
     is_started: bool,
+    /// A file that was made for the log, until an export depends on it.
+    unused: Arc<Mutex<Option<PathBuf>>>,
+}
+
+impl Drop for ServedLog {
+    /// Removes a file that a start made which was then refused.
+    fn drop(&mut self) {
+        if let Some(path) = self.unused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // An empty log in the way changes nothing.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 impl ServedLog {
@@ -32,8 +44,10 @@ impl ServedLog {
     pub fn open(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Result<Option<ServedLog>, Failure> {
         let (Some(place), Some(state_dir)) = (&settings.path, state_dir) else { return Ok(None) };
         let size_bytes = settings.size.unwrap_or(DEFAULT_SIZE_BYTES);
+        let mut unused = None;
         let device: Arc<dyn Device> = match place {
             WriteLogPlace::Path(path) => {
+                unused = (!path.exists()).then(|| path.clone());
                 check_missing(path, state_dir)?;
                 file(path, size_bytes)?
             }
@@ -47,7 +61,7 @@ impl ServedLog {
         let log = WriteLog::open(device, options(settings, state_dir))?;
         let replies = state_dir.to_owned();
         log.before_trim(move || daemon::sync_replies(&replies));
-        Ok(Some(ServedLog { log, is_started: false }))
+        Ok(Some(ServedLog { log, is_started: false, unused: Arc::new(Mutex::new(unused)) }))
     }
 
     /// Puts the log in front of directories.
@@ -62,8 +76,9 @@ impl ServedLog {
     /// replies then.
     pub fn starter(&mut self) -> daemon::BeforeRequests {
         self.is_started = true;
-        let log = Arc::clone(&self.log);
+        let (log, unused) = (Arc::clone(&self.log), Arc::clone(&self.unused));
         daemon::BeforeRequests::new(move || {
+            unused.lock().unwrap_or_else(PoisonError::into_inner).take();
             log.start()?;
             Ok(log.trim_in_background()?)
         })
@@ -104,7 +119,9 @@ impl ServedLog {
 
 /// Checks the settings without opening the log, which a running server may have open.
 pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failure> {
-    let Some(place) = &settings.path else { return Vec::new() };
+    let Some(place) = &settings.path else {
+        return if *settings == WriteLogSettings::default() { Vec::new() } else { vec![Failure::WriteLogUnnamed] };
+    };
     let mut failures = Vec::new();
     if !fs_host::whole_flushes_report_failures() {
         failures.push(Failure::WriteLogKernel);

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Output};
 
 use testing::Scratch;
-use testing::program::{Server, wharf_fails};
+use testing::program::{Server, wharf_fails, wharf_ok};
 
 /// Runs a shell script with the program as `$0` and a URL as `$1`.
 fn shell(script: &str, url: &OsStr) -> Output {
@@ -73,4 +73,36 @@ fn unknown_flag_is_not_taken_for_a_file_and_sizes_that_do_not_fit_are_wrong_argu
     let url = server.url(scratch.path("export"));
     let said = wharf_fails(2, &["bench", &url, "--size", "1K", "--bs", "4K"]);
     assert!(said.contains("does not fit"), "{said}");
+}
+
+#[test]
+fn options_of_serve_without_what_they_are_for_are_refused() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let (dir, exports) = (export.to_str().unwrap(), scratch.file("exports", &format!("{}\n", export.display())));
+    let exports = exports.to_str().unwrap();
+    for (code, arguments, part) in [
+        (2, &["--exports", exports, "--read-only"][..], "--read-only is for DIRs on the command line"),
+        (2, &["--exports", exports, "--client", "*"], "--client is for DIRs on the command line"),
+        (2, &[dir, "--anonuid", "4294967295"], "is no user and no group"),
+        (1, &[dir, "--write-log-size", "5M"], "name it with --write-log PATH"),
+        (1, &[dir, "--listen", "2050", "--listen", "2050"], "leave one out of `listen`"),
+        (1, &[dir, "--state-dir", "/proc/x"], "cannot use the state directory /proc/x"),
+    ] {
+        let said = wharf_fails(code, &[&["serve", "--check", "--listen", "127.0.0.1:0"], arguments].concat());
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    }
+    let state = scratch.path("state");
+    let good = ["serve", "--check", "--listen", "127.0.0.1:0", dir, "--state-dir", state.to_str().unwrap()];
+    wharf_ok(&good);
+    assert!(!state.exists() && fs::read_dir(scratch.path("")).unwrap().count() == 2);
+}
+
+#[test]
+fn options_that_make_no_difference_are_not_listed() {
+    for command in ["showmount", "rpcinfo"] {
+        let help = wharf_ok(&[command, "--help"]);
+        assert!(help.contains("--timeout") && !help.contains("--rsize") && !help.contains("--max-names"), "{help}");
+    }
+    assert!(wharf_ok(&["cat", "--help"]).contains("--rsize"));
 }

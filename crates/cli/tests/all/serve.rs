@@ -18,7 +18,7 @@ fn wrong_arguments_end_with_2_and_name_the_mistake() {
         (&["serve", "/tmp", "--listen", "nowhere"], "nowhere"),
         (&["serve", "/tmp", "--rpcbind", "maybe"], "builtin, register, off"),
         (&["serve", "/tmp", "--idle-timeout", "soon"], "not a time"),
-        (&["serve", "--config", "x", "--read-only"], "<DIR>"),
+        (&["serve", "--config", "x", "--read-only"], "--read-only is for DIRs"),
         (&["serve", "/tmp", "--no-root-squash", "--all-squash"], "cannot be used with"),
         (&["ls", "http://x/y"], "nfs://"),
         (&["serve", "mem:1M", "--client", "@us"], "--client @us: @us: netgroups"),

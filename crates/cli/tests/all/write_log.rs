@@ -246,6 +246,11 @@ fn export_that_only_knows_itself_what_it_needs_can_be_freed() {
     let serve = ["serve", &export, "--listen", "127.0.0.1:0", "--state-dir", &other_state];
     let said = wharf_fails(1, &serve);
     assert!(said.contains("may be in the write log"), "{said}");
+    // A start that is refused because of another log leaves none of its own.
+    let new = site.scratch.path("new-log");
+    let with_new = ["--write-log", new.to_str().unwrap(), "--write-log-size", "1M", "--lose-my-data"];
+    let said = wharf_fails(1, &[&serve[..], &with_new].concat());
+    assert!(said.contains("creating the write log") && !new.exists(), "{said}");
     let free = ["log", "drain", "--discard", &log, "--export", &export, "--state-dir", &other_state];
     let said = wharf_ok(&free);
     assert!(said.contains("no longer depends on a log"), "{said}");

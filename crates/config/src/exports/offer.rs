@@ -2,6 +2,7 @@ use access_rules::{DelegationPolicy, ExportOptions};
 
 use super::reader::Located;
 use crate::defaults::IdentityWords;
+use crate::id::Id;
 use crate::{Defaults, Position, Reason};
 
 /// The options of one client.
@@ -83,7 +84,14 @@ fn identity(name: &str, value: Option<&str>, position: Position) -> Result<u32, 
         let unsigned = value.parse::<u32>().ok();
         unsigned.or_else(|| value.parse::<i32>().ok().map(i32::cast_unsigned))
     });
-    number.ok_or_else(|| (position, Reason::Value { option: name.to_owned(), wanted: "a number, as in `=65534`" }))
+    let wanted = match number {
+        None => "a number, as in `=65534`",
+        Some(number) => match Id::try_from(number) {
+            Ok(Id(number)) => return Ok(number),
+            Err(_) => "a number other than -1, which is no user and no group",
+        },
+    };
+    Err((position, Reason::Value { option: name.to_owned(), wanted }))
 }
 
 /// Reads `root`, a number or a UUID. The halves of a UUID are combined into one number, practically unique.

@@ -212,6 +212,9 @@ fn value_that_makes_no_sense_is_refused() {
     for option in ["anonuid", "anonuid=", "anonuid=me", "anongid=4294967296", "anonuid=-2147483649", "fsid", "fsid=x"] {
         assert!(refusal(&format!("/a *({option})")).contains("requires a number"), "{option}");
     }
+    for option in ["anonuid=-1", "anongid=4294967295"] {
+        assert!(refusal(&format!("/a *({option})")).contains("other than -1"), "{option}");
+    }
     assert_eq!(refusal("/a *(ro=1)"), "exports:1:6: `ro` requires no value");
 }
 

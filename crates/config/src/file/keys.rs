@@ -93,7 +93,10 @@ fn in_words(key: &str, message: &str) -> String {
             format!("`{key}` is a list; write {key} = [{value}]")
         }
         Some((_, "usize" | "u64" | "u32" | "u8")) => format!("`{key}` requires a number"),
-        Some((_, "a string")) => format!("`{key}` requires a text in quotes"),
+        Some((found, "a string")) => match found.split('`').nth(1) {
+            Some(value) => format!("`{key}` requires a text in quotes; write {key} = \"{value}\""),
+            None => format!("`{key}` requires a text in quotes"),
+        },
         Some((_, "a boolean")) => format!("`{key}` requires true or false"),
         None if message.starts_with("invalid value: integer") => {
             format!("`{key}` requires a number that is not negative and not that large")

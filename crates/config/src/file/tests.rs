@@ -299,3 +299,14 @@ fn example_of_the_documentation_is_accepted() {
     assert_eq!(exports[0].rules.len(), 5);
     assert_eq!(exports[1].fsid, Some(7));
 }
+
+#[test]
+fn text_without_quotes_is_shown_with_them_and_no_user_is_refused() {
+    for (text, part) in [
+        ("[server]\ngrace = 90\n", "`grace` requires a text in quotes; write grace = \"90\""),
+        ("[[export]]\npath = \"/a\"\nanonuid = 4294967295\n", "is no user and no group"),
+    ] {
+        let refusal = refusal(text);
+        assert!(refusal.contains(part), "{refusal}");
+    }
+}
