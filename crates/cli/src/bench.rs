@@ -7,7 +7,7 @@ use std::{process, thread};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use client::{Follow, Status, Url};
-use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Order, Rate, Stop, Workload};
+use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Operation, Order, Rate, Stop, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -211,7 +211,12 @@ impl Flags {
         let defaults = Job::new(self.file_url());
         Job {
             name: workload.to_string(),
-            options: self.connect.preferring_3().options(),
+            options: match workload.operation {
+                Operation::ReadPlus(_) => self.connect.preferring_4_2(),
+                Operation::OpenClose | Operation::LockUnlock => self.connect.preferring_4(),
+                _ => self.connect.preferring_3(),
+            }
+            .options(),
             workload,
             block_bytes: self.bs.unwrap_or(default_bytes),
             depth: self.iodepth,

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use measure::record::{DirectionSummary, JobSummary};
+use measure::record::{Direction, DirectionSummary, JobSummary};
 use measure::{CpuUse, Histogram};
 
 use crate::units::{self, LatencyUnit};
@@ -64,7 +64,11 @@ fn write_direction(out: &mut String, direction: &DirectionSummary) -> fmt::Resul
     let bandwidth = units::bandwidth(direction.work.bytes_per_second(direction.runtime));
     let total = units::binary_bytes(direction.work.bytes as f64);
     let name = direction.direction.name();
-    writeln!(out, "  {name}: IOPS={iops}, BW={bandwidth}({total}/{}msec)", direction.runtime.as_millis())?;
+    let milliseconds = direction.runtime.as_millis();
+    match direction.direction {
+        Direction::Metadata => writeln!(out, "  {name}: IOPS={iops} ({milliseconds}msec)")?,
+        _ => writeln!(out, "  {name}: IOPS={iops}, BW={bandwidth}({total}/{milliseconds}msec)")?,
+    }
     if let Some(time) = direction.runtime_with_commit {
         let bandwidth = units::bandwidth(direction.work.bytes_per_second(time));
         writeln!(out, "     with COMMIT: BW={bandwidth}({total}/{}msec)", time.as_millis())?;
@@ -118,8 +122,6 @@ fn write_percentiles(out: &mut String, latency_ns: &Histogram) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use measure::record::Direction;
 
     use super::*;
     use crate::job::examples;

@@ -57,8 +57,11 @@ pub fn report(flags: &ReportFlags) -> Result<(), Failure> {
 
 /// Shows what changed from the first run to the others.
 pub fn compare(flags: &CompareFlags) -> Result<(), Failure> {
-    let runs = flags.folders.iter().map(|folder| read_run(folder)).collect::<Result<Vec<_>, _>>();
-    let runs = runs.map_err(BenchError::from)?;
+    let runs = flags.folders.iter().map(|folder| one_run(folder)).collect::<Result<Vec<_>, _>>()?;
+    let name = |run: &FoundPasses| run.0.design.name.clone();
+    if let Some(other) = runs.iter().find(|run| name(run) != name(&runs[0])) {
+        return Err(BenchError::Experiments { first: name(&runs[0]), other: name(other) }.into());
+    }
     let compared = report::lab::compare(&runs);
     let mut output = Output::new();
     let text = match flags.format {
@@ -90,6 +93,16 @@ type FoundPasses = (Run, Vec<Measurement>);
 
 /// A folder with the run in it.
 type FoundRun = (PathBuf, FoundPasses);
+
+/// The run in a folder, or in the only folder in it that has one.
+fn one_run(folder: &Path) -> Result<FoundPasses, BenchError> {
+    let mut found = runs_in(folder)?;
+    if found.len() > 1 {
+        let runs = found.into_iter().map(|(path, _)| path.display().to_string()).collect::<Vec<_>>();
+        return Err(BenchError::SeveralRuns { folder: folder.to_owned(), runs: runs.join(", ") });
+    }
+    Ok(found.remove(0).1)
+}
 
 /// The run in a folder, or in each folder in it.
 fn runs_in(folder: &Path) -> Result<Vec<FoundRun>, BenchError> {

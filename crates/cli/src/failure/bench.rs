@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 /// Why a benchmark has no figures, or none that can be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
@@ -68,6 +70,22 @@ pub enum BenchError {
     /// The ceiling cannot be measured.
     #[error(transparent)]
     Ceiling(#[from] lab::ceiling::CeilingError),
+    /// Only runs of one experiment can be compared.
+    #[error("{first} and {other} are different experiments: compare runs of one")]
+    Experiments {
+        /// The experiment of the first run.
+        first: String,
+        /// That of another one.
+        other: String,
+    },
+    /// A folder has several runs, and one is needed.
+    #[error("{} has several runs; name one of them: {runs}", folder.display())]
+    SeveralRuns {
+        /// The folder.
+        folder: PathBuf,
+        /// Their folders.
+        runs: String,
+    },
     /// A chart cannot be drawn.
     #[error(transparent)]
     Chart(#[from] report::ChartError),

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use testing::program::{self, Server, terminal, wharf, wharf_ok};
+use testing::program::{self, Server, terminal, wharf, wharf_fails, wharf_ok};
 use testing::{Scratch, wait_until};
 
 /// The names that fio's JSON has in one place and Wharf's has not, since it measures nothing of them.
@@ -162,6 +162,19 @@ fn lab(scratch: &Scratch, arguments: &[&str]) -> Command {
 }
 
 #[test]
+fn workload_takes_a_version_that_has_it_and_is_refused_in_others() {
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let url = server.url("/mem");
+    for (workload, version, part) in [("open", "3", "--version 4.0"), ("readplus-data", "3", "--version 4.2")] {
+        let bench = ["bench", "--rw", workload, "--size", "1M", "--runtime", "100ms"];
+        let said = wharf_fails(1, &[&bench[..], &["--version", version, &url]].concat());
+        assert!(said.contains(part), "{said}");
+        let shown = wharf_ok(&[&bench[..], &[&url]].concat());
+        assert!(shown.contains("err= 0"), "{shown}");
+    }
+}
+
+#[test]
 fn experiments_are_listed_and_explained_and_the_nearest_name_is_suggested() {
     let listed = wharf_ok(&["lab", "list"]);
     for name in listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
@@ -170,11 +183,11 @@ fn experiments_are_listed_and_explained_and_the_nearest_name_is_suggested() {
             assert!(text.contains(part), "{name} has no '{part}': {text}");
         }
     }
-    let said = program::wharf_fails(2, &["lab", "run", "replypath"]);
+    let said = wharf_fails(2, &["lab", "run", "replypath"]);
     assert!(said.contains("no experiment 'replypath': did you mean 'reply-path'?"), "{said}");
-    let said = program::wharf_fails(2, &["lab", "run", "read-ahead", "--server", "other=nfs://host/export"]);
+    let said = wharf_fails(2, &["lab", "run", "read-ahead", "--server", "other=nfs://host/export"]);
     assert!(said.contains("read-ahead takes no other servers: it compares ways of Wharf to read ahead"), "{said}");
-    let said = program::wharf_fails(1, &["lab", "report", "/"]);
+    let said = wharf_fails(1, &["lab", "report", "/"]);
     assert!(said.contains("/ is no folder of a run") && said.contains("wharf lab run NAME --out DIR"), "{said}");
 }
 
@@ -277,7 +290,7 @@ fn ceiling_serves_its_file_to_any_client() {
     let port = line.split(';').next().unwrap().rsplit(':').next().unwrap().to_owned();
     let url = format!("nfs://127.0.0.1{}?version=3&nfsport={port}&mountport={port}", file.display());
     assert_eq!(wharf_ok(&["cat", &url]), std::fs::read_to_string(&file).unwrap());
-    let said = program::wharf_fails(1, &["lab", "ceiling", "/nothing"]);
+    let said = wharf_fails(1, &["lab", "ceiling", "/nothing"]);
     assert!(said.contains("/nothing") && said.contains("name a regular file"), "{said}");
 }
 

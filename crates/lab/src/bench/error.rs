@@ -1,3 +1,5 @@
+use client::Version;
+
 use crate::process;
 
 /// Why a job cannot be done, or could not be finished.
@@ -55,7 +57,7 @@ pub enum Error {
         error: client::Error,
     },
     /// The block size is not a multiple of 8.
-    #[error("a block of {0} bytes is not possible: it must be a multiple of 8")]
+    #[error("a block of {0} bytes is not possible: it must be 8 bytes or a multiple of that")]
     BlockSize(u32),
     /// The server does not transfer a whole block at once.
     #[error("the server transfers at most {max} bytes at once, and the blocks have {block_bytes}")]
@@ -64,6 +66,18 @@ pub enum Error {
         block_bytes: u32,
         /// What the server transfers.
         max: u32,
+    },
+    /// The version does not have the operation.
+    #[error(
+        "the workload {workload} requires NFSv{since}, and the server is used over NFSv{version}: choose --version {since}"
+    )]
+    Version {
+        /// The workload.
+        workload: String,
+        /// The oldest version that has it.
+        since: Version,
+        /// The version in use.
+        version: Version,
     },
     /// The workload has no bytes that could be checked.
     #[error("the workload {0} cannot be verified: reading and writing can")]

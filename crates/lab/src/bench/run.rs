@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use client::{Mount, Options};
+use client::{Mount, Options, Version};
 use measure::record::{Direction, DirectionSummary, JobSummary, Rates};
 use measure::{CpuUse, Work};
 use tokio::runtime::{Builder, Runtime};
@@ -34,6 +34,15 @@ pub struct BenchResult {
     pub server_memory: Option<Memory>,
 }
 
+/// Refuses a workload whose operations the version does not have.
+fn check_version(job: &Job, version: Version) -> Result<(), Error> {
+    let since = job.workload.operation.since();
+    match version >= since {
+        true => Ok(()),
+        false => Err(Error::Version { workload: job.workload.to_string(), since, version }),
+    }
+}
+
 /// Does a job, and waits for its end. It may be called inside of a tokio runtime, which then waits too.
 ///
 /// # Errors
@@ -44,6 +53,7 @@ pub fn run(job: &Job) -> Result<BenchResult, Error> {
     let began = Instant::now();
     let Prepared { targets, file_bytes, are_new } = on_own_thread(|| async {
         let mount = connect(job).await?;
+        check_version(job, mount.version())?;
         let prepared = Prepared::new(&mount, job).await;
         leave(&mount).await;
         prepared

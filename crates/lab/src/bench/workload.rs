@@ -1,6 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use client::Version;
+
 /// In which order the blocks of a file are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
@@ -53,6 +55,15 @@ impl Workload {
 }
 
 impl Operation {
+    /// The oldest version that has it.
+    pub fn since(self) -> Version {
+        match self {
+            Operation::OpenClose => Version::V4_0,
+            Operation::ReadPlus(_) => Version::V4_2,
+            _ => Version::V2,
+        }
+    }
+
     /// Whether it reads or writes the file's bytes; otherwise `block_bytes` means nothing, but for locks and new files.
     pub fn moves_bytes(self) -> bool {
         matches!(self, Operation::Transfer | Operation::ReadPlus(_))

@@ -38,12 +38,19 @@ pub const ALL: [Kind; 12] = [
 
 /// There is no experiment of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no experiment '{name}': did you mean '{nearest}'? `wharf lab list` shows all of them")]
+#[error("there is no experiment '{name}'{}; `wharf lab list` shows all of them", suggestion(*nearest))]
 pub struct Unknown {
     /// The name.
     pub name: String,
-    /// The name that is most like it.
-    pub nearest: &'static str,
+    /// The name that is most like it, if one is.
+    pub nearest: Option<&'static str>,
+}
+
+/// How much a name is like another one, from 0 to 1, if it may be meant.
+const LIKE: f64 = 0.5;
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(": did you mean '{name}'?")).unwrap_or_default()
 }
 
 /// The experiment of this name.
@@ -56,7 +63,10 @@ pub fn find(name: &str) -> Result<&'static Kind, Unknown> {
     let nearest = KINDS.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
     match nearest {
         Some(kind) if kind.name == name => Ok(kind),
-        nearest => Err(Unknown { name: name.to_owned(), nearest: nearest.map_or("", |kind| kind.name) }),
+        nearest => {
+            let nearest = nearest.filter(|kind| similarity(kind) >= LIKE).map(|kind| kind.name);
+            Err(Unknown { name: name.to_owned(), nearest })
+        }
     }
 }
 
@@ -134,7 +144,7 @@ pub(crate) mod tests {
 
     #[test]
     fn unknown_name_suggests_the_nearest() {
-        assert_eq!(find("replypath").unwrap_err().nearest, "reply-path");
-        assert_eq!(find("raed-ahead").unwrap_err().nearest, "read-ahead");
+        assert_eq!(find("replypath").unwrap_err().nearest, Some("reply-path"));
+        assert_eq!(find("raed-ahead").unwrap_err().nearest, Some("read-ahead"));
     }
 }
