@@ -171,6 +171,14 @@ pub enum Reason {
         /// The limit.
         max: usize,
     },
+    /// The version has no offset or length that large.
+    #[error("NFSv2 has no files with more than {max} bytes, and byte {offset} was to be reached; use NFSv3 or NFSv4")]
+    BeyondVersion {
+        /// The offset or length.
+        offset: u64,
+        /// The largest one.
+        max: u64,
+    },
     /// The name is not valid.
     #[error("{0}")]
     Name(#[source] vfs::NameError),

@@ -42,6 +42,7 @@ fn kind(reason: &Reason) -> ErrorKind {
         Reason::Locked { .. } => ErrorKind::WouldBlock,
         Reason::Name(_) => ErrorKind::InvalidFilename,
         Reason::CopyStalled { .. } => ErrorKind::TimedOut,
+        Reason::BeyondVersion { .. } => ErrorKind::FileTooLarge,
         Reason::Path(_) | Reason::TooLarge { .. } | Reason::TimeOutOfRange { .. } | Reason::Url(_) => {
             ErrorKind::InvalidInput
         }

@@ -13,6 +13,7 @@ pub(super) fn neutral(error: client_files::Error) -> Error {
         Reason::Status(status) => of_status(*status, error),
         Reason::NotInVersion(_) => Error::NotSupported,
         Reason::Locked { .. } => Error::Busy,
+        Reason::BeyondVersion { .. } => Error::FileTooBig,
         Reason::Name(NameError::TooLong) => Error::NameTooLong,
         Reason::Name(_) => Error::Invalid,
         Reason::NoReply(Failure::TimedOut { .. }) => Error::Io(io::Error::new(io::ErrorKind::TimedOut, error)),

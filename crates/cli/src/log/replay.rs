@@ -65,6 +65,7 @@ impl Site {
         start_logging(LogSettings { level: Some(LogLevel::Warn), ..LogSettings::default() });
         let OpenSite { log, state_dir, _lock } = self.open(always_replay)?;
         let kept = log.kept()?;
+        let changes: u64 = kept.iter().map(|(_, records)| *records).sum();
         if !log.is_known() && kept.iter().any(|(_, records)| *records > 0) {
             return Err(Failure::LogOfOtherState { path: self.path.clone(), state_dir });
         }
@@ -81,6 +82,10 @@ impl Site {
         let set_aside = attach_to_log(&log, dirs)?.iter().map(|(_, replayed)| replayed.set_aside).sum();
         log.start()?;
         log.close();
+        match changes {
+            0 => eprintln!("wharf: the log had no changes"),
+            changes => eprintln!("wharf: {changes} changes were brought to storage, and the log is empty"),
+        }
         if set_aside > 0 { Err(Failure::SetAside { changes: set_aside, path: log.set_aside_path() }) } else { Ok(()) }
     }
 

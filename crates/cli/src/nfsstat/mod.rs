@@ -55,7 +55,7 @@ pub struct Flags {
     #[arg(long)]
     operations: bool,
     /// Print a line with the activity of each interval of this many seconds.
-    #[arg(short = 'w', long = "wait", value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'w', long = "wait", value_name = "SECONDS", value_parser = parse_seconds)]
     interval: Option<u64>,
     /// With -w: add columns with hit rates.
     #[arg(short = 'W', requires = "interval")]
@@ -72,6 +72,11 @@ pub struct Flags {
     /// Print all figures as JSON, with latency histograms.
     #[arg(long)]
     json: bool,
+}
+
+fn parse_seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+    seconds.ok_or_else(|| "write a whole number of seconds, at least 1".to_owned())
 }
 
 /// Shows the statistics.
@@ -110,8 +115,8 @@ impl Flags {
 }
 
 fn mounts(output: &mut Output, found: &[FoundMount]) -> Result<(), Failure> {
-    for FoundMount { mount, .. } in found {
-        writeln!(output, "{} on {}\n{}", mount.from, mount.on, mount.options)?;
+    for FoundMount { pid, mount, .. } in found {
+        writeln!(output, "{} on {} (process {pid})\n{}", mount.from, mount.on, mount.options)?;
     }
     Ok(())
 }

@@ -148,7 +148,8 @@ fn client_that_runs_is_asked_for_its_tables_its_mount_and_its_histograms() {
     let pid = client.child.id().to_string();
     assert!(number(&client.told(&["-E", &pid]), "Getattr") >= counted);
     let mounts = client.told(&["-m"]);
-    assert!(mounts.contains(":/mem on bench\nvers=3,proto=tcp,nconnect=1,soft,rsize="), "{mounts}");
+    let expected = format!(":/mem on bench (process {pid})\nvers=3,proto=tcp,nconnect=1,soft,rsize=");
+    assert!(mounts.contains(&expected), "{mounts}");
     assert!(client.told(&["--operations"]).contains("\nv3 GETATTR "));
     let json: serde_json::Value = serde_json::from_str(&client.told(&["--json"])).unwrap();
     assert_eq!((&json[0]["pid"], &json[0]["on"]), (&client.child.id().into(), &"bench".into()));

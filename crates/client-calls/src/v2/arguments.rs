@@ -34,6 +34,6 @@ pub(super) fn entry(found: &DirOpOk) -> Entry {
 
 /// A number of 32 bits: version 2 has no larger offsets and lengths.
 pub(super) fn word<O: Operation>(connection: &Connection, value: u64) -> Result<u32> {
-    let reason = || Reason::TooLarge { bytes: value as usize, max: u32::MAX as usize };
+    let reason = || Reason::BeyondVersion { offset: value, max: u32::MAX.into() };
     u32::try_from(value).map_err(|_| Error::new(connection.server(), O::NAME, reason()))
 }
