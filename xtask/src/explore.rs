@@ -16,7 +16,7 @@ const PROGRAMS: [Program; 3] = [
 ];
 
 /// The tests: a package, a program of it, what their names begin with, and what their rows begin with.
-const TESTS: [Tests; 3] = [
+const TESTS: [Tests; 4] = [
     Tests {
         package: "wharf-stable",
         program: "recorded_device",
@@ -29,7 +29,9 @@ const TESTS: [Tests; 3] = [
         prefix: "power_cuts::change_is_there_after_a_power_failure_behind_its_reply_on::",
         rows: "each_change_on_",
     },
-    // Logs that are missing, old or another one.
+    // Logs that are missing, moved, old, full or of another host, after a power failure of two exports.
+    Tests { package: "wharf", program: "all", prefix: "lost_logs::", rows: "lost_logs::" },
+    // Commands and messages about such logs.
     Tests { package: "wharf", program: "all", prefix: "write_log::", rows: "write_log::" },
 ];
 

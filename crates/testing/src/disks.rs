@@ -160,15 +160,28 @@ impl LoopDisk {
         mount_remount(&self.base, MountFlags::empty(), data.as_c_str()).unwrap();
     }
 
-    /// What the next start of the machine finds if the power fails now.
-    pub fn after_power_failure(&self) -> Mounted {
-        let number = self.cuts.fetch_add(1, Ordering::Relaxed);
+    /// What the disk holds if the power fails now, in a file.
+    pub fn copy_image(&self) -> PathBuf {
         let copy = self.base.join("copy");
         assert!(succeeds(Command::new("cp").arg("--sparse=always").arg(self.image()).arg(&copy)), "cp fails");
         if self.kind.needs_check {
             let checked = Command::new("e2fsck").arg("-fy").arg(&copy).output().unwrap();
             assert!(checked.status.code() <= Some(1), "{}", String::from_utf8_lossy(&checked.stdout));
         }
+        copy
+    }
+
+    /// Mounts what a power failure has left in the place of the file system, which nobody uses.
+    pub fn replace_image(&mut self, left: PathBuf) {
+        drop(self.mounted.take());
+        std::fs::rename(left, self.image()).unwrap();
+        self.remount();
+    }
+
+    /// What the next start of the machine finds if the power fails now.
+    pub fn after_power_failure(&self) -> Mounted {
+        let number = self.cuts.fetch_add(1, Ordering::Relaxed);
+        let copy = self.copy_image();
         let attached = AttachedLoop::new(&copy).unwrap();
         std::fs::remove_file(&copy).unwrap();
         Mounted::new(attached, self.base.join(format!("cut-{number}")), self.kind).unwrap()

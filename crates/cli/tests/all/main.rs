@@ -18,6 +18,7 @@ mod hidden_files;
 mod libnfs;
 mod library;
 mod log;
+mod lost_logs;
 mod mount;
 mod mount_locks;
 mod nfsstat;
