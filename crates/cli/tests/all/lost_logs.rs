@@ -163,14 +163,11 @@ fn log_of_another_host_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn log_whose_state_directory_is_lost_is_adopted_and_all_changes_are_there() {
+fn log_whose_state_directory_is_lost_is_replayed_since_the_exports_name_it() {
     let Some(mut site) = Site::new(DiskKind::EXT4) else { return };
     site.change_and_fail(|_| {});
     fs::remove_dir_all(site.path("state")).unwrap();
-    let said = site.refusal("log");
-    assert!(said.contains("wharf log adopt"), "{said}");
-    wharf_ok(&["log", "adopt", &site.text("log"), "--state-dir", &site.text("state")]);
-    site.replay("log");
+    drop(site.serve("log"));
     site.assert_all_there("without_state");
 }
 

@@ -40,9 +40,21 @@ pub fn wharf_ok<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Runs the program, which has to fail with `code`, and gives what it said.
+/// Runs the program, which has to fail with `code`, and gives what it said. One that goes on, such as a server that
+/// starts, is killed.
 pub fn wharf_fails<A: AsRef<std::ffi::OsStr>>(code: i32, arguments: &[A]) -> String {
-    let output = wharf(arguments);
+    let mut command = Command::new(executable());
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let (pid, (ended, ends)) = (Pid::from_child(&child), channel::<()>());
+    let watch = thread::spawn(move || {
+        if ends.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            kill_process(pid, Signal::KILL).unwrap();
+        }
+    });
+    let output = child.wait_with_output().unwrap();
+    drop(ended);
+    watch.join().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{said}");
     said
