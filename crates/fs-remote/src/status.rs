@@ -79,5 +79,7 @@ mod tests {
         assert!(matches!(of(Reason::Name(NameError::Dots)), Error::Invalid));
         assert!(matches!(of(Reason::NotInVersion(client_files::Version::V2)), Error::NotSupported));
         assert!(matches!(of(Reason::Status(Status::Grace)), Error::TryLater(_)));
+        let beyond = Reason::BeyondVersion { offset: 1 << 40, max: u32::MAX.into() };
+        assert!(matches!(of(beyond), Error::FileTooBig));
     }
 }
