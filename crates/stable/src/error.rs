@@ -42,6 +42,18 @@ pub enum WriteLogError {
         /// How many records there are.
         records: u64,
     },
+    /// The log has records of exports that its header does not name.
+    #[error(
+        "the write log {0} has {records} changes of directories that its header does not name, because a header is \
+         damaged or older than they are; restore the log from a copy, or drop these changes with `wharf log drain \
+         --discard {0}`", path.display()
+    )]
+    Unnamed {
+        /// How many records there are.
+        records: u64,
+        /// The log.
+        path: PathBuf,
+    },
     /// An export is to be served without the log that it needs.
     #[error(
         "acknowledged changes of {export} may be in the write log {0} alone; serve it with --write-log {0}, or move them \

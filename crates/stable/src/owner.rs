@@ -18,7 +18,7 @@ pub(crate) struct LogOwner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnedExport {
     pub(crate) name: String,
-    number: u32,
+    pub(crate) number: u32,
     /// The root directory ([`root`]).
     root: (u64, u64),
     /// The memory that had the unflushed changes ([`FileSystem::memory`]).
@@ -85,10 +85,6 @@ impl LogOwner {
             owned.name.clone()
         });
         lost.collect()
-    }
-
-    pub(crate) fn index(&self, name: &str) -> u32 {
-        self.exports.iter().find(|owned| owned.name == name).map_or(u32::MAX, |owned| owned.number)
     }
 }
 

@@ -165,7 +165,31 @@ impl WriteLog {
     pub fn kept(&self) -> std::result::Result<Vec<(String, u64)>, WriteLogError> {
         let owner = hold(&self.owner);
         let exports = owner.exports.iter();
-        exports.map(|owned| Ok((owned.name.clone(), replay::count(&self.log, owner.index(&owned.name))?))).collect()
+        exports.map(|owned| Ok((owned.name.clone(), self.count(owned.number)?))).collect()
+    }
+
+    /// How many records the log has of exports that it does not know, as after damage to a header.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn unnamed(&self) -> std::result::Result<u64, WriteLogError> {
+        let owner = hold(&self.owner);
+        replay::count(&self.log, |number| owner.exports.iter().all(|owned| owned.number != number))
+    }
+
+    /// Refuses a log with records of exports that it does not know, before an export gets one of their numbers.
+    ///
+    /// # Errors
+    /// When there are such records, or the log cannot be read.
+    pub fn check_named(&self) -> std::result::Result<(), WriteLogError> {
+        match self.unnamed()? {
+            0 => Ok(()),
+            records => Err(WriteLogError::Unnamed { records, path: self.path() }),
+        }
+    }
+
+    fn count(&self, export: u32) -> std::result::Result<u64, WriteLogError> {
+        replay::count(&self.log, |number| number == export)
     }
 
     /// Whether the state directory has it that exports depend on this log.
@@ -188,7 +212,8 @@ impl WriteLog {
     /// the export. Exports of one disk are [attached together](WriteLog::attach_all).
     ///
     /// # Errors
-    /// When the log has records of another directory of that name, and when changes cannot be replayed.
+    /// When the log has records of another directory of that name or of an export that its header does not name, and
+    /// when changes cannot be replayed.
     pub fn attach(
         self: &Arc<Self>,
         name: &str,
@@ -212,6 +237,8 @@ impl WriteLog {
             // The exports' earlier records are obsolete, and they may be other directories now.
             self.drain()?;
             exports.iter().for_each(|(name, _)| hold(&self.owner).forget(name));
+        } else {
+            self.check_named()?;
         }
         let entered: Vec<Entered> = exports.into_iter().map(|(name, inner)| self.enter(&name, inner)).collect();
         if is_started {
@@ -261,7 +288,7 @@ impl WriteLog {
         }
         let (mut lost, mut kept) = (Vec::new(), Vec::new());
         for (at, Entered { export, now, known }) in entered.iter().enumerate() {
-            let records = replay::count(&self.log, export.number)?;
+            let records = self.count(export.number)?;
             if records > 0 && known.as_ref().is_none_or(|known| !known.is_same_tree(now)) {
                 return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
             }
@@ -332,7 +359,7 @@ impl WriteLog {
     pub fn adopt(self: &Arc<Self>, name: &str, inner: Arc<dyn FileSystem>) -> std::result::Result<u64, WriteLogError> {
         let now = OwnedExport::of(name, &*inner);
         let (number, known) = hold(&self.owner).number_of(&now);
-        let records = replay::count(&self.log, number)?;
+        let records = self.count(number)?;
         if known.is_none_or(|known| !known.is_same_tree(&now)) {
             return Err(WriteLogError::OtherTree { export: name.to_owned(), records });
         }
@@ -385,10 +412,11 @@ impl WriteLog {
     /// # Errors
     /// When there are records of an export that was not attached, or the log's device fails.
     pub fn start(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
+        self.check_named()?;
         let attached: Vec<String> = hold(&self.exports).iter().map(|export| export.name.clone()).collect();
         let mut owner = hold(&self.owner);
         for other in owner.exports.iter().filter(|owned| !attached.contains(&owned.name)) {
-            let records = replay::count(&self.log, owner.index(&other.name))?;
+            let records = self.count(other.number)?;
             if records > 0 {
                 return Err(WriteLogError::Missing { export: other.name.clone(), records });
             }

@@ -20,6 +20,7 @@ pub struct Flags {
 /// Adopts the log.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let site = flags.site.open(false)?;
+    site.log.check_named()?;
     let mut output = Output::new();
     for (dir, _) in site.log.kept()?.into_iter().filter(|(_, records)| *records > 0) {
         let host = super::replay::open_dir(Path::new(&dir), &site.state_dir)?;

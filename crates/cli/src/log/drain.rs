@@ -29,10 +29,13 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let mut output = Output::new();
     if flags.site.path().exists() {
         let site = flags.site.open(false)?;
-        let kept = site.log.kept()?;
+        let (kept, unnamed) = (site.log.kept()?, site.log.unnamed()?);
         site.log.discard()?;
         for (dir, records) in kept.into_iter().filter(|(_, records)| *records > 0) {
             writeln!(output, "dropped {records} changes of {dir}")?;
+        }
+        if unnamed > 0 {
+            writeln!(output, "dropped {unnamed} changes of directories that the log does not name")?;
         }
     }
     give_up(flags, &mut output)?;

@@ -34,7 +34,8 @@ impl Log {
         self.wake_all();
     }
 
-    /// Replaces the description of the owner; it is durable when this returns.
+    /// Replaces the description of the owner. When this returns it is durable in both headers, so that damage to one
+    /// of them loses nothing.
     ///
     /// # Errors
     /// When the log has failed, or `owner` is longer than [`MAX_OWNER_BYTES`](crate::MAX_OWNER_BYTES).
@@ -42,7 +43,8 @@ impl Log {
         check_owner(owner)?;
         let mut header = self.header();
         self.state().check()?;
-        self.store(&mut header, |next| next.owner = owner.to_vec())
+        self.store(&mut header, |next| next.owner = owner.to_vec())?;
+        self.store(&mut header, |_| ())
     }
 
     /// Makes a changed header durable in the block that does not hold the current one.

@@ -68,11 +68,11 @@ pub struct Replayed {
     pub set_aside: u64,
 }
 
-/// How many records the log has of an export.
-pub(crate) fn count(log: &Log, export: u32) -> Result<u64, WriteLogError> {
+/// How many records the log has of exports with these numbers.
+pub(crate) fn count(log: &Log, is_counted: impl Fn(u32) -> bool) -> Result<u64, WriteLogError> {
     let mut count = 0;
     each_record(log, |record, _| {
-        count += u64::from(record.export == export);
+        count += u64::from(is_counted(record.export));
         Ok(())
     })?;
     Ok(count)

@@ -7,6 +7,7 @@ mod ahead;
 mod breaking;
 mod commit;
 mod crash;
+mod damaged_header;
 mod every_kind;
 mod failing_device;
 mod failing_storage;
