@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use own_files::OwnDir;
 use rustix::process::{Resource, Rlimit};
-use vfs::Origin;
+use vfs::{Origin, quoted};
 
 use crate::cache::NodeCache;
 use crate::flush::{Disk, FlushGroup, Losses};
@@ -40,7 +40,7 @@ const LIMIT_SHARE: u64 = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The directory cannot be opened.
-    #[error("cannot open {path} for serving: {source}; it must be a directory that this user may read and search", path = path.display())]
+    #[error("cannot open {path} for serving: {source}; it must be a directory that this user may read and search", path = quoted(path))]
     Directory {
         /// The directory that was asked for.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// There is no /proc.
-    #[error("cannot serve {path} without {PROC_DESCRIPTORS}: {source}; mount proc on /proc", path = path.display())]
+    #[error("cannot serve {path} without {PROC_DESCRIPTORS}: {source}; mount proc on /proc", path = quoted(path))]
     NoProc {
         /// The directory that was asked for.
         path: PathBuf,
@@ -59,14 +59,14 @@ pub enum OpenError {
     #[error(
         "serving {path} needs a state directory, because kernel file handles do not work here (they need \
          CAP_DAC_READ_SEARCH and a file system that can be exported): name one outside of the export",
-        path = path.display()
+        path = quoted(path)
     )]
     NoStateDir {
         /// The directory that was asked for.
         path: PathBuf,
     },
     /// The state directory cannot be made or used.
-    #[error("cannot use the state directory {}: {source}; name one that this user may write", state_dir.display())]
+    #[error("cannot use the state directory {}: {source}; name one that this user may write", quoted(state_dir))]
     StateDir {
         /// The state directory.
         state_dir: PathBuf,
@@ -77,8 +77,8 @@ pub enum OpenError {
     #[error(
         "the state directory {} is inside of the export {}, where clients could read the key of all file handles; \
          name one outside of it",
-        state_dir.display(),
-        path.display()
+        quoted(state_dir),
+        quoted(path)
     )]
     StateInside {
         /// The exported directory.
@@ -87,7 +87,7 @@ pub enum OpenError {
         state_dir: PathBuf,
     },
     /// Clients' files would lie among the server's own.
-    #[error("{} is inside of the state directory {}; export another directory", path.display(), state_dir.display())]
+    #[error("{} is inside of the state directory {}; export another directory", quoted(path), quoted(state_dir))]
     InsideState {
         /// The exported directory.
         path: PathBuf,
@@ -97,7 +97,7 @@ pub enum OpenError {
     /// The store's file cannot be read or written.
     #[error(
         "cannot use the store of file handles {}: {source}; if it is damaged, remove it (clients must mount again)",
-        file.display()
+        quoted(file)
     )]
     StateFile {
         /// The store's file.
@@ -106,13 +106,13 @@ pub enum OpenError {
         source: io::Error,
     },
     /// Another server has the store open.
-    #[error("the store of file handles {} is in use: another server serves this directory with it", file.display())]
+    #[error("the store of file handles {} is in use: another server serves this directory with it", quoted(file))]
     StateInUse {
         /// The store's file.
         file: PathBuf,
     },
     /// The store is another export's.
-    #[error("the store of file handles {} belongs to the export {owner}; name another state directory", file.display())]
+    #[error("the store of file handles {} belongs to the export {owner}; name another state directory", quoted(file))]
     ForeignState {
         /// The store's file.
         file: PathBuf,
@@ -122,7 +122,7 @@ pub enum OpenError {
     /// The log would drop changes that may be lost.
     #[error(
         "a write log in front of {path} would lose changes: it is on {file_system}, and {reason}; export a directory of \
-         ext4, XFS, btrfs or F2FS with the log, or run the server without --write-log", path = path.display()
+         ext4, XFS, btrfs or F2FS with the log, or run the server without --write-log", path = quoted(path)
     )]
     HidesErrors {
         /// The exported directory.
@@ -136,7 +136,7 @@ pub enum OpenError {
     #[error(
         "kernel file handles do not work for {path}: {source}; they need CAP_DAC_READ_SEARCH (root) and a file system \
          that can be exported: use the store's handles instead",
-        path = path.display()
+        path = quoted(path)
     )]
     KernelHandles {
         /// The directory that was asked for.

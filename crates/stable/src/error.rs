@@ -1,6 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use vfs::quoted;
+
 use crate::log::LogError;
 
 /// Why a write log cannot be used.
@@ -13,7 +15,7 @@ pub enum WriteLogError {
     #[error("the log was not made by `wharf serve --write-log`; choose another path")]
     NotAWriteLog,
     /// The state directory cannot be used.
-    #[error("cannot keep the write log's state in {}: {source}", path.display())]
+    #[error("cannot keep the write log's state in {}: {source}", quoted(path))]
     State {
         /// The directory.
         path: PathBuf,
@@ -23,7 +25,8 @@ pub enum WriteLogError {
     /// Another directory is exported under this name than when the records were written.
     #[error(
         "the write log has {records} changes of another directory that was exported as {export}; export that one again, \
-         or drop its changes with `wharf log drain --discard`"
+         or drop its changes with `wharf log drain --discard`",
+        export = quoted(export)
     )]
     OtherTree {
         /// The export.
@@ -34,7 +37,8 @@ pub enum WriteLogError {
     /// An export that has records is not served.
     #[error(
         "the write log has {records} changes of {export}, which is not exported now; export it, or run `wharf log replay`, \
-         or drop its changes with `wharf log drain --discard`"
+         or drop its changes with `wharf log drain --discard`",
+        export = quoted(export)
     )]
     Missing {
         /// The export.
@@ -57,7 +61,8 @@ pub enum WriteLogError {
     /// An export is to be served without the log that it needs.
     #[error(
         "acknowledged changes of {export} may be in the write log {0} alone; serve it with --write-log {0}, or move them \
-         to storage with `wharf log drain {0}`, or give them up with `wharf log drain --discard {0}`", path.display()
+         to storage with `wharf log drain {0}`, or give them up with `wharf log drain --discard {0} --export {export}`",
+        quoted(path), export = quoted(export)
     )]
     NeedsLog {
         /// The export.
@@ -68,7 +73,10 @@ pub enum WriteLogError {
     /// A log that exports need is missing.
     #[error(
         "the write log {} is missing, and acknowledged changes of {} may be in it alone; bring it back, or give them up \
-         with `wharf log drain --discard {}`", path.display(), exports.join(" and "), path.display()
+         with `wharf log drain --discard {}`",
+        quoted(path),
+        listed(exports),
+        quoted(path)
     )]
     MissingLog {
         /// Where the log was.
@@ -80,7 +88,8 @@ pub enum WriteLogError {
     #[error(
         "acknowledged changes of {export} may be in another write log alone, or in a newer copy of this one, which was \
          {0}; serve the export with that log, or give them up with `wharf log drain --discard {0} --export {export}`; to \
-         use what this log has, run `wharf log adopt` with it", path.display()
+         use what this log has, run `wharf log adopt` with it",
+        quoted(path), export = quoted(export)
     )]
     NeedsOtherLog {
         /// The export.
@@ -91,8 +100,9 @@ pub enum WriteLogError {
     /// A log has records of an export that does not need it.
     #[error(
         "the write log has {records} changes of {export}, which does not depend on it: it is an old copy, or another \
-         server's, and the export may have newer data; drop its changes with `wharf log drain --discard {0}`, or have \
-         them made all the same with `wharf log adopt {0}`", path.display()
+         server's, and the export may have newer data; drop its changes with `wharf log drain --discard {0} \
+         --export {export}`, or have them made all the same with `wharf log adopt {0}`",
+        quoted(path), export = quoted(export)
     )]
     NotOfExport {
         /// The export.
@@ -103,7 +113,7 @@ pub enum WriteLogError {
         path: PathBuf,
     },
     /// The mark of an export cannot be read or stored.
-    #[error("cannot read or store which write log {export} depends on: {source}")]
+    #[error("cannot read or store which write log {export} depends on: {source}", export = quoted(export))]
     Mark {
         /// The export.
         export: String,
@@ -119,7 +129,8 @@ pub enum WriteLogError {
     /// A change cannot be replayed.
     #[error(
         "cannot make changes of {export} again from the write log: {action}: {source}; the log keeps \
-         them: repair the file system or make room on it, and start the server again"
+         them: repair the file system or make room on it, and start the server again",
+        export = quoted(export)
     )]
     Replay {
         /// The export.
@@ -132,7 +143,8 @@ pub enum WriteLogError {
     /// Flushing an export's storage failed.
     #[error(
         "cannot bring {export} to storage: {source}; the log keeps its changes: repair the storage or make room on it, \
-         and start the server again"
+         and start the server again",
+        export = quoted(export)
     )]
     Storage {
         /// The export.
@@ -143,7 +155,8 @@ pub enum WriteLogError {
     /// Flushing an export's storage failed earlier, so that the log's records are required.
     #[error(
         "the storage of {export} has failed, and only the write log has what was lost; repair the storage, and start the \
-         server again, which makes these changes again"
+         server again, which makes these changes again",
+        export = quoted(export)
     )]
     Lost {
         /// The export.
@@ -152,4 +165,8 @@ pub enum WriteLogError {
     /// No thread could be started.
     #[error("cannot start the thread that trims the write log: {0}")]
     Thread(io::Error),
+}
+
+fn listed(exports: &[String]) -> String {
+    exports.iter().map(quoted).collect::<Vec<_>>().join(" and ")
 }

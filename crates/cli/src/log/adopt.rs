@@ -2,6 +2,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use vfs::quoted;
 
 use super::replay::Site;
 use crate::failure::Failure;
@@ -25,7 +26,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     for (dir, _) in site.log.kept()?.into_iter().filter(|(_, records)| *records > 0) {
         let host = super::replay::open_dir(Path::new(&dir), &site.state_dir)?;
         let records = site.log.adopt(&dir, host)?;
-        writeln!(output, "the next start replays {records} changes of {dir}")?;
+        writeln!(output, "the next start replays {records} changes of {}", quoted(dir))?;
     }
     Ok(output.finish()?)
 }

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use report::units;
 use stable::Check;
+use vfs::quoted;
 
 use super::examined::{self, Flags};
 use crate::failure::Failure;
@@ -20,8 +21,7 @@ fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> 
     writeln!(output, "    Log: {}", path.display())?;
     writeln!(output, "   Size: {}, used: {}", bytes(check.size_bytes), bytes(check.used_bytes))?;
     for dir in exports {
-        // The names in the log are not trusted.
-        writeln!(output, " Export: {}", dir.replace(char::is_control, "?"))?;
+        writeln!(output, " Export: {}", quoted(dir))?;
     }
     writeln!(output, "Records: {} of {} in {} batches", check.records, bytes(check.record_bytes), check.batches)?;
     if let Some(age) = check.oldest_age {

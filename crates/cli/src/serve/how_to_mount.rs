@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use client::{Parameters, Url};
+use vfs::quoted;
 
 /// A mount command for an export, for NFSv4.2 (one port, with locks), and its URL for clients of every version.
 pub fn describe(name: &str, address: SocketAddr) -> String {
@@ -10,10 +11,10 @@ pub fn describe(name: &str, address: SocketAddr) -> String {
     let port = address.port();
     let bracketed = if host.contains(':') { format!("[{host}]") } else { host.clone() };
     let transport = if address.is_ipv4() { "tcp" } else { "tcp6" };
-    let quoted = quote(&format!("{bracketed}:{name}"));
+    let path = quoted(format!("{bracketed}:{name}"));
     let url = Url { host, port: None, path: name.as_bytes().to_vec(), parameters: Parameters::default() };
     format!(
-        "mount -t nfs -o vers=4.2,port={port},proto={transport} {quoted} /mnt   \
+        "mount -t nfs -o vers=4.2,port={port},proto={transport} {path} /mnt   \
          or '{url}?nfsport={port}&mountport={port}'"
     )
 }
@@ -25,16 +26,6 @@ fn host_of(address: SocketAddr) -> String {
         _ if ip.is_unspecified() => rustix::system::uname().nodename().to_string_lossy().into_owned(),
         SocketAddr::V6(address) if address.scope_id() != 0 => format!("{ip}%{}", address.scope_id()),
         _ => ip.to_string(),
-    }
-}
-
-/// Quotes `text` for a shell if necessary.
-fn quote(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/:._-[]@+,=".contains(&byte);
-    if text.bytes().all(is_plain) && !text.contains('[') {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
