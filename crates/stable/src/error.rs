@@ -50,7 +50,8 @@ pub enum WriteLogError {
     #[error(
         "the write log {0} has {records} changes of directories that its header does not name, because a header is \
          damaged or older than they are; restore the log from a copy, or drop these changes with `wharf log drain \
-         --discard {0}`", path.display()
+         --discard {0}`",
+        quoted(path)
     )]
     Unnamed {
         /// How many records there are.

@@ -192,12 +192,15 @@ impl WriteLog {
         replay::count(&self.log, |number| number == export)
     }
 
-    /// Whether the state directory has it that exports depend on this log.
-    #[must_use]
-    pub fn is_known(&self) -> bool {
+    /// Whether the state directory is that of a server with this log.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn is_known(&self) -> std::result::Result<bool, WriteLogError> {
         let id = self.log.id();
         let is_of_this = |line: &StateLine| matches!(line, StateLine::Mark { mark, .. } if mark.log == id);
-        self.lines.iter().any(is_of_this)
+        // A log that may be lost has no marks.
+        Ok(self.lines.iter().any(is_of_this) || self.kept_generation()? > 0)
     }
 
     /// Drops all records without replaying them.
@@ -327,10 +330,14 @@ impl WriteLog {
 
     /// Whether a mark is of this log, and not of a newer copy.
     fn is_marked(&self, mark: &Mark) -> std::result::Result<bool, WriteLogError> {
-        let id = self.log.id();
+        let newest = self.kept_generation()?.max(mark.generation);
+        Ok(mark.log == self.log.id() && self.log.generation() >= newest)
+    }
+
+    /// The newest generation of this log that the state directory has; 0 if it is another server's.
+    fn kept_generation(&self) -> std::result::Result<u64, WriteLogError> {
         let unreadable = |source| WriteLogError::State { path: self.options.state_dir.clone(), source };
-        let newest = self.state_file.generation(&id).map_err(unreadable)?.max(mark.generation);
-        Ok(mark.log == id && self.log.generation() >= newest)
+        self.state_file.generation(&self.log.id()).map_err(unreadable)
     }
 
     /// Marks an export as one that needs this log, or releases it.

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use client::Status;
 use client::copy::CopyError;
+use vfs::quoted;
 
 pub use self::mount::MountFailure;
 use crate::ending;
@@ -47,7 +48,9 @@ pub enum Failure {
     /// The write log belongs to a server with another state directory.
     #[error(
         "the write log {} is not of the server with the state directory {}: name that of its server with --state-dir \
-         DIR; if it is lost, run `wharf log adopt` first", path.display(), state_dir.display()
+         DIR; if it is lost, run `wharf log adopt` first",
+        quoted(path),
+        quoted(state_dir)
     )]
     LogOfOtherState {
         /// The log.
@@ -55,8 +58,35 @@ pub enum Failure {
         /// The state directory.
         state_dir: PathBuf,
     },
+    /// Changes of a server with another state directory would be dropped.
+    #[error(
+        "the write log {} has changes of {}, and is not of the server with the state directory {}: name that of its \
+         server with --state-dir DIR; if nobody needs these changes, name each directory with --export DIR, or remove \
+         the log", quoted(path), dirs.iter().map(quoted).collect::<Vec<_>>().join(" and "), quoted(state_dir)
+    )]
+    DiscardOfOtherState {
+        /// The log.
+        path: PathBuf,
+        /// The state directory.
+        state_dir: PathBuf,
+        /// The directories in the log.
+        dirs: Vec<String>,
+    },
+    /// There is nothing to give up.
+    #[error(
+        "there is no write log {}, and no export depends on it as far as the state directory {} knows: name that of its \
+         server with --state-dir DIR, or a directory that is marked itself with --export DIR",
+        quoted(path),
+        quoted(state_dir)
+    )]
+    NoLogToDiscard {
+        /// Where the log would be.
+        path: PathBuf,
+        /// The state directory.
+        state_dir: PathBuf,
+    },
     /// A directory of a write log cannot be opened.
-    #[error("{}: {source}", dir.display())]
+    #[error("{}: {source}", quoted(dir))]
     Logged {
         /// The directory.
         dir: PathBuf,

@@ -2,9 +2,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vfs::FileSystem;
+use vfs::{FileSystem, quoted};
 
-use super::replay::{Site, open_dir};
+use super::replay::{Site, lock, open_dir};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -16,7 +16,8 @@ pub struct Flags {
     /// Drop the changes instead, and print how many were lost per export. The log may be missing.
     #[arg(long)]
     discard: bool,
-    /// With --discard: another directory that depends on this log, as the server's message names it. Can be repeated.
+    /// With --discard: another directory that depends on this log, or of another server that has changes in it, as the
+    /// message names it. Can be repeated.
     #[arg(long = "export", value_name = "DIR", requires = "discard")]
     exports: Vec<PathBuf>,
 }
@@ -26,37 +27,63 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     if !flags.discard {
         return flags.site.empty(false);
     }
-    let mut output = Output::new();
-    if flags.site.path().exists() {
-        let site = flags.site.open(false)?;
-        let (kept, unnamed) = (site.log.kept()?, site.log.unnamed()?);
-        site.log.discard()?;
-        for (dir, records) in kept.into_iter().filter(|(_, records)| *records > 0) {
-            writeln!(output, "dropped {records} changes of {dir}")?;
-        }
-        if unnamed > 0 {
-            writeln!(output, "dropped {unnamed} changes of directories that the log does not name")?;
-        }
+    let (path, state_dir) = (flags.site.path(), flags.site.state_dir()?);
+    let is_there = path.exists();
+    let not_needed = || Failure::NoLogToDiscard { path: path.to_owned(), state_dir: state_dir.clone() };
+    // A state directory that does not exist is not to be made for this.
+    if !is_there && flags.exports.is_empty() && stable::exports_of_log(path, &state_dir)?.is_empty() {
+        return Err(not_needed());
     }
-    give_up(flags, &mut output)?;
-    Ok(output.finish()?)
+    let _lock = lock(&state_dir)?;
+    // Nothing is dropped if a directory is named wrongly.
+    flags.exports.iter().try_for_each(|dir| open_dir(dir, &state_dir).map(drop))?;
+    let mut output = Output::new();
+    if is_there {
+        drop_changes(flags, &state_dir, &mut output)?;
+    }
+    let is_given_up = give_up(flags, &state_dir, &mut output)?;
+    output.finish()?;
+    if is_there || is_given_up { Ok(()) } else { Err(not_needed()) }
 }
 
-/// Lets the exports that depend on the log be served without it.
-fn give_up(flags: &Flags, output: &mut Output) -> Result<(), Failure> {
-    let state_dir = flags.site.state_dir()?;
-    for dir in stable::exports_of_log(flags.site.path(), &state_dir)? {
-        // The directory may be gone.
-        let host = open_dir(Path::new(&dir), &state_dir).ok();
-        let host = host.as_deref().map(|host| host as &dyn FileSystem);
-        stable::give_up_log(&dir, host, &state_dir)?;
-        writeln!(output, "{dir} no longer depends on the log")?;
+/// Drops what the log has, if it is of the server with this state directory or its directories are named.
+fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<(), Failure> {
+    let log = flags.site.open_log(state_dir, false)?;
+    let unnamed = log.unnamed()?;
+    let kept: Vec<_> = log.kept()?.into_iter().filter(|(_, records)| *records > 0).collect();
+    let is_given = |dir: &str| flags.exports.iter().any(|given| given.to_string_lossy() == dir);
+    let dirs: Vec<_> = kept.iter().filter(|(dir, _)| !is_given(dir)).map(|(dir, _)| dir.clone()).collect();
+    if !dirs.is_empty() && !log.is_known()? {
+        let (path, state_dir) = (flags.site.path().to_owned(), state_dir.to_owned());
+        return Err(Failure::DiscardOfOtherState { path, state_dir, dirs });
     }
-    for dir in &flags.exports {
-        let host = open_dir(dir, &state_dir)?;
-        if stable::give_up_log(&dir.to_string_lossy(), Some(&*host), &state_dir)? {
-            writeln!(output, "{} no longer depends on a log", dir.display())?;
-        }
+    log.discard()?;
+    for (dir, records) in kept {
+        writeln!(output, "dropped {records} changes of {}", quoted(dir))?;
+    }
+    if unnamed > 0 {
+        writeln!(output, "dropped {unnamed} changes of directories that the log does not name")?;
     }
     Ok(())
+}
+
+/// Lets the exports that depend on the log be served without it. Returns whether there were any.
+fn give_up(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<bool, Failure> {
+    let mut is_given_up = false;
+    for dir in stable::exports_of_log(flags.site.path(), state_dir)? {
+        // The directory may be gone.
+        let host = open_dir(Path::new(&dir), state_dir).ok();
+        let host = host.as_deref().map(|host| host as &dyn FileSystem);
+        stable::give_up_log(&dir, host, state_dir)?;
+        writeln!(output, "{} no longer depends on the log", quoted(dir))?;
+        is_given_up = true;
+    }
+    for dir in &flags.exports {
+        let host = open_dir(dir, state_dir)?;
+        if stable::give_up_log(&dir.to_string_lossy(), Some(&*host), state_dir)? {
+            writeln!(output, "{} no longer depends on a log", quoted(dir))?;
+            is_given_up = true;
+        }
+    }
+    Ok(is_given_up)
 }

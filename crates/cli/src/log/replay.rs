@@ -54,10 +54,14 @@ impl Site {
     /// Opens the log, and keeps servers from its state directory.
     pub(super) fn open(&self, always_replay: bool) -> Result<OpenSite, Failure> {
         let state_dir = self.state_dir()?;
-        let lock = daemon::lock_state_dir(&state_dir).map_err(|error| explained(Failure::Start(error.into())))?;
-        let options = Options { always_replay, ..Options::new(state_dir.clone()) };
-        let device = Arc::new(FileDevice::open(&self.path)?);
-        Ok(OpenSite { log: WriteLog::open(device, options)?, state_dir, _lock: lock })
+        let lock = lock(&state_dir)?;
+        Ok(OpenSite { log: self.open_log(&state_dir, always_replay)?, state_dir, _lock: lock })
+    }
+
+    /// Opens the log, for a state directory that is locked.
+    pub(super) fn open_log(&self, state_dir: &Path, always_replay: bool) -> Result<Arc<WriteLog>, Failure> {
+        let options = Options { always_replay, ..Options::new(state_dir.to_owned()) };
+        Ok(WriteLog::open(Arc::new(FileDevice::open(&self.path)?), options)?)
     }
 
     /// Flushes everything in the log to storage, and empties it.
@@ -66,7 +70,7 @@ impl Site {
         let OpenSite { log, state_dir, _lock } = self.open(always_replay)?;
         let kept = log.kept()?;
         let changes: u64 = kept.iter().map(|(_, records)| *records).sum();
-        if !log.is_known() && kept.iter().any(|(_, records)| *records > 0) {
+        if changes > 0 && !log.is_known()? {
             return Err(Failure::LogOfOtherState { path: self.path.clone(), state_dir });
         }
         let mut dirs: Vec<(PathBuf, Arc<dyn FileSystem>)> = Vec::new();
@@ -93,6 +97,11 @@ impl Site {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Keeps servers from a state directory.
+pub(super) fn lock(state_dir: &Path) -> Result<StateLock, Failure> {
+    daemon::lock_state_dir(state_dir).map_err(|error| explained(Failure::Start(error.into())))
 }
 
 /// Opens a directory of a log.

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustix::process::Signal;
 
@@ -218,6 +219,66 @@ fn lost_log_is_given_up_and_the_export_is_served_again() {
     let said = wharf_ok(&["log", "drain", "--discard", &log, "--state-dir", &state]);
     assert_eq!(said, format!("{export} no longer depends on the log\n"));
     drop(Server::start(1, &[&export, "--state-dir", &state]));
+    let said = wharf_fails(1, &["log", "drain", "--discard", &log, "--state-dir", &state]);
+    assert!(said.contains(&format!("there is no write log {log}, and no export depends on it")), "{said}");
+    let nowhere = site.scratch.path("nowhere");
+    wharf_fails(1, &["log", "drain", "--discard", &log, "--state-dir", nowhere.to_str().unwrap()]);
+    assert!(!nowhere.exists(), "a state directory was made");
+}
+
+#[test]
+fn missing_log_is_not_given_up_while_its_server_runs() {
+    let site = Site::new();
+    let mut server = site.serve();
+    let (log, state, export) = (site.log(), site.state(), site.export.to_str().unwrap().to_owned());
+    fs::rename(&log, site.scratch.path("away")).unwrap();
+    for named in [&[][..], &["--export", &export]] {
+        let said = wharf_fails(1, &[&["log", "drain", "--discard", &log, "--state-dir", &state], named].concat());
+        assert!(said.contains(&format!("uses the state directory {state}")), "{said}");
+    }
+    server.signal(Signal::KILL);
+    server.wait();
+    let said = wharf_fails(1, &["serve", &export, "--listen", "127.0.0.1:0", "--state-dir", &state]);
+    assert!(said.contains("may be in the write log"), "the export was released: {said}");
+}
+
+#[test]
+fn command_in_a_message_can_be_given_to_a_shell_whatever_the_names_are() {
+    let scratch = Scratch::on_disk();
+    let (state, log) = (scratch.path("state"), scratch.path("lo'g; touch made\n\u{1b}[2J $(touch made)"));
+    let (state, log) = (state.to_str().unwrap(), log.to_str().unwrap());
+    let export = scratch.dir("an export's `touch made`");
+    let export = export.to_str().unwrap();
+    let mut server = Server::start(1, &[export, "--write-log", log, "--write-log-size", "4M", "--state-dir", state]);
+    server.signal(Signal::KILL);
+    server.wait();
+    let serve = ["serve", export, "--listen", "127.0.0.1:0", "--state-dir", state];
+    let said = wharf_fails(1, &serve);
+    assert!(!said.trim_end().contains(char::is_control), "{said:?}");
+    let command = said.split("give them up with `").nth(1).unwrap().trim_end().strip_suffix('`').unwrap();
+    let script = format!("wharf() {{ \"$0\" \"$@\"; }}; {command} --state-dir {state}");
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &script, env!("CARGO_BIN_EXE_wharf")]).current_dir(scratch.dir("work"));
+    let output = bash.output().unwrap();
+    assert!(output.status.success(), "{script}: {output:?}");
+    assert!(!scratch.path("work").join("made").exists(), "{script}");
+    wharf_ok(&["serve", export, "--check", "--state-dir", state]);
+    drop(Server::start(1, &[export, "--state-dir", state]));
+}
+
+#[test]
+fn log_that_may_be_lost_is_discarded_with_the_state_directory_of_its_server() {
+    let site = Site::new();
+    let (log, state, export) = (site.log(), site.state(), site.export.to_str().unwrap().to_owned());
+    let options = ["--no-root-squash", "--write-log", &log, "--write-log-size", "4M", "--lose-my-data"];
+    let mut server = Server::start(1, &[&options[..], &[&export, "--state-dir", &state]].concat());
+    let source = site.scratch.file("file", "data");
+    wharf_ok(&["cp", source.to_str().unwrap(), &server.url(&site.export)]);
+    server.signal(Signal::KILL);
+    server.wait();
+    assert!(wharf_ok(&["log", "info", &log]).contains("with records that are still needed"));
+    wharf_ok(&["log", "drain", "--discard", &log, "--state-dir", &state]);
+    assert!(wharf_ok(&["log", "info", &log]).contains("State: clean"));
 }
 
 #[test]
@@ -230,6 +291,13 @@ fn log_is_emptied_with_the_state_directory_of_its_server_alone() {
         let said = wharf_fails(1, &["log", action, &log, "--state-dir", &other]);
         assert!(said.contains("name that of its server with --state-dir DIR"), "{said}");
     }
+    let said = wharf_fails(1, &["log", "drain", "--discard", &log, "--state-dir", &other]);
+    let of_export = format!("has changes of {}, and is not of the server", site.export.display());
+    assert!(said.contains(&of_export) && !said.contains("dropped"), "{said}");
+    assert!(wharf_ok(&["log", "info", &log]).contains("with records that are still needed"));
+    let wrong = ["--export", site.export.to_str().unwrap(), "--export", "/does/not/exist"];
+    wharf_fails(1, &[&["log", "drain", "--discard", &log, "--state-dir", &other], &wrong[..]].concat());
+    assert!(wharf_ok(&["log", "info", &log]).contains("with records that are still needed"));
     let running = Server::start(1, &["mem:1M", "--state-dir", &state]);
     let said = wharf_fails(1, &["log", "drain", &log, "--state-dir", &state]);
     assert!(said.contains(&format!("uses the state directory {state}")), "{said}");
@@ -253,7 +321,7 @@ fn export_that_only_knows_itself_what_it_needs_can_be_freed() {
     assert!(said.contains("creating the write log") && !new.exists(), "{said}");
     let free = ["log", "drain", "--discard", &log, "--export", &export, "--state-dir", &other_state];
     let said = wharf_ok(&free);
-    assert!(said.contains("no longer depends on a log"), "{said}");
+    assert!(said.contains(" changes of ") && said.contains("no longer depends on a log"), "{said}");
     drop(Server::start(1, &[&export, "--state-dir", &other_state]));
 }
 
