@@ -68,8 +68,9 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         return check::print(&plan, flags);
     }
     let wish = parent_process_death_signal();
-    let serving = Serving::start(flags, budget, sources, plan).map_err(explained)?;
-    is_starting.store(false, Ordering::SeqCst);
+    // Whoever is told that the server has started may end it at once.
+    let started = || is_starting.store(false, Ordering::SeqCst);
+    let serving = Serving::start(flags, budget, sources, plan, started).map_err(explained)?;
     privilege.log();
     keep_death_signal(wish);
     serving.until_told(signals);

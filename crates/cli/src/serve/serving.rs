@@ -52,11 +52,17 @@ struct Configuration {
 }
 
 impl Serving {
-    /// Starts to serve what is planned.
+    /// Starts to serve what is planned, calls `started`, and then tells users how to mount it.
     ///
     /// # Errors
     /// When any of it cannot be served.
-    pub fn start(flags: &Flags, budget: Budget, sources: Sources, plan: Plan) -> Result<Serving, Failure> {
+    pub fn start(
+        flags: &Flags,
+        budget: Budget,
+        sources: Sources,
+        plan: Plan,
+        started: impl FnOnce(),
+    ) -> Result<Serving, Failure> {
         let privilege = Privilege::of_this_process();
         let Plan { settings, mut options, loaded, addresses, .. } = plan;
         let allowance = budget.apply(&mut options);
@@ -85,6 +91,7 @@ impl Serving {
         let state_dir = options.state_dir.as_ref().map(|dir| tracing::field::display(dir.display().to_string()));
         reply_flags::log(&options);
         let daemon = Arc::new(Daemon::start(options, exports)?);
+        started();
         let manager = ServiceManager::from_environment();
         tracing::info!(addresses = %listed(daemon.addresses()), exports = names.len(), state_dir, "serving");
         allowance.log();
