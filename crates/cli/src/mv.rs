@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use clap::Args;
 use client::{Follow, Status, Url};
 use vfs::FileKind;
@@ -35,7 +37,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         let renamed = from.mount.rename(&from_dir.handle, &old, &to_dir.handle, &new).await;
         renamed.map_err(|error| match error.status() {
             // Other causes are names that a server does not take (RFC 1813 §3.3.14, RFC 8881 §18.26.3).
-            Some(Status::Invalid) if to.name().starts_with(&from.name()) => {
+            Some(Status::Invalid) if Path::new(&to.name()).starts_with(from.name()) => {
                 Failure::MoveIntoItself { from: from.name(), to: to.name() }
             }
             _ => about(from.name())(error),
