@@ -18,7 +18,7 @@ use super::resent::{Noted, noted};
 use super::set::{self, For, NewAttributes};
 use super::state_error::{inner, outer};
 use crate::fault::Fault;
-use crate::node::Node;
+use crate::node::{CallContext, Node};
 use crate::{make, set_attributes};
 
 /// The file of an OPEN.
@@ -118,7 +118,7 @@ fn open_target(
         handle: &wire_handle,
     };
     if target.is_truncated {
-        return truncate_and_open(&node, wanted, target);
+        return truncate_and_open(compound.cx, &node, wanted, target);
     }
     let opened = compound.cx.note_if_full(node.server.state.open(node.now, &wanted));
     match args.claim {
@@ -138,13 +138,14 @@ fn unless_gone(opened: Result<state::Opened, StateError>) -> OpResult<Option<sta
 /// Truncates the file once nothing but that can refuse the open any more. Whoever truncates must have write permission,
 /// even the owner.
 fn truncate_and_open(
+    cx: &CallContext<'_>,
     node: &Node<'_>,
     wanted: state::OpenArgs<'_>,
     target: &mut Target,
 ) -> OpResult<Option<state::Opened>> {
     node.require_writable()?;
     node.require(&target.attributes, Access::WRITE)?;
-    let reserved = node.until_returned(|| match node.server.state.reserve(node.now, wanted) {
+    let reserved = node.until_returned(|| match cx.note_if_full(node.server.state.reserve(node.now, wanted)) {
         Err(StateError::Delay) => Err(Fault::Recalling),
         reserved => Ok(reserved),
     })??;
