@@ -44,8 +44,7 @@ impl State {
     /// # Errors
     /// [`StateError::StaleClientid`], `SeqMisordered`, `ClidInUse`, `TooSmall`, `Resource` or `Records`.
     pub fn create_session(&self, now: Duration, args: &CreateSessionArgs) -> Result<CreatedSession, StateError> {
-        let origin = |core: &Core| core.origin_of(args.client.number());
-        self.with_room(now, origin, |core| core.next_session(now, args))
+        self.with_room_for(now, args.client, |core| core.next_session(now, args))
     }
 
     /// DESTROY_SESSION, sent over `connection`.

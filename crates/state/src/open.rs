@@ -74,8 +74,7 @@ impl State {
     /// # Errors
     /// As [`State::open`] for a file that no other client has open.
     pub fn may_open(&self, now: Duration, client: ClientId, claim: Claim) -> Result<(), StateError> {
-        let origin = |core: &Core| core.origin_of(client.number());
-        self.with_room(now, origin, |core| {
+        self.with_room_for(now, client, |core| {
             core.live_client(now, client)?;
             core.check_grace(now, client, matches!(claim, Claim::Previous(_)))?;
             core.room_for_open(client)
@@ -89,7 +88,7 @@ impl State {
     /// reclaims; `Stale` if the file was removed meanwhile; `StaleClientid`, `Expired`, `Resource`, and errors of a
     /// delegation's stateid.
     pub fn open(&self, now: Duration, args: &OpenArgs<'_>) -> Result<Opened, StateError> {
-        self.with_room(now, |core| core.origin_of(args.client.number()), |core| core.open(now, args))
+        self.with_room_for(now, args.client, |core| core.open(now, args))
     }
 
     /// Whether the client has an open or a delegation of the file.

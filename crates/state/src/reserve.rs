@@ -24,8 +24,7 @@ impl State {
     /// As [`State::open`]. Truncating is a write, whatever the access of the open is.
     pub fn reserve<'a>(&'a self, now: Duration, args: OpenArgs<'a>) -> Result<Reserved<'a>, StateError> {
         let share = Share { access: args.access.union(ShareAccess::WRITE), deny: args.deny };
-        let origin = |core: &Core| core.origin_of(args.client.number());
-        let key = self.with_room(now, origin, |core| core.reserve(now, &args, share))?;
+        let key = self.with_room_for(now, args.client, |core| core.reserve(now, &args, share))?;
         Ok(Reserved { state: self, args, share, key })
     }
 }

@@ -21,6 +21,16 @@ pub(crate) fn share_of(all: usize) -> usize {
 }
 
 impl State {
+    /// Runs a request of a client as [`State::with_room`] does.
+    pub(crate) fn with_room_for<T>(
+        &self,
+        now: Duration,
+        client: ClientId,
+        request: impl FnMut(&mut Core) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        self.with_room(now, |core| core.origin_of(client.number()), request)
+    }
+
     /// Runs a request of `origin`. While it lacks room, clients of the origin whose leases are over end, and it runs
     /// again.
     ///

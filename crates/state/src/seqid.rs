@@ -74,7 +74,7 @@ impl State {
         let (SeqidOwner::OpenOwner { client, .. } | SeqidOwner::LockOwner { client, .. }) = owner else {
             return self.core().seqid_begin(now, owner, seqid);
         };
-        self.with_room(now, |core| core.origin_of(client.number()), |core| core.seqid_begin(now, owner, seqid))
+        self.with_room_for(now, client, |core| core.seqid_begin(now, owner, seqid))
     }
 
     /// Ends a request with the encoded reply of its operation. `advances` is false for the statuses that do not advance
