@@ -15,7 +15,7 @@ use crate::layer::{LoggedExport, Pending, StableFs, Volume};
 use crate::log::{Ahead, Log, LogError, Position, Status};
 use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
-use crate::replay::{self, MadeChange, Replayed, Tickets};
+use crate::replay::{self, Counts, MadeChange, Replayed, Tickets};
 use crate::state_file::{StateFile, StateLine};
 
 /// How a [`WriteLog`] is used.
@@ -163,9 +163,9 @@ impl WriteLog {
     /// # Errors
     /// When the log cannot be read.
     pub fn kept(&self) -> std::result::Result<Vec<(String, u64)>, WriteLogError> {
+        let counts = Counts::read(&self.log)?;
         let owner = hold(&self.owner);
-        let exports = owner.exports.iter();
-        exports.map(|owned| Ok((owned.name.clone(), self.count(owned.number)?))).collect()
+        Ok(owner.exports.iter().map(|owned| (owned.name.clone(), counts.of(owned.number))).collect())
     }
 
     /// How many records the log has of exports that it does not know, as after damage to a header.
@@ -173,8 +173,7 @@ impl WriteLog {
     /// # Errors
     /// When the log cannot be read.
     pub fn unnamed(&self) -> std::result::Result<u64, WriteLogError> {
-        let owner = hold(&self.owner);
-        replay::count(&self.log, |number| owner.exports.iter().all(|owned| owned.number != number))
+        Ok(Counts::read(&self.log)?.of_others(&hold(&self.owner).exports))
     }
 
     /// Refuses a log with records of exports that it does not know, before an export gets one of their numbers.
@@ -182,14 +181,14 @@ impl WriteLog {
     /// # Errors
     /// When there are such records, or the log cannot be read.
     pub fn check_named(&self) -> std::result::Result<(), WriteLogError> {
-        match self.unnamed()? {
+        self.check_unnamed(self.unnamed()?)
+    }
+
+    fn check_unnamed(&self, records: u64) -> std::result::Result<(), WriteLogError> {
+        match records {
             0 => Ok(()),
             records => Err(WriteLogError::Unnamed { records, path: self.path() }),
         }
-    }
-
-    fn count(&self, export: u32) -> std::result::Result<u64, WriteLogError> {
-        replay::count(&self.log, |number| number == export)
     }
 
     /// Whether the state directory is that of a server with this log.
@@ -289,9 +288,9 @@ impl WriteLog {
         if self.has_failed() {
             return Ok(replayed);
         }
-        let (mut lost, mut kept) = (Vec::new(), Vec::new());
+        let (counts, mut lost, mut kept) = (Counts::read(&self.log)?, Vec::new(), Vec::new());
         for (at, Entered { export, now, known }) in entered.iter().enumerate() {
-            let records = self.count(export.number)?;
+            let records = counts.of(export.number);
             if records > 0 && known.as_ref().is_none_or(|known| !known.is_same_tree(now)) {
                 return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
             }
@@ -366,7 +365,7 @@ impl WriteLog {
     pub fn adopt(self: &Arc<Self>, name: &str, inner: Arc<dyn FileSystem>) -> std::result::Result<u64, WriteLogError> {
         let now = OwnedExport::of(name, &*inner);
         let (number, known) = hold(&self.owner).number_of(&now);
-        let records = self.count(number)?;
+        let records = Counts::read(&self.log)?.of(number);
         if known.is_none_or(|known| !known.is_same_tree(&now)) {
             return Err(WriteLogError::OtherTree { export: name.to_owned(), records });
         }
@@ -419,11 +418,12 @@ impl WriteLog {
     /// # Errors
     /// When there are records of an export that was not attached, or the log's device fails.
     pub fn start(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
-        self.check_named()?;
+        let counts = Counts::read(&self.log)?;
         let attached: Vec<String> = hold(&self.exports).iter().map(|export| export.name.clone()).collect();
         let mut owner = hold(&self.owner);
+        self.check_unnamed(counts.of_others(&owner.exports))?;
         for other in owner.exports.iter().filter(|owned| !attached.contains(&owned.name)) {
-            let records = self.count(other.number)?;
+            let records = counts.of(other.number);
             if records > 0 {
                 return Err(WriteLogError::Missing { export: other.name.clone(), records });
             }

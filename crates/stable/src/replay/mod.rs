@@ -27,6 +27,7 @@ mod shared;
 mod site;
 mod tickets;
 
+use std::collections::HashMap;
 use std::thread;
 use std::time::Duration;
 
@@ -35,6 +36,7 @@ use vfs::Context;
 use crate::error::WriteLogError;
 use crate::layer::LoggedExport;
 use crate::log::Log;
+use crate::owner::OwnedExport;
 use crate::record::Record;
 use crate::state_file::StateFile;
 use plan::Plan;
@@ -68,14 +70,30 @@ pub struct Replayed {
     pub set_aside: u64,
 }
 
-/// How many records the log has of exports with these numbers.
-pub(crate) fn count(log: &Log, is_counted: impl Fn(u32) -> bool) -> Result<u64, WriteLogError> {
-    let mut count = 0;
-    each_record(log, |record, _| {
-        count += u64::from(is_counted(record.export));
-        Ok(())
-    })?;
-    Ok(count)
+/// How many records a log has, by the numbers of their exports.
+pub(crate) struct Counts(HashMap<u32, u64>);
+
+impl Counts {
+    /// Reads the log once.
+    pub(crate) fn read(log: &Log) -> Result<Counts, WriteLogError> {
+        let mut counts = HashMap::new();
+        each_record(log, |record, _| {
+            *counts.entry(record.export).or_default() += 1;
+            Ok(())
+        })?;
+        Ok(Counts(counts))
+    }
+
+    /// The records of an export.
+    pub(crate) fn of(&self, export: u32) -> u64 {
+        self.0.get(&export).copied().unwrap_or_default()
+    }
+
+    /// The records of all exports but these.
+    pub(crate) fn of_others(&self, exports: &[OwnedExport]) -> u64 {
+        let is_other = |number: &u32| exports.iter().all(|owned| owned.number != *number);
+        self.0.iter().filter(|(number, _)| is_other(number)).map(|(_, records)| records).sum()
+    }
 }
 
 /// Pauses before a replay is retried that lacked something temporarily, such as memory of the kernel.
