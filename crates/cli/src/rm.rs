@@ -3,7 +3,7 @@ use client::{Entry, Handle, Status, Url};
 use vfs::FileKind;
 
 use crate::failure::{Failure, Failures};
-use crate::remote::{self, ConnectFlags, Session, Step, Walk, about, last_name};
+use crate::remote::{self, ConnectFlags, Session, Step, Walk, about};
 
 /// Remove files.
 ///
@@ -83,19 +83,11 @@ async fn remove_tree(
             }
             Step::Leave(node) => {
                 let Some(dir) = above.last() else { break };
-                session
-                    .mount
-                    .rmdir(&dir.handle, last_name(&node.path))
-                    .await
-                    .map_err(about(session.name_of(&node.path)))
+                session.mount.rmdir(&dir.handle, node.name()).await.map_err(about(session.name_of(&node.path)))
             }
             Step::File(node) => {
                 let Some(dir) = above.last() else { break };
-                session
-                    .mount
-                    .remove(&dir.handle, last_name(&node.path))
-                    .await
-                    .map_err(about(session.name_of(&node.path)))
+                session.mount.remove(&dir.handle, node.name()).await.map_err(about(session.name_of(&node.path)))
             }
             Step::Unseen(_, _, failure) | Step::Failed(failure) => Err(failure),
         };

@@ -128,6 +128,13 @@ pub fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
     [dir, b"/", name].concat()
 }
 
+impl Node {
+    /// The last component of the path.
+    pub fn name(&self) -> &[u8] {
+        last_name(&self.path)
+    }
+}
+
 /// The last component of a path.
 pub fn last_name(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);

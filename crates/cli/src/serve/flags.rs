@@ -177,19 +177,34 @@ struct ServerFlags {
 impl OfferFlags {
     /// The first option that is given.
     fn first_given(&self) -> Option<&'static str> {
+        // Without `..`, so that no option is forgotten here.
+        let OfferFlags {
+            client,
+            read_only,
+            no_acl,
+            no_xattr,
+            no_root_squash,
+            all_squash,
+            anonuid,
+            anongid,
+            secure,
+            delegations,
+            is_async,
+            fault,
+        } = self;
         let given = [
-            ("--client", !self.client.is_empty()),
-            ("--read-only", self.read_only),
-            ("--no-acl", self.no_acl),
-            ("--no-xattr", self.no_xattr),
-            ("--no-root-squash", self.no_root_squash),
-            ("--all-squash", self.all_squash),
-            ("--anonuid", self.anonuid.is_some()),
-            ("--anongid", self.anongid.is_some()),
-            ("--secure", self.secure),
-            ("--delegations", self.delegations.is_some()),
-            ("--async", self.is_async),
-            ("--fault", self.fault.is_some()),
+            ("--client", !client.is_empty()),
+            ("--read-only", *read_only),
+            ("--no-acl", *no_acl),
+            ("--no-xattr", *no_xattr),
+            ("--no-root-squash", *no_root_squash),
+            ("--all-squash", *all_squash),
+            ("--anonuid", anonuid.is_some()),
+            ("--anongid", anongid.is_some()),
+            ("--secure", *secure),
+            ("--delegations", delegations.is_some()),
+            ("--async", *is_async),
+            ("--fault", fault.is_some()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }

@@ -19,13 +19,12 @@ pub(crate) const GANESHA: &str = "NFS-Ganesha";
 
 /// The reference and its control.
 pub(crate) fn wharf_twice() -> Vec<Named> {
-    [WHARF, AGAIN].map(|name| Named { name: name.to_owned(), contender: Contender::Wharf(Vec::new()) }).to_vec()
+    with_control(vec![Named { name: WHARF.to_owned(), contender: Contender::Wharf(Vec::new()) }])
 }
 
 /// The reference and its control, and the builds that are compared with it, if there are any.
 pub(crate) fn builds_or_wharf(builds: &[Build]) -> Vec<Named> {
-    let named = with_control(builds_as(builds, &[]));
-    if named.is_empty() { wharf_twice() } else { named }
+    if builds.is_empty() { wharf_twice() } else { with_control(builds_as(builds, &[])) }
 }
 
 /// Builds with further arguments.

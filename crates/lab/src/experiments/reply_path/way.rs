@@ -72,23 +72,21 @@ pub(super) fn all(is_quick: bool) -> Vec<Named> {
     ways(is_quick).into_iter().map(server).collect()
 }
 
+/// The way of this name; nothing for another server.
+fn find(name: &str) -> Option<Option<Way>> {
+    Some(ways(false).into_iter().find(|(way, _)| *way == name)?.1)
+}
+
 /// The server of a way whose instructions are counted. It sleeps at once when it has nothing to do: how often it looks
 /// otherwise is a matter of time.
 pub(super) fn counted(name: &str) -> Option<Contender> {
     let off = ["--busy-poll", "off"].map(str::to_owned);
-    Some(Contender::CountedWharf(own_arguments(name)?.into_iter().chain(off).collect()))
-}
-
-/// What the server of a way is told; nothing for another server.
-pub(super) fn own_arguments(name: &str) -> Option<Vec<String>> {
-    let (_, way) = ways(false).into_iter().find(|(way, _)| *way == name)?;
-    Some(arguments(way))
+    Some(Contender::CountedWharf(arguments(find(name)?).into_iter().chain(off).collect()))
 }
 
 /// How many of so many replies to READ a way flattens; nothing for another server.
 pub(super) fn flattened(name: &str, reads: u64) -> Option<u64> {
-    let (_, way) = ways(false).into_iter().find(|(way, _)| *way == name)?;
-    let is_flattened = way.is_some_and(|way| way.flattens(TRANSFER_BYTES));
+    let is_flattened = find(name)?.is_some_and(|way| way.flattens(TRANSFER_BYTES));
     Some(if is_flattened { reads } else { 0 })
 }
 
