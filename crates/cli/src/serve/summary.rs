@@ -60,8 +60,8 @@ pub fn log_write_log(status: &Status) {
     );
 }
 
-/// Logs the counters of the event loops. Counters of problems, and of copies that no usual server makes, are only logged
-/// if they are not zero.
+/// Logs the counters of the event loops. Counters of problems, and of copies that no usual server makes, are only
+/// logged if they are not zero.
 fn log_work(counters: &Counters, event: &str) {
     let if_any = |count: u64| (count > 0).then_some(count);
     tracing::info!(
