@@ -70,6 +70,45 @@ fn charts_are_files_with_a_title_a_description_and_both_schemes() {
 }
 
 #[test]
+fn conclusion_is_first_and_counts_the_rows_of_each_candidate() {
+    let text = report().to_text();
+    let found = text.lines().position(|line| line == "What was found").unwrap();
+    let warnings = text.lines().position(|line| line == "Warnings").unwrap();
+    assert!(found < warnings, "{text}");
+    for wanted in [
+        "- Throughput by reply: throughput of “gather” against “copy” is higher (better) in 4 of 4 rows (+1",
+        "- Throughput by block: throughput of “128k” against “4k” is higher (better) in 6 of 6 rows (+",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
+
+#[test]
+fn table_of_a_single_contender_is_a_sentence_with_its_medians() {
+    let (run, passes) = example();
+    let alone: Vec<Measurement> = passes.into_iter().filter(|pass| pass.levels["reply"] == "copy").collect();
+    let results = analyse(&run, &alone, Margin::TWO_PERCENT);
+    let text = Report::new(&run, &alone, &results).unwrap().to_text();
+    assert!(text.contains("nothing ran beside “copy”, whose median of throughput, MB/s is "), "{text}");
+    assert!(text.contains(" at load read · block 4k, "), "{text}");
+    assert!(!text.lines().any(|line| line == "Throughput by reply"), "{text}");
+}
+
+#[test]
+fn contender_has_one_sign_in_all_charts_and_points_say_what_they_are() {
+    let report = report();
+    let page = report.to_html();
+    let colours: std::collections::BTreeSet<&str> = (page.split("<circle").flat_map(|part| part.split("<polygon")))
+        .flat_map(|part| part.split("<rect"))
+        .filter(|part| part.contains(">\ngather\n"))
+        .filter_map(|part| part.split("fill=\"").nth(1)?.split('"').next())
+        .collect();
+    assert_eq!(colours.len(), 1, "{colours:?}");
+    assert!(page.contains("<title>gather · load read · block 4k: +15.0 ["), "{page}");
+    assert!(page.contains("<title>gather: 50 % within ") && !report.charts()[0].to_svg().contains("r=\"8\""));
+}
+
+#[test]
 fn csv_and_json_have_every_ratio() {
     let (run, passes) = example();
     let results = analyse(&run, &passes, Margin::TWO_PERCENT);
@@ -191,10 +230,18 @@ fn comparison_of_runs_shows_sure_changes_and_what_else_differs() {
     new.settings.insert("duration".to_owned(), "2 s".to_owned());
     let old_passes = passes(&old, &steady);
     let new_passes = passes(&new, &Server { ratios: [1.0, 1.2, 1.0, 1.0], ..steady });
-    let text = compare(&[(old, old_passes), (new, new_passes)]).to_text();
+    let compared = compare(&[(old, old_passes), (new, new_passes)]).unwrap();
+    let (text, page) = (compared.to_text(), compared.to_html());
+    assert!(
+        page.contains("<title>new to old · throughput · read · 4k · gather: +") && page.contains("id=\"changes-1\""),
+        "{page}"
+    );
+    assert!(!compared.to_markdown().contains(".svg"));
     assert!(text.contains("! the runs did not take turns"), "{text}");
     assert!(text.contains("! setting duration differs: 1 s → 2 s"), "{text}");
-    for line in text.lines().filter(|line| line.contains("throughput")) {
+    assert!(text.contains("- throughput at 4k · read · gather is higher, +"), "{text}");
+    let is_row = |line: &&str| line.contains("throughput") && !line.starts_with("- ");
+    for line in text.lines().filter(is_row) {
         assert_eq!(line.contains(" higher "), line.contains("gather"), "{line}");
         assert!(line.trim_end().ends_with("10 + 10"), "{line}");
     }

@@ -45,6 +45,8 @@ enum Format {
     Markdown,
     /// Comma-separated values.
     Csv,
+    /// A page with charts that needs no network.
+    Html,
 }
 
 /// Shows what the runs in a folder found, and writes their reports again.
@@ -62,12 +64,13 @@ pub fn compare(flags: &CompareFlags) -> Result<(), Failure> {
     if let Some(other) = runs.iter().find(|run| name(run) != name(&runs[0])) {
         return Err(BenchError::Experiments { first: name(&runs[0]), other: name(other) }.into());
     }
-    let compared = report::lab::compare(&runs);
+    let compared = report::lab::compare(&runs).map_err(BenchError::Chart)?;
     let mut output = Output::new();
     let text = match flags.format {
         Format::Text => compared.to_text(),
         Format::Markdown => compared.to_markdown(),
         Format::Csv => compared.to_csv(),
+        Format::Html => compared.to_html(),
     };
     write!(output, "{text}")?;
     output.finish()?;

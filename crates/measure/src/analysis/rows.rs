@@ -22,6 +22,8 @@ pub struct Row {
     /// The ratio, its interval and the number of pairs, or the reason why there is none. The interval of a computed
     /// ratio says nothing: see [`Row::measured`].
     pub comparison: Result<Comparison, Error>,
+    /// The ratio of each pair, in the order of the rounds.
+    pub pairs: Vec<f64>,
     /// The deviation of the logarithms of the pairs' ratios; none below three pairs.
     pub deviation: Option<f64>,
     /// In how many pairs a pass was disturbed.
@@ -126,6 +128,7 @@ fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: 
         factor: table.factor.clone(),
         baseline: table.baseline.clone(),
         comparison,
+        pairs: logarithms.iter().map(|logarithm| logarithm.exp()).collect(),
         deviation: deviation(&logarithms),
         disturbed,
         verdict: if run.design.is_computed(levels) { Verdict::Computed } else { Verdict::Undecided },

@@ -6,7 +6,6 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::words::BETWEEN_LEVELS;
 use crate::chart::ChartError;
 use crate::html::escaped;
 
@@ -48,9 +47,25 @@ pub struct Chart {
     pub title: String,
     /// What it shows, in a sentence, for those who do not see it.
     pub description: String,
-    /// The drawing from behind its opening tag on.
+    /// The drawing between its opening and its closing tag.
     body: String,
+    /// What a page shows of a point that the mouse is on.
+    hovers: Vec<Hover>,
     height: u32,
+}
+
+/// What a point says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hover {
+    pub(super) at: (i32, i32),
+    pub(super) text: String,
+}
+
+/// A series and its sign, which is the same in all charts of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Series {
+    pub(super) name: String,
+    pub(super) sign: usize,
 }
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -64,29 +79,31 @@ pub(super) struct Head {
 }
 
 impl Chart {
+    /// Draws a chart below a legend. Hovers are where `draw` puts them.
     pub(super) fn new(
         head: Head,
         plot_height: u32,
-        names: &[&str],
-        draw: impl FnOnce(&Area<'_>) -> Drawn,
+        legend: &[Series],
+        draw: impl FnOnce(&Area<'_>, &mut Vec<Hover>) -> Drawn,
     ) -> Result<Chart, ChartError> {
-        let (legend, lines) = placed(names);
-        let top = if names.is_empty() { 0 } else { lines * LEGEND_LINE + 8 };
+        let (places, lines) = placed(legend);
+        let top = if legend.is_empty() { 0 } else { lines * LEGEND_LINE + 8 };
         let height = plot_height + top;
-        let mut svg = String::new();
-        let all = |svg: &mut String| -> Drawn {
+        let (mut svg, mut hovers) = (String::new(), Vec::new());
+        let all = |svg: &mut String, hovers: &mut Vec<Hover>| -> Drawn {
             let area = SVGBackend::with_string(svg, (WIDTH, height)).into_drawing_area();
             let (above, below) = area.split_vertically(top);
-            for (index, (name, (x, y))) in names.iter().zip(legend).enumerate() {
-                draw_mark(&above, (x + 6, y + 9), index, 1.0)?;
-                above.draw(&Text::new((*name).to_owned(), (x + 16, y + 9), text(HPos::Left)))?;
+            for (series, (x, y)) in legend.iter().zip(places) {
+                draw_mark(&above, (x + 6, y + 9), series.sign, 1.0)?;
+                above.draw(&Text::new(series.name.clone(), (x + 16, y + 9), text(HPos::Left)))?;
             }
-            draw(&below)?;
+            draw(&below, hovers)?;
             area.present().map_err(|error| error.to_string().into())
         };
-        all(&mut svg).map_err(ChartError::new)?;
-        let body = svg.split_once('>').map_or("", |(_, body)| body).to_owned();
-        Ok(Chart { id: head.id, title: head.title, description: head.description, body, height })
+        all(&mut svg, &mut hovers).map_err(ChartError::new)?;
+        hovers.iter_mut().for_each(|hover| hover.at.1 += top as i32);
+        let body = svg.split_once('>').map_or("", |(_, body)| body).trim_end().trim_end_matches("</svg>").to_owned();
+        Ok(Chart { id: head.id, title: head.title, description: head.description, body, hovers, height })
     }
 
     /// The name of its file.
@@ -96,30 +113,36 @@ impl Chart {
 
     /// The drawing as a file that suits light and dark schemes.
     pub fn to_svg(&self) -> String {
-        self.with("xmlns=\"http://www.w3.org/2000/svg\" ", STYLE)
+        self.with("xmlns=\"http://www.w3.org/2000/svg\" ", STYLE, "")
     }
 
-    /// The drawing as a part of a page, which brings the rules for its colours.
+    /// The drawing as a part of a page, which brings the rules for its colours. Points say what they are.
     pub(super) fn to_inline_svg(&self) -> String {
-        self.with("", "")
+        let hover = |Hover { at: (x, y), text }: &Hover| {
+            format!(
+                "<circle cx=\"{x}\" cy=\"{y}\" r=\"8\" fill-opacity=\"0\"><title>{}</title></circle>\n",
+                escaped(text)
+            )
+        };
+        self.with("", "", &self.hovers.iter().map(hover).collect::<String>())
     }
 
-    fn with(&self, attribute: &str, style: &str) -> String {
-        let Chart { id, title, description, body, height } = self;
+    fn with(&self, attribute: &str, style: &str, hovers: &str) -> String {
+        let Chart { id, title, description, body, height, .. } = self;
         let (title, description) = (escaped(title), escaped(description));
         format!(
             "<svg {attribute}viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" \
              aria-labelledby=\"{id}-title {id}-desc\">\n<title id=\"{id}-title\">{title}</title>\
-             <desc id=\"{id}-desc\">{description}</desc>{style}{body}"
+             <desc id=\"{id}-desc\">{description}</desc>{style}{body}{hovers}</svg>\n"
         )
     }
 }
 
 /// Where the names of a legend are, and how many lines they take.
-fn placed(names: &[&str]) -> (Vec<(i32, i32)>, u32) {
+fn placed(legend: &[Series]) -> (Vec<(i32, i32)>, u32) {
     let (mut x, mut line) = (8.0, 0);
     let mut places = Vec::new();
-    for name in names {
+    for Series { name, .. } in legend {
         let width = 30.0 + width_of(name);
         if x + width > f64::from(WIDTH) && x > 8.0 {
             (x, line) = (8.0, line + 1);
@@ -131,33 +154,23 @@ fn placed(names: &[&str]) -> (Vec<(i32, i32)>, u32) {
 }
 
 /// About how many pixels a text takes.
-pub(super) fn width_of(text: &str) -> f64 {
+fn width_of(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// A name of levels in lines of so many pixels, parted between levels. The start of a level that is longer stands for
-/// it.
-pub(super) fn lines_of(name: &str, pixels: f64) -> Vec<String> {
+/// A text in lines that a chart has room for, parted between words.
+pub(super) fn lines_of(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for level in name.split(BETWEEN_LEVELS) {
+    for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if width_of(line) + width_of(BETWEEN_LEVELS) + width_of(level) <= pixels => {
-                line.push_str(BETWEEN_LEVELS);
-                line.push_str(level);
+            Some(line) if width_of(line) + width_of(" ") + width_of(word) <= f64::from(WIDTH - 12) => {
+                line.push(' ');
+                line.push_str(word);
             }
-            _ => lines.push(fitting(level, pixels)),
+            _ => lines.push(word.to_owned()),
         }
     }
     lines
-}
-
-/// The start of a text that fits into so many pixels.
-fn fitting(text: &str, pixels: f64) -> String {
-    let most = (pixels / LETTER) as usize;
-    match text.chars().count() > most {
-        true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-        false => text.to_owned(),
-    }
 }
 
 /// The colour of a series.
@@ -186,9 +199,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_is_parted_between_levels_where_its_line_is_full() {
-        assert_eq!(lines_of("write · warm · udp · 3", 150.0), ["write · warm · udp", "3"]);
-        assert_eq!(lines_of("all", 150.0), ["all"]);
-        assert_eq!(lines_of("4k · log before a slow device", 150.0), ["4k", "log before a slow …"]);
+    fn text_is_parted_between_words_where_its_line_is_full_and_never_cut() {
+        assert_eq!(lines_of("write · warm · udp"), ["write · warm · udp"]);
+        let long = "stable storage log before a slow device · transport udp · version 3 · server cache flushed before";
+        let lines = lines_of(long);
+        assert_eq!((lines.len(), lines.join(" ").as_str()), (2, long));
     }
 }

@@ -2,7 +2,9 @@
 
 mod chart;
 mod compare;
+mod conclusion;
 mod files;
+mod forest;
 mod junit;
 mod page;
 mod plots;

@@ -7,14 +7,15 @@ use measure::analysis::{Aim, LatencyCurve, Reached, Results, Row, rings};
 use measure::record::{BeforeAfter, Better, Disturbance, DocumentRatio, Measurement, Precision, Run, TableKind};
 
 use super::words::{self, NONE};
-use super::{Block, Report, Section, plots};
+use super::{Block, Report, Section, conclusion, plots};
 use crate::chart::ChartError;
 use crate::table::{Column, Table};
 use crate::units;
 
 pub(super) fn report(run: &Run, passes: &[Measurement], results: &Results) -> Result<Report, ChartError> {
-    let mut sections = vec![warnings(run, results), goals(run, results)];
-    for (number, (table, rows)) in run.design.tables.iter().zip(&results.tables).enumerate() {
+    let mut sections = vec![found(run, results), warnings(run, results), goals(run, results)];
+    let tables = run.design.tables.iter().zip(&results.tables).filter(|(_, rows)| !rows.is_empty());
+    for (number, (table, rows)) in tables.enumerate() {
         sections.push(table_section(run, results, table, rows, number + 1)?);
     }
     sections.push(section("rings", "Ring identities", listed(&ring_lines(results))));
@@ -31,7 +32,7 @@ pub(super) fn report(run: &Run, passes: &[Measurement], results: &Results) -> Re
     ];
     sections.extend(lists.map(|(id, title, lines)| section(id, title, listed(lines))));
     sections.retain(|section| !section.blocks.is_empty());
-    Ok(Report { title: run.design.name.clone(), lead: lead(run, results), sections })
+    Ok(Report { title: run.design.name.clone(), lead: lead(run), sections })
 }
 
 fn section(id: &str, title: &str, blocks: Vec<Block>) -> Section {
@@ -58,14 +59,21 @@ fn ring_lines(results: &Results) -> Vec<String> {
     widest.into_iter().map(line).collect()
 }
 
-fn lead(run: &Run, results: &Results) -> Vec<String> {
+fn lead(run: &Run) -> Vec<String> {
     let mut lead = vec![run.design.question.clone()];
     lead.extend(run.design.source.iter().map(|source| format!("Source: {source}.")));
     lead.push(format!("{}, Wharf {}, seed {}.", words::moment(run.began_ms), run.version, run.seed));
-    let agreements = results.agreements();
-    lead.extend((!agreements.is_empty()).then(|| words::agreements(&agreements)));
-    lead.extend(goal_counts(results));
     lead
+}
+
+/// What the run found, before everything else.
+fn found(run: &Run, results: &Results) -> Section {
+    let mut lines = conclusion::sentences(run, results);
+    let agreements = results.agreements();
+    lines.extend((!agreements.is_empty()).then(|| words::agreements(&agreements)));
+    lines.extend(goal_counts(results));
+    lines.extend(results.detectable(run.rounds as usize).map(words::detectable));
+    section("found", "What was found", listed(&lines))
 }
 
 fn warnings(run: &Run, results: &Results) -> Section {
@@ -137,13 +145,6 @@ fn table_section(
     Ok(section(&format!("table-{number}"), &table.title, blocks))
 }
 
-/// The factors that a table of rows has columns for: those with more than one level in it.
-fn factors<'a>(run: &'a Run, factor: &str, rows: &[Row]) -> Vec<&'a str> {
-    let names = run.design.factors.iter().map(|factor| factor.name.as_str()).filter(|name| *name != factor);
-    let varies = |name: &&str| rows.windows(2).any(|pair| pair[0].levels.get(*name) != pair[1].levels.get(*name));
-    names.filter(varies).collect()
-}
-
 fn named(row: &Row, factors: &[&str]) -> Vec<String> {
     let level = |factor: &&str| row.levels.get(*factor).cloned().unwrap_or_default();
     factors.iter().map(level).chain([row.candidate().to_owned()]).collect()
@@ -155,7 +156,7 @@ fn heads(factors: &[&str], factor: &str) -> Vec<Column> {
 
 /// The ratios of rows, with the document's beside them where it has some.
 fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
-    let factors = factors(run, factor, rows);
+    let factors = words::varying_factors(&run.design, factor, rows);
     let has_document = rows.iter().any(|row| row.document.is_some());
     let has_figures = rows.iter().any(|row| row.document.as_ref().is_some_and(|document| document.figures().is_some()));
     let mut columns = heads(&factors, factor);
@@ -195,7 +196,7 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
 
 /// What rows say without logarithms, and without pairs.
 fn second_look(run: &Run, factor: &str, rows: &[Row]) -> Block {
-    let factors = factors(run, factor, rows);
+    let factors = words::varying_factors(&run.design, factor, rows);
     let mut columns = heads(&factors, factor);
     columns.extend(["ratio of means % [bootstrap]", "p of ranks", "autocorrelation"].map(Column::number));
     let mut table = Table::new(columns);
@@ -253,7 +254,7 @@ fn latencies(run: &Run, results: &Results) -> Result<Section, ChartError> {
     let (mut blocks, mut tables) = (Vec::new(), Vec::new());
     for (number, (place, curves)) in places.iter().enumerate() {
         blocks.extend(plots::latency(run, curves, format!("latency-{}", number + 1))?.map(Block::Chart));
-        tables.push(Block::Table(format!("Latency at {place}, µs"), latency_table(run, curves)));
+        tables.push(Block::Table(format!("Latency at {place}"), latency_table(run, curves)));
     }
     if !tables.is_empty() {
         blocks.push(Block::Details("Latency in figures".to_owned(), tables));
@@ -268,7 +269,7 @@ fn latency_table(run: &Run, curves: &[&LatencyCurve]) -> Table {
     for at in curves.iter().flat_map(|curve| &curve.percentiles).map(|at| at.percent).collect::<Percents>().0 {
         let cell = |curve: &&LatencyCurve| {
             let found = curve.percentiles.iter().find(|one| one.percent.to_bits() == at);
-            found.map_or(NONE.to_owned(), |found| words::figure(found.us))
+            found.map_or(NONE.to_owned(), |found| words::latency(found.us))
         };
         table.push([words::shortest(f64::from_bits(at))].into_iter().chain(curves.iter().map(cell)));
     }
@@ -399,7 +400,7 @@ fn all_figures(run: &Run, results: &Results) -> Block {
 fn method(run: &Run, results: &Results) -> Vec<String> {
     let level = words::shortest(results.level.get() * 100.0);
     let margin = words::shortest(results.margin.get() * 100.0);
-    let mut lines = vec![
+    vec![
         format!(
             "{} rounds in random order that follows from seed {}; in each round every contender runs right before or after the first one.",
             run.rounds, run.seed
@@ -411,9 +412,7 @@ fn method(run: &Run, results: &Results) -> Vec<String> {
         "Outliers (beyond Tukey's fences) are counted and kept. Failed passes are left out with their pairs. Of a \
          disturbed pass the last try counts."
             .to_owned(),
-    ];
-    lines.extend(results.detectable(run.rounds as usize).map(words::detectable));
-    lines
+    ]
 }
 
 fn set_up(run: &Run) -> Section {

@@ -63,6 +63,37 @@ pub(super) fn levels(design: &Design, levels: &Levels, but: &str) -> String {
     if shown.is_empty() { "all".to_owned() } else { shown.join(BETWEEN_LEVELS) }
 }
 
+/// Levels of some factors, with the factors' names.
+pub(super) fn named_levels(levels: &Levels, factors: &[&str]) -> String {
+    let named = factors.iter().filter_map(|name| Some(format!("{name} {}", levels.get(*name)?)));
+    named.collect::<Vec<String>>().join(BETWEEN_LEVELS)
+}
+
+/// The factors that a table of rows has columns for: those with more than one level in it, but for the compared one.
+pub(super) fn varying_factors<'a>(design: &'a Design, compared: &str, rows: &[Row]) -> Vec<&'a str> {
+    let names = design.factors.iter().map(|factor| factor.name.as_str()).filter(|name| *name != compared);
+    let varies = |name: &&str| rows.windows(2).any(|pair| pair[0].levels.get(*name) != pair[1].levels.get(*name));
+    names.filter(varies).collect()
+}
+
+/// A latency in the largest unit in which it is at least 1: 850 ns, 61.2 µs, 1.5 ms, 90 s.
+pub(super) fn latency(us: f64) -> String {
+    let (value, unit) = match us {
+        ..1.0 => (us * 1e3, "ns"),
+        ..1e3 => (us, "µs"),
+        ..1e6 => (us / 1e3, "ms"),
+        _ => (us / 1e6, "s"),
+    };
+    let decimals = match value {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    let digits = format!("{value:.decimals$}");
+    let short = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    format!("{short} {unit}")
+}
+
 /// A figure's name with its unit.
 pub(super) fn with_unit(design: &Design, name: &str) -> String {
     match kind(design, name).map(|kind| kind.unit.as_str()) {
@@ -279,6 +310,14 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(figure(value), expected);
+        }
+    }
+
+    #[test]
+    fn latencies_are_in_the_unit_that_suits_them() {
+        let cases = [(0.85, "850 ns"), (61.21, "61.2 µs"), (100.0, "100 µs"), (1500.0, "1.5 ms"), (9e7, "90 s")];
+        for (us, expected) in cases {
+            assert_eq!(latency(us), expected);
         }
     }
 
