@@ -21,12 +21,27 @@ pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Resul
         return Ok(());
     }
     match &record.change {
-        Change::Write(change) => write(site, change, record.payload),
+        Change::Write(change) => {
+            evict(site, &change.file.0);
+            write(site, change, record.payload)
+        }
         Change::Resize(change) => resize(site, change),
         Change::SetXattr(change) => set_xattr(site, change, record.payload),
         Change::RemoveXattr(change) => remove_xattr(site, change),
         Change::SetAcls(file) => set_acls(site, &file.0, record.payload),
         _ => Ok(()),
+    }
+}
+
+/// Lets the kernel forget a file's data before the first write. If a disk has failed while the machine runs, pages may
+/// be left that ext4 takes for stored: it would write them without noting that their blocks have data now.
+fn evict(site: &mut Site<'_>, file: &Handle) {
+    let Some(inner) = site.found(file).filter(|_| site.evicted.insert(*file)) else { return };
+    // The write reports errors.
+    let Ok(open) = site.open(file, &inner, OpenMode::Write) else { return };
+    let size_bytes = open.attributes(&CX).map_or(0, |now| now.size_bytes);
+    if size_bytes > 0 && !open.evict(0..size_bytes) {
+        tracing::debug!(file = site.path_of(file), "the kernel keeps data of a file in memory");
     }
 }
 

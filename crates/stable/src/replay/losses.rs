@@ -97,7 +97,7 @@ pub(super) fn repair(
 
 /// Flushes an export. Each loss of data is reported once, which is the inner result. When a second flush fails too,
 /// storage may lack names as well, and the next start replays everything.
-fn flush(export: &LoggedExport) -> Result<vfs::Result<()>, WriteLogError> {
+pub(super) fn flush(export: &LoggedExport) -> Result<vfs::Result<()>, WriteLogError> {
     let flush = || match export.inner.is_read_only(&CX)? {
         // The file system may have failed to write its journal.
         true => Err(Error::ReadOnly),

@@ -106,6 +106,8 @@ pub(crate) fn run(
     state_file: &StateFile,
     tickets: &mut Tickets,
 ) -> Result<Vec<Replayed>, WriteLogError> {
+    // Storage may still have to report a failure from before its repair. What it lost then is replayed now.
+    exports.iter().try_for_each(|export| losses::flush(export).map(drop))?;
     let before = tickets.clone();
     with_pauses(|| {
         tickets.clone_from(&before);

@@ -139,7 +139,7 @@ impl Site<'_> {
     }
 
     /// The path of a file below the export, as far as the log has it.
-    fn path_of(&self, file: &Handle) -> String {
+    pub(super) fn path_of(&self, file: &Handle) -> String {
         let names = self.plan.names.iter();
         match names.clone().find(|(_, named)| named.as_ref() == Some(file)) {
             Some((name, _)) => self.path_of_name(name),

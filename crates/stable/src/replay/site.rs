@@ -30,6 +30,8 @@ pub(super) struct Site<'s> {
     open: HashMap<(Handle, OpenMode), Arc<dyn OpenFile>>,
     /// Files that were made again.
     pub(super) made: HashSet<Handle>,
+    /// Files whose data were evicted from memory.
+    pub(super) evicted: HashSet<Handle>,
     /// Files that could neither be found nor made.
     pub(super) unmade: HashSet<Handle>,
     /// Files of which data were set aside, and what they are called.
@@ -45,7 +47,7 @@ impl<'s> Site<'s> {
         let replayed = Replayed { records: plan.records(), ..Replayed::default() };
         let (found, modified, open) = (HashMap::new(), HashMap::new(), HashMap::new());
         let nonce = getrandom::u64().unwrap_or_else(|_| now_ns());
-        let (made, unmade, set_aside) = (HashSet::new(), HashSet::new(), HashMap::new());
+        let (made, evicted, unmade, set_aside) = (HashSet::new(), HashSet::new(), HashSet::new(), HashMap::new());
         Site {
             export,
             state_file,
@@ -54,6 +56,7 @@ impl<'s> Site<'s> {
             modified,
             open,
             made,
+            evicted,
             unmade,
             set_aside,
             nonce,

@@ -180,6 +180,25 @@ fn start_is_refused_while_the_disk_fails_and_keeps_the_log() {
 }
 
 #[test]
+fn one_start_after_the_repair_suffices_though_the_kernel_has_another_failure_to_report() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    let started = site.start().unwrap();
+    for fs in &started.exports {
+        write(fs, &create(fs, &fs.root(), "file"), &data());
+    }
+    site.disk.fail_new_blocks();
+    assert!(started.log.drain().is_err(), "the disk took the data");
+    started.end();
+    fs::write(site.path("first").with_file_name("other"), data()).unwrap();
+    rustix::fs::sync();
+    site.disk.repair();
+    let started = site.start().unwrap();
+    assert!(started.replayed.iter().all(|replayed| replayed.compared));
+    assert!(site.stored().iter().all(|stored| *stored == data()));
+    started.end();
+}
+
+#[test]
 fn start_is_refused_when_the_file_system_takes_no_changes_any_more_and_the_next_one_replays_names_too() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
     site.write_and_kill();
