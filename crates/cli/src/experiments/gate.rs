@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use measure::analysis::{FigureLimit, Gated};
-use measure::record::Design;
-use measure::{Limit, Outcome, Side};
+use measure::analysis::{FigureLimit, Gated, analyse};
+use measure::record::{Design, Measurement, Run};
+use measure::{Limit, Margin, Outcome, Side};
 use report::lab::{gate_lines, junit};
 
 use crate::failure::{BenchError, Failure};
 
 /// What must not be found.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct GateFlags {
     /// End with exit status 1 if a ratio is certainly beyond this limit: 'bandwidth < -3 %' or 'p99 > 10 %'. May be
     /// repeated.
@@ -72,6 +72,15 @@ impl GateFlags {
                 known: names().collect::<Vec<_>>().join(", "),
             }),
         }
+    }
+
+    /// Fails if a ratio of a run is certainly beyond its limit.
+    pub fn check_run(&self, run: &Run, passes: &[Measurement]) -> Result<(), Failure> {
+        if !self.is_given() {
+            return Ok(());
+        }
+        let results = analyse(run, passes, Margin::TWO_PERCENT);
+        self.report(&run.design, &results.gated(&run.design.contenders, &self.limits()))
     }
 
     /// Reports the outcomes, and fails if a ratio does, or if no ratio has a limit.

@@ -6,6 +6,10 @@ mod gate;
 mod precision;
 mod run;
 mod show;
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod truth;
 
 use std::path::PathBuf;
 

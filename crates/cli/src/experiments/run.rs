@@ -7,8 +7,6 @@ use clap::Args;
 use lab::bench::Stop;
 use lab::engine::{self, Bound, Ending, Precision, RunFolder, Schedule, Settings};
 use lab::experiments::{self, custom};
-use measure::Margin;
-use measure::analysis::analyse;
 use measure::record;
 
 use super::gate::GateFlags;
@@ -101,10 +99,8 @@ fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result
         show::show(folder.path(), folder.run(), folder.passes())?;
     }
     let ending = ended.map_err(BenchError::from)?;
-    if flags.gate.is_given() && ending != Ending::Stopped {
-        let run = folder.run();
-        let results = analyse(run, folder.passes(), Margin::TWO_PERCENT);
-        flags.gate.report(&run.design, &results.gated(&run.design.contenders, &flags.gate.limits()))?;
+    if ending != Ending::Stopped {
+        flags.gate.check_run(folder.run(), folder.passes())?;
     }
     match ending {
         Ending::Imprecise { widest } => warn_of_width(widest, settings),

@@ -74,17 +74,19 @@ pub fn compare(flags: &CompareFlags) -> Result<(), Failure> {
     };
     write!(output, "{text}")?;
     output.finish()?;
-    if !flags.gate.is_given() {
-        return Ok(());
-    }
-    let (first, later) = runs.split_first().ok_or_else(|| BenchError::NoRatio { experiment: String::new() })?;
+    check_changes(&runs, &flags.gate)
+}
+
+/// Fails if a change from the first run to another one is certainly beyond its limit.
+pub(super) fn check_changes(runs: &[FoundPasses], gate: &GateFlags) -> Result<(), Failure> {
+    let Some((first, later)) = runs.split_first().filter(|_| gate.is_given()) else { return Ok(()) };
     let mut all = Vec::new();
     for run in later {
-        flags.gate.check(&run.0.design)?;
+        gate.check(&run.0.design)?;
         let found = changes(passes_of(first), passes_of(run), Margin::TWO_PERCENT, Level::P95);
-        all.extend(gated_changes(&found, &flags.gate.limits(), Level::P95));
+        all.extend(gated_changes(&found, &gate.limits(), Level::P95));
     }
-    flags.gate.report(&first.0.design, &all)
+    gate.report(&first.0.design, &all)
 }
 
 fn passes_of((run, passes): &FoundPasses) -> RunPasses<'_> {
@@ -92,7 +94,7 @@ fn passes_of((run, passes): &FoundPasses) -> RunPasses<'_> {
 }
 
 /// A run and its passes.
-type FoundPasses = (Run, Vec<Measurement>);
+pub(super) type FoundPasses = (Run, Vec<Measurement>);
 
 /// A folder with the run in it.
 type FoundRun = (PathBuf, FoundPasses);
@@ -127,9 +129,19 @@ fn runs_in(folder: &Path) -> Result<Vec<FoundRun>, BenchError> {
     if runs.is_empty() { Err(missing.into()) } else { Ok(runs) }
 }
 
-/// Prints what a run found, and writes it into its folder: `report.html`, `report.md` with its charts, `results.csv`
-/// and `results.json`.
+/// Prints what a run found, and writes it into its folder.
 pub fn show(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<(), Failure> {
+    let text = write_reports(folder, run, passes)?;
+    let mut output = Output::new();
+    write!(output, "{text}")?;
+    output.finish()?;
+    eprintln!("wharf: the report with its charts is {}", folder.join("report.html").display());
+    Ok(())
+}
+
+/// Writes what a run found into its folder: `report.html`, `report.md` with its charts, `results.csv` and
+/// `results.json`. Returns the text for a terminal.
+pub(super) fn write_reports(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<String, Failure> {
     let results = analyse(run, passes, Margin::TWO_PERCENT);
     let report = Report::new(run, passes, &results).map_err(BenchError::Chart)?;
     let json = results_json(run, &results).map_err(BenchError::Json)?;
@@ -144,9 +156,5 @@ pub fn show(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<(), Fail
         let path = folder.join(name);
         fs::write(&path, text).map_err(|source| Failure::Local { path, source })?;
     }
-    let mut output = Output::new();
-    write!(output, "{}", report.to_text())?;
-    output.finish()?;
-    eprintln!("wharf: the report with its charts is {}", folder.join("report.html").display());
-    Ok(())
+    Ok(report.to_text())
 }

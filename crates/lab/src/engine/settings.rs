@@ -19,7 +19,8 @@ pub struct Settings {
 /// Which disturbance of a pass is too much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// The most processors that other programs and other virtual machines may use together.
+    /// The most processors that other programs and other virtual machines may use together. If it is infinite, no pass
+    /// counts as disturbed, and disturbance is not measured.
     pub processors: f64,
     /// How often a pass is done again at the most.
     pub max_repeats: u32,

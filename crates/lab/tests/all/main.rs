@@ -3,5 +3,3 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod bench;
-mod simulated;
-mod truth;
