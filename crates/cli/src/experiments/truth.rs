@@ -240,7 +240,7 @@ fn several_passes_of_a_start() -> Box<dyn Experiment> {
 
 /// Whether `wharf lab compare` claims anything.
 fn is_claimed(runs: &[FoundPasses]) -> bool {
-    let csv = report::lab::compare(runs).to_csv();
+    let csv = report::lab::compare(runs).unwrap().to_csv();
     ["higher", "lower"].iter().any(|verdict| csv.contains(verdict))
 }
 
