@@ -7,6 +7,7 @@
 //! - [`gate`] judges ratios by limits that they must not pass.
 //! - [`detectable`] is the smallest difference that a number of pairs can show.
 //! - [`mann_whitney`], [`rank_correlation`] and [`autocorrelation`] examine the order of figures, [`dip`] their peaks.
+//! - [`change_points`] finds where a series of figures changes.
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
 //! - [`repeat`] runs several [`Series`] until their means are precise enough.
 //! - [`shuffled`] and [`paired`] determine the order of runs.
@@ -17,6 +18,7 @@
 
 pub mod analysis;
 mod bootstrap;
+mod change_point;
 mod comparison;
 mod cpu;
 mod dip;
@@ -39,6 +41,7 @@ mod student;
 mod work;
 
 pub use bootstrap::ratio_of_means;
+pub use change_point::{ChangePoint, change_points, fewest_for_change};
 pub use comparison::{Comparison, Estimate, Verdict};
 pub use cpu::CpuUse;
 pub use dip::dip;

@@ -3,6 +3,7 @@
 mod ceiling;
 mod explain;
 mod gate;
+mod history;
 mod precision;
 mod run;
 mod show;
@@ -40,6 +41,7 @@ enum Command {
     Report(show::ReportFlags),
     /// Compare the results of several runs of an experiment.
     Compare(show::CompareFlags),
+    History(history::Flags),
     Ceiling(ceiling::Flags),
 }
 
@@ -120,6 +122,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         Command::Run(flags) => run::run(flags),
         Command::Report(flags) => show::report(flags),
         Command::Compare(flags) => show::compare(flags),
+        Command::History(flags) => history::run(flags),
         Command::Ceiling(flags) => ceiling::run(flags),
     }
 }

@@ -7,9 +7,11 @@ use clap::Args;
 use lab::bench::Stop;
 use lab::engine::{self, Bound, Ending, Precision, RunFolder, Schedule, Settings};
 use lab::experiments::{self, custom};
-use measure::record;
+use measure::analysis::{RunPasses, past_run};
+use measure::record::{self, Run};
 
 use super::gate::GateFlags;
+use super::history::History;
 use super::precision::{Rounds, Width};
 use super::{ConditionFlags, explain, show};
 use crate::failure::{BenchError, Failure};
@@ -48,6 +50,12 @@ pub struct Flags {
     conditions: ConditionFlags,
     #[command(flatten)]
     gate: GateFlags,
+    /// Append the figures to a file, whose changes `wharf lab history FILE` shows. The file is of one machine.
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
+    /// What was measured, such as a commit. [default: the version of this program]
+    #[arg(long, value_name = "TEXT", requires = "history")]
+    label: Option<String>,
 }
 
 /// The greatest seed: what reads JSON as numbers of 64-bit floating point reads it exactly.
@@ -88,6 +96,7 @@ fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result
         head.settings.insert(format!("build {}", build.name), executable(&build.program)?);
     }
     flags.gate.check(&head.design)?;
+    let mut history = flags.history.as_deref().map(|path| History::open(path, &head.machine)).transpose()?;
     let mut folder = RunFolder::open(&out.join(&head.design.name), head).map_err(BenchError::from)?;
     let ratios =
         Schedule::new(experiment.as_ref(), settings.seed).map_err(BenchError::from)?.ratios(&folder.run().design);
@@ -100,6 +109,12 @@ fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result
     }
     let ending = ended.map_err(BenchError::from)?;
     if ending != Ending::Stopped {
+        if let Some(history) = &mut history {
+            // The build is what a history compares; it is no setting.
+            let run = Run { settings: experiment.settings(), ..folder.run().clone() };
+            let label = flags.label.as_deref().unwrap_or(&run.version);
+            history.append(&past_run(RunPasses { run: &run, passes: folder.passes() }, label))?;
+        }
         flags.gate.check_run(folder.run(), folder.passes())?;
     }
     match ending {

@@ -86,6 +86,44 @@ pub enum BenchError {
         /// Their folders.
         runs: String,
     },
+    /// A line of a history is none.
+    #[error("{}, line {line}: {source}; each line is written by `wharf lab run --history`", path.display())]
+    HistoryLine {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A history is of another machine.
+    #[error(
+        "{}: line {line} is of another machine: {what} {was}, and {is} {place}; their figures cannot be compared, so take \
+         a file for each machine",
+        path.display()
+    )]
+    HistoryMachine {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What differs.
+        what: &'static str,
+        /// What it is there.
+        was: String,
+        /// What it is elsewhere.
+        is: String,
+        /// Where that is.
+        place: &'static str,
+    },
+    /// A history has nothing to show.
+    #[error("{} has no run with {wanted}", path.display())]
+    HistoryEmpty {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        wanted: String,
+    },
     /// A chart cannot be drawn.
     #[error(transparent)]
     Chart(#[from] report::ChartError),

@@ -58,14 +58,14 @@ pub fn changes(old: RunPasses<'_>, new: RunPasses<'_>, margin: Margin, level: Le
 }
 
 /// A figure at one combination of levels, once for each start.
-struct Starts {
-    levels: Levels,
-    figure: String,
-    figures: Vec<f64>,
+pub(super) struct Starts {
+    pub(super) levels: Levels,
+    pub(super) figure: String,
+    pub(super) figures: Vec<f64>,
 }
 
 /// The starts of all combinations that measure, in the order of the design.
-fn starts(RunPasses { run, passes }: RunPasses<'_>) -> Vec<Starts> {
+pub(super) fn starts(RunPasses { run, passes }: RunPasses<'_>) -> Vec<Starts> {
     let passes = Passes::new(run, passes);
     let measured = passes.groups().filter(|(levels, _)| !run.design.is_computed(levels));
     let of_levels = |(levels, _): (&Levels, _)| -> Vec<Starts> {

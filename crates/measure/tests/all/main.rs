@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod analysis;
+mod history;
 mod scipy;

@@ -5,6 +5,7 @@ mod compare;
 mod conclusion;
 mod files;
 mod forest;
+mod history;
 mod junit;
 mod page;
 mod plots;
@@ -17,6 +18,7 @@ use measure::record::{Measurement, Run};
 pub use chart::Chart;
 pub use compare::{Compared, compare};
 pub use files::{results_csv, results_json};
+pub use history::{history_json, history_text};
 pub use junit::{gate_lines, junit};
 
 use crate::chart::ChartError;
