@@ -54,7 +54,7 @@ impl<F: FileSystem + ?Sized> FaultFs<F> {
 impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
     vfs::forward!(FileSystem for self.inner:
         root, storage, origin, set_borders, changes_wait, properties, is_read_only, hold, has_local_locks,
-        open_for_locks, lease_break_time, lease, maintain, losses, log_mark, set_log_mark);
+        open_for_locks, lease_break_time, lease, maintain, losses, log_marks, set_log_mark);
 
     /// Never [`Blocking::Never`], because a rule with a delay may be added at any time.
     fn blocking(&self) -> Blocking {

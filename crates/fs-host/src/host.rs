@@ -1,11 +1,12 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::AtFlags;
 use vfs::{
     Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileHold, FileKind, FileLease,
-    FileSystem, Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties,
-    ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    FileSystem, Handle, Listing, LockFile, LogMark, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place,
+    Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::cache::NodeCache;
@@ -219,8 +220,8 @@ impl FileSystem for HostFs {
         self.volume.memory()
     }
 
-    fn log_mark(&self) -> Result<Option<Vec<u8>>> {
-        self.read_log_mark()
+    fn log_marks(&self, others: &[PathBuf]) -> Result<Vec<LogMark>> {
+        self.read_log_marks(others)
     }
 
     fn set_log_mark(&self, mark: &[u8]) -> Result<()> {

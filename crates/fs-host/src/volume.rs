@@ -261,7 +261,7 @@ fn reopened(dir: &OwnedFd) -> rustix::io::Result<OwnedFd> {
 
 /// What tells a directory from a later one with the same number: the generation in the kernel's handle and the time
 /// when it was made, as far as the file system has them.
-fn birth(dir: BorrowedFd<'_>, stat: &Statx) -> u64 {
+pub(crate) fn birth(dir: BorrowedFd<'_>, stat: &Statx) -> u64 {
     let handle = sys::name_to_handle(dir, c"", sys::EMPTY_PATH)
         .or_else(|_| sys::name_to_handle(dir, c"", sys::EMPTY_PATH | sys::IDENTIFY_ONLY));
     let by_handle = handle.map_or(0, |handle| handle.as_bytes().iter().fold(0, |sum, byte| mix(sum, u64::from(*byte))));

@@ -4,35 +4,89 @@
 //! log is missing, old or another server's, or that a server was started without its log in between: the next replay
 //! would put older data over newer ones.
 //!
-//! An export is marked before the log takes its first change, and released when the log is empty for good. The export's
-//! own mark counts more than the state directory's: another server may have used the export since. Of two marks of
-//! one log, the one with the higher generation is newer.
+//! An export is marked before the log takes its first change, and released when the log is empty for good. Of two
+//! marks of one log, the one with the higher generation is newer. Marks of two logs must both allow a start. A mark
+//! that a user may have written counts only where the state directory has none, and then it can only refuse a start.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use own_files::OwnDir;
-use vfs::{Error, FileSystem};
+use vfs::{Error, FileSystem, LogMark, StoredMark};
 
 use crate::error::WriteLogError;
 use crate::mark::{Mark, absolute, newer, root};
 use crate::state_file::{self, StateFile, StateLine};
 
-impl Mark {
-    /// The newest mark of an export.
-    pub(crate) fn of(export: &str, fs: &dyn FileSystem, lines: &[StateLine]) -> Result<Option<Mark>, WriteLogError> {
+/// What is known of the log of an export, or of a directory that overlaps with it.
+pub(crate) struct Known {
+    pub(crate) export: String,
+    pub(crate) mark: Mark,
+    pub(crate) is_own: bool,
+    /// Whether the mark cannot be forged, so that a start may depend on it; otherwise it can only refuse one.
+    pub(crate) is_safe: bool,
+    /// The attribute, if nothing else says so.
+    attribute: Option<&'static str>,
+}
+
+impl Known {
+    /// The marks of an export, of the directories above it, and of those that the state directory knows and that
+    /// overlap with it.
+    pub(crate) fn of(export: &str, fs: &dyn FileSystem, lines: &[StateLine]) -> Result<Vec<Known>, WriteLogError> {
         let unreadable = |source| WriteLogError::Mark { export: export.to_owned(), source };
-        let is_here = |mark: &Mark| mark.root == root(fs);
-        let own = fs.log_mark().map_err(unreadable)?.and_then(|mark| Mark::read(std::str::from_utf8(&mark).ok()?));
-        Ok(newer(own.filter(is_here), Mark::kept(export, lines).filter(is_here)))
+        let mut names: Vec<&String> = marks(lines).map(|(name, _)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let dirs = fs.log_marks(&names.into_iter().map(PathBuf::from).collect::<Vec<_>>()).map_err(unreadable)?;
+        if dirs.is_empty() {
+            let kept = Mark::kept(export, lines).filter(|mark| mark.root == root(fs));
+            return Ok(kept.into_iter().map(|mark| Known::new(export, mark)).collect());
+        }
+        Ok(dirs.iter().flat_map(|dir| Known::of_dir(export, dir, lines)).collect())
     }
 
+    fn new(export: &str, mark: Mark) -> Known {
+        Known { export: export.to_owned(), mark, is_own: true, is_safe: true, attribute: None }
+    }
+
+    /// The marks of one directory. Of two logs, both may have its changes.
+    fn of_dir(export: &str, dir: &LogMark, lines: &[StateLine]) -> Vec<Known> {
+        let root = (dir.origin.fileid, dir.origin.birth);
+        let is_here = |mark: &Mark| mark.root == root;
+        let read = |stored: &StoredMark| Mark::read(std::str::from_utf8(&stored.text).ok()?).filter(is_here);
+        let stored = dir.stored.as_ref().and_then(|stored| Some((read(stored)?, stored)));
+        let kept = marks(lines).rev().map(|(_, mark)| mark).find(|mark| is_here(mark)).cloned();
+        let name = if dir.is_own { export.to_owned() } else { dir.dir.to_string_lossy().into_owned() };
+        let known = |mark| Known { is_own: dir.is_own, ..Known::new(&name, mark) };
+        match (stored, kept) {
+            (Some((own, StoredMark { is_safe: true, .. })), Some(kept)) if own.log == kept.log => {
+                vec![known(newer(own, kept))]
+            }
+            (Some((own, StoredMark { is_safe: true, .. })), Some(kept)) => vec![known(own), known(kept)],
+            (Some((own, StoredMark { is_safe, attribute, .. })), None) if *is_safe || dir.is_own => {
+                vec![Known { is_safe: *is_safe, attribute: Some(attribute), ..known(own) }]
+            }
+            (_, kept) => kept.into_iter().map(known).collect(),
+        }
+    }
+
+    /// Who says so, if it is only the directory itself.
+    pub(crate) fn told_by(&self) -> String {
+        self.attribute.map_or_else(String::new, |name| format!(" (only its extended attribute {name} says so)"))
+    }
+}
+
+fn marks(lines: &[StateLine]) -> impl DoubleEndedIterator<Item = (&String, &Mark)> {
+    lines.iter().filter_map(|line| match line {
+        StateLine::Mark { export, mark } => Some((export, mark)),
+        _ => None,
+    })
+}
+
+impl Mark {
     /// The newest mark of an export in the state directory.
     fn kept(export: &str, lines: &[StateLine]) -> Option<Mark> {
-        lines.iter().rev().find_map(|line| match line {
-            StateLine::Mark { export: of, mark } if of == export => Some(mark.clone()),
-            _ => None,
-        })
+        marks(lines).rev().find(|(of, _)| *of == export).map(|(_, mark)| mark.clone())
     }
 
     /// Stores the mark in the state directory and in the export, in which it may be impossible.
@@ -59,9 +113,11 @@ impl Mark {
 /// be read.
 pub fn check_unlogged(export: &str, fs: &dyn FileSystem, state_dir: Option<&Path>) -> Result<(), WriteLogError> {
     let lines = lines_in(state_dir)?;
-    match Mark::of(export, fs, &lines)? {
-        Some(mark) if mark.is_needed => Err(WriteLogError::NeedsLog { export: export.to_owned(), path: mark.path }),
-        _ => Ok(()),
+    match Known::of(export, fs, &lines)?.into_iter().find(|known| known.mark.is_needed) {
+        Some(known) => {
+            Err(WriteLogError::NeedsLog { told_by: known.told_by(), export: known.export, path: known.mark.path })
+        }
+        None => Ok(()),
     }
 }
 
@@ -90,10 +146,14 @@ pub fn give_up_log(export: &str, fs: Option<&dyn FileSystem>, state_dir: &Path) 
     let unreadable = |source| WriteLogError::State { path: state_dir.to_owned(), source };
     let (state_file, lines) = StateFile::open(state_dir).map_err(unreadable)?;
     let mark = match fs {
-        Some(fs) => Mark::of(export, fs, &lines)?,
-        None => Mark::kept(export, &lines),
+        Some(fs) => {
+            check_unused(export, fs)?;
+            let own = Known::of(export, fs, &lines)?.into_iter().filter(|known| known.is_own);
+            own.map(|known| known.mark).find(|mark| mark.is_needed)
+        }
+        None => Mark::kept(export, &lines).filter(|mark| mark.is_needed),
     };
-    let Some(mark) = mark.filter(|mark| mark.is_needed) else { return Ok(false) };
+    let Some(mark) = mark else { return Ok(false) };
     // A later generation, so that this mark is newer than the one that it replaces.
     let mark = Mark { is_needed: false, generation: mark.generation + 1, ..mark };
     match fs {
@@ -101,6 +161,16 @@ pub fn give_up_log(export: &str, fs: Option<&dyn FileSystem>, state_dir: &Path) 
         None => state_file.keep(&[StateLine::Mark { export: export.to_owned(), mark }])?,
     }
     Ok(true)
+}
+
+/// Refuses an export that a running server uses with a write log.
+///
+/// # Errors
+/// [`WriteLogError::InUse`], or when the directory cannot be looked at.
+pub fn check_unused(export: &str, fs: &dyn FileSystem) -> Result<(), WriteLogError> {
+    let unreadable = |source| WriteLogError::Mark { export: export.to_owned(), source };
+    let is_in_use = fs.log_marks(&[]).map_err(unreadable)?.iter().any(|dir| dir.is_in_use);
+    if is_in_use { Err(WriteLogError::InUse { export: export.to_owned() }) } else { Ok(()) }
 }
 
 fn lines_in(state_dir: Option<&Path>) -> Result<Vec<StateLine>, WriteLogError> {

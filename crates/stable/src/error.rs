@@ -61,7 +61,7 @@ pub enum WriteLogError {
     },
     /// An export is to be served without the log that it needs.
     #[error(
-        "acknowledged changes of {export} may be in the write log {0} alone; serve it with --write-log {0}, or move them \
+        "acknowledged changes of {export} may be in the write log {0} alone{told_by}; serve it with --write-log {0}, or move them \
          to storage with `wharf log drain {0}`, or give them up with `wharf log drain --discard {0} --export {export}`",
         quoted(path), export = quoted(export)
     )]
@@ -70,6 +70,8 @@ pub enum WriteLogError {
         export: String,
         /// Where the log was.
         path: PathBuf,
+        /// Who says so, if it is only the directory.
+        told_by: String,
     },
     /// A log that exports need is missing.
     #[error(
@@ -88,7 +90,7 @@ pub enum WriteLogError {
     /// An export needs another log, or a newer copy of this one.
     #[error(
         "acknowledged changes of {export} may be in another write log alone, or in a newer copy of this one, which was \
-         {0}; serve the export with that log, or give them up with `wharf log drain --discard {0} --export {export}`; to \
+         {0}{told_by}; serve the export with that log, or give them up with `wharf log drain --discard {0} --export {export}`; to \
          use what this log has, run `wharf log adopt` with it",
         quoted(path), export = quoted(export)
     )]
@@ -97,6 +99,8 @@ pub enum WriteLogError {
         export: String,
         /// Where the log was.
         path: PathBuf,
+        /// Who says so, if it is only the directory.
+        told_by: String,
     },
     /// A log has records of an export that does not need it.
     #[error(
@@ -112,6 +116,12 @@ pub enum WriteLogError {
         records: u64,
         /// The log.
         path: PathBuf,
+    },
+    /// A running server uses an export with a write log.
+    #[error("a running server uses {} with a write log; end that server first", quoted(export))]
+    InUse {
+        /// The export.
+        export: String,
     },
     /// The mark of an export cannot be read or stored.
     #[error("cannot read or store which write log {export} depends on: {source}", export = quoted(export))]

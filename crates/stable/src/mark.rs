@@ -47,15 +47,10 @@ impl Mark {
     }
 }
 
-/// The newer one of an export's own mark and that of the state directory.
-pub(crate) fn newer(own: Option<Mark>, kept: Option<Mark>) -> Option<Mark> {
-    match (own, kept) {
-        (Some(own), Some(kept)) if own.log == kept.log => {
-            let age = |mark: &Mark| (mark.generation, mark.is_needed);
-            Some(if age(&kept) > age(&own) { kept } else { own })
-        }
-        (own, kept) => own.or(kept),
-    }
+/// The newer one of two marks of one log.
+pub(crate) fn newer(own: Mark, kept: Mark) -> Mark {
+    let age = |mark: &Mark| (mark.generation, mark.is_needed);
+    if age(&kept) > age(&own) { kept } else { own }
 }
 
 /// The number of an export's root directory, and a value that distinguishes it from a later directory with that number.
@@ -85,14 +80,11 @@ mod tests {
     }
 
     #[test]
-    fn newer_mark_of_one_log_wins_and_else_the_exports_own() {
-        let choose = |own: &Mark, kept: &Mark| newer(Some(own.clone()), Some(kept.clone())).unwrap();
+    fn newer_mark_of_one_log_wins() {
+        let choose = |own: &Mark, kept: &Mark| newer(own.clone(), kept.clone());
         let (old, new) = (mark("x", 1, true), mark("x", 2, false));
         assert_eq!(choose(&old, &new), new);
         assert_eq!(choose(&new, &old), new);
-        let other = mark("y", 1, true);
-        assert_eq!(choose(&other, &new), other);
-        assert_eq!(choose(&new, &other), new);
         // Only one of the two was stored before a crash.
         let (needed, released) = (mark("x", 2, true), mark("x", 2, false));
         assert_eq!(choose(&needed, &released), needed);

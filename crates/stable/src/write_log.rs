@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use vfs::{Context, Error, FileSystem, Handle, Result};
 
+use crate::dependence::{Known, check_unused};
 use crate::device::Device;
 use crate::error::WriteLogError;
 use crate::layer::{LoggedExport, Pending, StableFs, Volume};
@@ -318,13 +319,23 @@ impl WriteLog {
 
     /// Refuses an export that needs another log or a newer copy of this one, and records that it does not need.
     fn check_mark(&self, export: &LoggedExport, records: u64) -> std::result::Result<(), WriteLogError> {
-        let name = export.name.clone();
-        match Mark::of(&name, &*export.inner, &self.lines)? {
-            Some(mark) if mark.is_needed && self.is_marked(&mark)? => Ok(()),
-            Some(mark) if mark.is_needed => Err(WriteLogError::NeedsOtherLog { export: name, path: mark.path }),
-            _ if records == 0 || self.options.is_expendable => Ok(()),
-            _ => Err(WriteLogError::NotOfExport { export: name, records, path: self.path() }),
+        let known = Known::of(&export.name, &*export.inner, &self.lines)?;
+        known.iter().try_for_each(|known| self.check_known(known))?;
+        let mut own = known.iter().filter(|known| known.is_own).peekable();
+        let depends = own.peek().is_some() && own.all(|known| known.mark.is_needed && known.is_safe);
+        if depends || records == 0 || self.options.is_expendable {
+            return Ok(());
         }
+        Err(WriteLogError::NotOfExport { export: export.name.clone(), records, path: self.path() })
+    }
+
+    /// Refuses a directory that needs another log or a newer copy of this one.
+    fn check_known(&self, known: &Known) -> std::result::Result<(), WriteLogError> {
+        if !known.mark.is_needed || self.is_marked(&known.mark)? {
+            return Ok(());
+        }
+        let (export, path, told_by) = (known.export.clone(), known.mark.path.clone(), known.told_by());
+        Err(WriteLogError::NeedsOtherLog { export, path, told_by })
     }
 
     /// Whether a mark is of this log, and not of a newer copy.
@@ -369,6 +380,9 @@ impl WriteLog {
         if known.is_none_or(|known| !known.is_same_tree(&now)) {
             return Err(WriteLogError::OtherTree { export: name.to_owned(), records });
         }
+        check_unused(name, &*inner)?;
+        let known = Known::of(name, &*inner, &self.lines)?;
+        known.iter().filter(|known| !known.is_own).try_for_each(|known| self.check_known(known))?;
         hold(&self.owner).forget_memory(name);
         self.store_owner()?;
         self.mark(&LoggedExport::new(inner, name, number, self), true)?;

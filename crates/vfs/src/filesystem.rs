@@ -1,10 +1,11 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
     Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileHold, FileLease, Found,
-    Handle, Listing, LockFile, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result,
-    SetAttributes, SetXattr, Space, XattrName, permission,
+    Handle, Listing, LockFile, LogMark, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir,
+    Result, SetAttributes, SetXattr, Space, XattrName, permission,
 };
 
 /// A tree of files that can be served.
@@ -325,9 +326,11 @@ pub trait FileSystem: Send + Sync {
         0
     }
 
-    /// The mark that [`FileSystem::set_log_mark`] stored; `None` if there is none.
-    fn log_mark(&self) -> Result<Option<Vec<u8>>> {
-        Ok(None)
+    /// The marks that [`FileSystem::set_log_mark`] stored: here, in directories above, and in those of `others` that
+    /// overlap with this one. This directory is the first. Empty, the default, for what is not a directory of a host.
+    fn log_marks(&self, others: &[PathBuf]) -> Result<Vec<LogMark>> {
+        let _ = others;
+        Ok(Vec::new())
     }
 
     /// Stores which write log this file system depends on, with the file system itself and hidden from clients. The

@@ -25,7 +25,7 @@
 ///         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
 ///         set_attributes, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time, lease,
 ///         read_dir, create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr,
-///         list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, losses, log_mark,
+///         list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, losses, log_marks,
 ///         set_log_mark, space);
 ///
 ///     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
@@ -231,8 +231,10 @@ macro_rules! forward_file_system {
     ($self:ident.$inner:ident losses) => {
         $crate::forward_method!($self.$inner losses() -> u64);
     };
-    ($self:ident.$inner:ident log_mark) => {
-        $crate::forward_method!($self.$inner log_mark() -> $crate::Result<Option<Vec<u8>>>);
+    ($self:ident.$inner:ident log_marks) => {
+        $crate::forward_method!($self.$inner log_marks(
+            others: &[std::path::PathBuf]
+        ) -> $crate::Result<Vec<$crate::LogMark>>);
     };
     ($self:ident.$inner:ident set_log_mark) => {
         $crate::forward_method!($self.$inner set_log_mark(mark: &[u8]) -> $crate::Result<()>);

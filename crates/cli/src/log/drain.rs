@@ -36,7 +36,9 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }
     let _lock = lock(&state_dir)?;
     // Nothing is dropped if a directory is named wrongly.
-    flags.exports.iter().try_for_each(|dir| open_dir(dir, &state_dir).map(drop))?;
+    for dir in &flags.exports {
+        stable::check_unused(&dir.to_string_lossy(), &*open_dir(dir, &state_dir)?)?;
+    }
     let mut output = Output::new();
     if is_there {
         drop_changes(flags, &state_dir, &mut output)?;

@@ -15,7 +15,7 @@ use super::file::StableFile;
 #[deny(clippy::missing_trait_methods)]
 impl FileSystem for StableFs {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, is_read_only, maintain, memory, has_local_locks, lease_break_time, losses, log_mark,
+        root, storage, origin, set_borders, is_read_only, maintain, memory, has_local_locks, lease_break_time, losses, log_marks,
         set_log_mark);
 
     /// Never [`Blocking::Never`]: stable changes wait for the log.

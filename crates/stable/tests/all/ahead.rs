@@ -25,7 +25,7 @@ impl FileSystem for Slow {
         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
         set_attributes, lookup, find, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time,
         lease, read_dir, create, make_node, link, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr,
-        acls, set_acls, maintain, memory, space, losses, log_mark, set_log_mark);
+        acls, set_acls, maintain, memory, space, losses, log_marks, set_log_mark);
 
     fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
         self.barrier.wait();

@@ -90,7 +90,7 @@ impl FileSystem for Gated {
         root, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
         lookup, find, parent, read_link, hold, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
         create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
-        remove_xattr, acls, set_acls, maintain, space, losses, log_mark, set_log_mark);
+        remove_xattr, acls, set_acls, maintain, space, losses, log_marks, set_log_mark);
 
     /// Each is on a disk of its own.
     fn storage(&self) -> Option<u64> {

@@ -41,7 +41,7 @@ impl FileSystem for Failing {
         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, access, set_attributes,
         lookup, find, parent, read_link, hold, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
         create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
-        remove_xattr, acls, set_acls, maintain, space, losses, log_mark, set_log_mark);
+        remove_xattr, acls, set_acls, maintain, space, losses, log_marks, set_log_mark);
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         let inner = self.inner.open(cx, node, mode)?;

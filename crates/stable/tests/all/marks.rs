@@ -49,7 +49,7 @@ impl Site {
 
     /// Whether the file system keeps marks.
     fn keeps_marks(&self) -> bool {
-        let keeps = self.host("export").log_mark().unwrap().is_some();
+        let keeps = self.host("export").log_marks(&[]).unwrap()[0].stored.is_some();
         if !keeps {
             println!("skipped: the file system of the temporary directory has no extended attributes");
         }
@@ -175,7 +175,7 @@ fn mark_of_the_export_is_believed_before_the_state_directory() {
     }
     let fs = site.host("export");
     // Another server has used the export with another log, and has ended.
-    let text = String::from_utf8(fs.log_mark().unwrap().unwrap()).unwrap();
+    let text = String::from_utf8(fs.log_marks(&[]).unwrap()[0].stored.clone().unwrap().text).unwrap();
     let words: Vec<&str> = text.split(' ').collect();
     fs.set_log_mark(["released", "0123", "1", words[3], words[4], words[5]].join(" ").as_bytes()).unwrap();
     let error = refused(site.open(false));

@@ -54,7 +54,7 @@ impl<F: FileSystem> FileSystem for Scrambled<F> {
         root, storage, origin, set_borders, changes_wait, properties, is_read_only, attributes, access, set_attributes,
         lookup, find, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time, lease, create,
         make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls,
-        set_acls, maintain, sync_all, memory, space, losses, log_mark, set_log_mark);
+        set_acls, maintain, sync_all, memory, space, losses, log_marks, set_log_mark);
 
     fn blocking(&self) -> Blocking {
         Blocking::Sometimes

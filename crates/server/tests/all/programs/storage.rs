@@ -130,7 +130,7 @@ impl FileSystem for Losing {
         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
         lookup, find, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time, lease, read_dir,
         create, set_attributes, rename, make_node, link, remove, remove_seen, remove_dir, get_xattr, set_xattr,
-        list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, space, log_mark, set_log_mark);
+        list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all, memory, space, log_marks, set_log_mark);
 
     fn losses(&self) -> u64 {
         self.losses.load(Ordering::Relaxed)

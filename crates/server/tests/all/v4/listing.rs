@@ -80,7 +80,7 @@ impl FileSystem for Listed {
         root, storage, origin, set_borders, blocking, changes_wait, properties, is_read_only, attributes, access,
         set_attributes, lookup, find, parent, read_link, open, hold, has_local_locks, open_for_locks, lease_break_time,
         lease, create, make_node, link, remove, remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs,
-        remove_xattr, acls, set_acls, maintain, sync_all, memory, space, losses, log_mark, set_log_mark);
+        remove_xattr, acls, set_acls, maintain, sync_all, memory, space, losses, log_marks, set_log_mark);
 
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
         self.details.lock().unwrap().push(list.detail);
