@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use lab::engine::{FolderError, read_run};
+use lab::engine::{FolderError, keep_run, read_run};
 use measure::analysis::{RunPasses, analyse, changes, gated_changes};
 use measure::record::{Measurement, Run};
 use measure::{Level, Margin};
@@ -21,6 +21,10 @@ pub struct ReportFlags {
     /// Folder of a run, or a folder that contains several.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    /// Keep each run in a folder below this one: its report, and its samples compressed. `wharf lab report` and
+    /// `wharf lab compare` read it.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
 }
 
 /// Which runs.
@@ -53,7 +57,18 @@ enum Format {
 pub fn report(flags: &ReportFlags) -> Result<(), Failure> {
     for (folder, (run, passes)) in runs_in(&flags.folder)? {
         show(&folder, &run, &passes)?;
+        if let Some(parent) = &flags.keep {
+            keep(&parent.join(&run.design.name), &run, &passes)?;
+        }
     }
+    Ok(())
+}
+
+/// Keeps a run and its report in a folder.
+fn keep(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<(), Failure> {
+    keep_run(folder, run, passes).map_err(BenchError::from)?;
+    write_reports(folder, run, passes)?;
+    eprintln!("wharf: {} has the run with its {} samples", folder.display(), passes.len());
     Ok(())
 }
 

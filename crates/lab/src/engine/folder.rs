@@ -1,8 +1,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use measure::record::{Measurement, Run};
 
 use super::planned::Planned;
@@ -11,6 +14,8 @@ use super::planned::Planned;
 const RUN_FILE: &str = "run.json";
 /// A line for each pass.
 const SAMPLES_FILE: &str = "samples.jsonl";
+/// The same of a run that is kept, compressed.
+const KEPT_SAMPLES_FILE: &str = "samples.jsonl.gz";
 
 /// Why the folder of a run cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +57,18 @@ pub enum FolderError {
         /// What it is.
         is: String,
     },
+    /// The run in it is kept: it has ended.
+    #[error("{} has a run that is kept, with compressed samples; it does not go on, so take another folder", path.display())]
+    Kept {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A run is to be kept in the folder of one that may go on.
+    #[error("{} has the samples of a run already; keep runs in another folder", path.display())]
+    Plain {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Another process writes to it.
     #[error("{} is in use by another run; wait for its end, or take another folder", path.display())]
     InUse {
@@ -71,15 +88,45 @@ pub struct RunFolder {
     samples: File,
 }
 
-/// Reads the record of a run.
+/// Reads the record of a run, also of one that is kept.
 ///
 /// # Errors
 /// When there is none, or it is not what this program writes.
 pub fn read_run(folder: &Path) -> Result<(Run, Vec<Measurement>), FolderError> {
     let run = read_head(folder)?.ok_or_else(|| FolderError::NoRun { path: folder.to_owned() })?;
-    let path = folder.join(SAMPLES_FILE);
-    let file = File::open(&path).map_err(|source| FolderError::File { path: path.clone(), source })?;
-    Ok((run, read_passes(&path, &file)?.0))
+    let (plain, kept) = (folder.join(SAMPLES_FILE), folder.join(KEPT_SAMPLES_FILE));
+    let is_kept = !plain.exists() && kept.exists();
+    let path = if is_kept { kept } else { plain };
+    let file = File::open(&path).map_err(failed(&path))?;
+    let (passes, _) = if is_kept { read_passes(&path, GzDecoder::new(file))? } else { read_passes(&path, file)? };
+    Ok((run, passes))
+}
+
+/// Writes the record of a run to a folder where it is kept, for [`read_run`]: its head, and its samples compressed.
+/// The same passes have the same bytes.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn keep_run(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<(), FolderError> {
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    if folder.join(SAMPLES_FILE).exists() {
+        return Err(FolderError::Plain { path: folder.to_owned() });
+    }
+    write_head(folder, run)?;
+    let path = folder.join(KEPT_SAMPLES_FILE);
+    let write = || {
+        let mut samples = GzEncoder::new(File::create(&path)?, Compression::best());
+        for pass in passes {
+            samples.write_all(&line_of(pass)?)?;
+        }
+        samples.finish()?.sync_all()
+    };
+    write().map_err(failed(&path))
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    let path = path.to_owned();
+    move |source| FolderError::File { path, source }
 }
 
 impl RunFolder {
@@ -88,11 +135,10 @@ impl RunFolder {
     /// # Errors
     /// When that is another run, or the folder cannot be used.
     pub fn open(path: &Path, run: Run) -> Result<RunFolder, FolderError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |source| FolderError::File { path, source }
-        };
         fs::create_dir_all(path).map_err(failed(path))?;
+        if path.join(KEPT_SAMPLES_FILE).exists() {
+            return Err(FolderError::Kept { path: path.to_owned() });
+        }
         let samples_path = path.join(SAMPLES_FILE);
         let samples = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&samples_path);
         let samples = samples.map_err(failed(&samples_path))?;
@@ -140,18 +186,21 @@ impl RunFolder {
 
     /// Appends a pass; it is in the file when this returns.
     pub(super) fn append(&mut self, pass: Measurement) -> Result<&Measurement, FolderError> {
-        let mut line = Vec::new();
-        let written = serde_json::to_writer(&mut line, &pass).map_err(io::Error::from).and_then(|()| {
-            line.push(b'\n');
-            self.samples.write_all(&line)
-        });
-        written.map_err(|source| FolderError::File { path: self.path.join(SAMPLES_FILE), source })?;
+        let written = line_of(&pass).and_then(|line| self.samples.write_all(&line));
+        written.map_err(failed(&self.path.join(SAMPLES_FILE)))?;
         if !pass.is_repeated {
             self.done.insert(pass.place.position);
         }
         self.passes.push(pass);
         Ok(&self.passes[self.passes.len() - 1])
     }
+}
+
+/// The line of a pass.
+fn line_of(pass: &Measurement) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(pass)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 fn read_head(folder: &Path) -> Result<Option<Run>, FolderError> {
@@ -172,17 +221,17 @@ fn write_head(folder: &Path, run: &Run) -> Result<(), FolderError> {
         let text = serde_json::to_string_pretty(run)? + "\n";
         fs::write(&new, text).and_then(|()| fs::rename(&new, &path))
     };
-    write().map_err(|source| FolderError::File { path: path.clone(), source })
+    write().map_err(failed(&path))
 }
 
 /// The passes in whole lines, and where these end.
-fn read_passes(path: &Path, file: &File) -> Result<(Vec<Measurement>, u64), FolderError> {
+fn read_passes(path: &Path, file: impl Read) -> Result<(Vec<Measurement>, u64), FolderError> {
     let (mut passes, mut end, mut line) = (Vec::new(), 0, Vec::new());
     let mut reader = BufReader::new(file);
     loop {
         line.clear();
         let read = reader.read_until(b'\n', &mut line);
-        read.map_err(|source| FolderError::File { path: path.to_owned(), source })?;
+        read.map_err(failed(path))?;
         if line.last() != Some(&b'\n') {
             return Ok((passes, end));
         }

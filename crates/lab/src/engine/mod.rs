@@ -27,7 +27,7 @@ mod settings;
 pub use error::{Error, PassError};
 pub use event::{Ending, Event};
 pub use experiment::{Experiment, Figures, Needs};
-pub use folder::{FolderError, RunFolder, read_run};
+pub use folder::{FolderError, RunFolder, keep_run, read_run};
 pub use precision::Precision;
 pub use runner::{head, run};
 pub use schedule::Schedule;

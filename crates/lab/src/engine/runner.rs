@@ -206,7 +206,7 @@ pub(crate) mod tests {
 
     use measure::record::{self, Better, Design, Factor, FigureKind, Levels, TableKind};
 
-    use super::super::{Bound, Figures, FolderError, Needs, PassError, Precision, read_run};
+    use super::super::{Bound, Figures, FolderError, Needs, PassError, Precision, keep_run, read_run};
     use super::*;
 
     /// An experiment without servers: "slow", "slow again" and "fast" meet two loads.
@@ -413,6 +413,24 @@ pub(crate) mod tests {
         let _in_use = RunFolder::open(&folder.0, run.clone()).unwrap();
         assert!(matches!(RunFolder::open(&folder.0, run.clone()), Err(FolderError::InUse { .. })));
         assert!(matches!(read_run(&folder.0.join("x")), Err(FolderError::NoRun { .. })));
+    }
+
+    #[test]
+    fn kept_run_is_read_like_the_run_itself_and_does_not_go_on() {
+        let (folder, kept) = (Folder::new("to-keep"), Folder::new("kept"));
+        done(&mut Fake::default(), &settings(20), &folder.0).unwrap();
+        let (run, passes) = read_run(&folder.0).unwrap();
+        assert!(matches!(keep_run(&folder.0, &run, &passes), Err(FolderError::Plain { .. })));
+        keep_run(&kept.0, &run, &passes).unwrap();
+        assert_eq!(read_run(&kept.0).unwrap(), (run.clone(), passes));
+        let bytes = |path: PathBuf| std::fs::read(path).unwrap().len();
+        let (plain, compressed) = (bytes(folder.0.join("samples.jsonl")), bytes(kept.0.join("samples.jsonl.gz")));
+        assert!(compressed * 4 < plain, "{compressed} of {plain} bytes");
+        assert!(matches!(RunFolder::open(&kept.0, run), Err(FolderError::Kept { .. })));
+        // Half of a compressed file is an error, and no shorter run.
+        let whole = std::fs::read(kept.0.join("samples.jsonl.gz")).unwrap();
+        std::fs::write(kept.0.join("samples.jsonl.gz"), &whole[..whole.len() / 2]).unwrap();
+        assert!(matches!(read_run(&kept.0), Err(FolderError::File { .. })));
     }
 
     #[test]
