@@ -44,6 +44,6 @@ pub use reply_log::sync as sync_replies;
 pub use server::{MadeBefore, ReadPlusMode};
 pub use state_dir::{
     StateDirError, StateLock, check_dir as check_state_dir, default_dir as default_state_dir,
-    lock_dir as lock_state_dir,
+    is_in_use as is_state_dir_in_use, lock_dir as lock_state_dir,
 };
 pub use sys::check_stream;

@@ -86,6 +86,13 @@ pub fn lock_dir(dir: &Path) -> Result<StateLock, StateDirError> {
     open_dir(dir).map(StateLock)
 }
 
+/// Whether a server uses the directory.
+#[must_use]
+pub fn is_in_use(dir: &Path) -> bool {
+    let locked = OwnDir::open(dir).map(Locked::shared);
+    matches!(locked, Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock)
+}
+
 /// Opens and locks the directory, and creates it if it is missing; `None` if there is no space for it.
 pub(crate) fn open_dir(dir: &Path) -> Result<Option<StateDir>, StateDirError> {
     let opened = match OwnDir::create(dir) {

@@ -45,80 +45,118 @@ pub(crate) enum StateLine {
     Mark { export: String, mark: Mark },
 }
 
+/// The files, which are made when something is kept: a start that is refused leaves nothing.
 #[derive(Debug)]
 pub(crate) struct StateFile {
+    dir: PathBuf,
+    files: Mutex<Option<Files>>,
+}
+
+#[derive(Debug)]
+struct Files {
     dir: OwnDir,
-    path: PathBuf,
-    file: Mutex<File>,
+    lines: File,
     generation: File,
 }
 
 impl StateFile {
-    /// Opens the file in `dir`, and reads its lines. Ignores a line that a crash has torn.
+    /// Reads the lines of the file in `dir`. Ignores a line that a crash has torn.
     pub(crate) fn open(dir: &Path) -> io::Result<(StateFile, Vec<StateLine>)> {
-        let dir = OwnDir::create(dir)?;
-        let path = dir.path().join(NAME);
-        let mut file = dir.file(NAME)?;
-        let generation = dir.file(GENERATION_NAME)?;
-        // New lines go behind what was read.
-        let text = io::read_to_string(&file)?;
-        if !text.is_empty() && !text.ends_with('\n') {
-            file.write_all(b"\n")?;
-        }
-        dir.sync()?;
-        Ok((StateFile { dir, path, file: Mutex::new(file), generation }, lines(&text)))
+        let lines = existing(dir)?.map_or_else(|| Ok(Vec::new()), |dir| read(&dir))?;
+        Ok((StateFile { dir: dir.to_owned(), files: Mutex::default() }, lines))
     }
 
     /// The newest generation of the log with this id, as far as it was kept.
     pub(crate) fn generation(&self, log: &str) -> io::Result<u64> {
-        let mut line = [0; GENERATION_BYTES];
-        let length = self.generation.read_at(&mut line, 0)?;
-        let text = std::str::from_utf8(&line[..length]).unwrap_or_default();
+        let Some(line) =
+            existing(&self.dir)?.map(|dir| dir.read(GENERATION_NAME, GENERATION_BYTES as u64)).transpose()?
+        else {
+            return Ok(0);
+        };
+        let line = line.unwrap_or_default();
+        let text = std::str::from_utf8(&line).unwrap_or_default();
         Ok(match *text.split_whitespace().collect::<Vec<_>>() {
             [id, generation, "."] if id == log => generation.parse().unwrap_or(0),
             _ => 0,
         })
     }
 
+    /// Uses the files, which are made if they are missing.
+    fn with_files<T>(&self, name: &str, act: impl FnOnce(&mut Files) -> io::Result<T>) -> Result<T, WriteLogError> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = match files.take() {
+            Some(opened) => Ok(opened),
+            None => Files::open(&self.dir),
+        };
+        let acted = opened.and_then(|opened| act(files.insert(opened)));
+        acted.map_err(|source| WriteLogError::State { path: self.dir.join(name), source })
+    }
+
     /// Keeps the generation of the log with this id, so that an older copy of the log is refused.
     pub(crate) fn keep_generation(&self, log: &str, generation: u64) -> Result<(), WriteLogError> {
         let line = format!("{:<width$}\n", format!("{log} {generation} ."), width = GENERATION_BYTES - 1);
-        let kept = self.generation.write_all_at(line.as_bytes(), 0).and_then(|()| self.generation.sync_data());
-        kept.map_err(|source| WriteLogError::State { path: self.path.with_file_name(GENERATION_NAME), source })
+        self.with_files(GENERATION_NAME, |files| {
+            files.generation.write_all_at(line.as_bytes(), 0)?;
+            files.generation.sync_data()
+        })
     }
 
     /// Appends lines, which are on stable storage when this returns.
     pub(crate) fn keep(&self, lines: &[StateLine]) -> Result<(), WriteLogError> {
         let text: String = lines.iter().map(|line| line.text() + "\n").collect();
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
-        kept.map_err(|source| {
-            // A part of a line may be there: what follows must not become a part of it.
-            let _ = file.write_all(b"\n");
-            WriteLogError::State { path: self.path.clone(), source }
+        self.with_files(NAME, |files| {
+            let kept = files.lines.write_all(text.as_bytes()).and_then(|()| files.lines.sync_data());
+            if kept.is_err() {
+                // A part of a line may be there: what follows must not become a part of it.
+                let _ = files.lines.write_all(b"\n");
+            }
+            kept
         })
     }
 
     /// Where changes are that cannot be replayed.
     pub(crate) fn set_aside_path(&self) -> PathBuf {
-        self.dir.path().join(SET_ASIDE)
+        self.dir.join(SET_ASIDE)
     }
 
     /// Appends a change that cannot be replayed to the file of these, and returns the file's path.
     pub(crate) fn set_aside(&self, text: &str) -> Result<PathBuf, WriteLogError> {
-        let path = self.set_aside_path();
-        let append = || {
-            let mut file = self.dir.file(SET_ASIDE)?;
+        self.with_files(SET_ASIDE, |files| {
+            let mut file = files.dir.file(SET_ASIDE)?;
             file.seek(SeekFrom::End(0))?;
             file.write_all(text.as_bytes())
-        };
-        append().map(|()| path.clone()).map_err(|source| WriteLogError::State { path, source })
+        })?;
+        Ok(self.set_aside_path())
     }
 
     /// Flushes the changes that were set aside.
     pub(crate) fn sync_set_aside(&self) -> Result<(), WriteLogError> {
-        let sync = || self.dir.file(SET_ASIDE)?.sync_all().and_then(|()| self.dir.sync());
-        sync().map_err(|source| WriteLogError::State { path: self.set_aside_path(), source })
+        self.with_files(SET_ASIDE, |files| {
+            files.dir.file(SET_ASIDE)?.sync_all()?;
+            files.dir.sync()
+        })
+    }
+}
+
+impl Files {
+    fn open(dir: &Path) -> io::Result<Files> {
+        let dir = OwnDir::create(dir)?;
+        let (mut lines, generation) = (dir.file(NAME)?, dir.file(GENERATION_NAME)?);
+        // New lines go behind those that are there, of which a crash may have torn the last one.
+        let text = io::read_to_string(&lines)?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            lines.write_all(b"\n")?;
+        }
+        dir.sync()?;
+        Ok(Files { dir, lines, generation })
+    }
+}
+
+/// Opens a directory; `None` if it is missing.
+fn existing(dir: &Path) -> io::Result<Option<OwnDir>> {
+    match OwnDir::open(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
     }
 }
 
@@ -190,7 +228,7 @@ mod tests {
             StateLine::Retired { log: "0a1b".to_owned() },
         ];
         file.keep(&lines).unwrap();
-        let path = file.path.clone();
+        let path = dir.join(NAME);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 2]).unwrap();
         let (file, read) = StateFile::open(&dir).unwrap();

@@ -1,5 +1,7 @@
 //! [`WriteLog`]: a log, and the exports that write to it.
 
+mod check;
+
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +11,8 @@ use std::time::Duration;
 
 use vfs::{Context, Error, FileSystem, Handle, Result};
 
-use crate::dependence::{Known, check_unused};
+use self::check::check_all_are_there;
+use crate::dependence::Known;
 use crate::device::Device;
 use crate::error::WriteLogError;
 use crate::layer::{LoggedExport, Pending, StableFs, Volume};
@@ -113,6 +116,9 @@ enum TrimRequest {
 /// How often the age of the oldest record is checked.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
+/// The size of a log that stands for one which is not made.
+const SMALL_LOG_BYTES: usize = 1 << 20;
+
 /// The maximum number of unsynced files before everything is flushed.
 const MAX_UNSYNCED_FILES: usize = 1 << 16;
 
@@ -131,17 +137,21 @@ impl WriteLog {
     /// # Errors
     /// When the log or the state directory cannot be read.
     pub fn open(device: Arc<dyn Device>, options: Options) -> std::result::Result<Arc<WriteLog>, WriteLogError> {
-        let log = Log::open(device)?;
-        let mut owner = LogOwner::read(&log.owner()).ok_or(WriteLogError::NotAWriteLog)?;
+        let log = WriteLog::of(Log::open(device)?, options)?;
+        if log.is_retired() {
+            tracing::warn!("the write log was retired after its device had failed: what it has is not made again");
+            log.log.trim(log.log.end())?;
+            *hold(&log.owner) = LogOwner::new();
+            log.store_owner()?;
+        }
+        Ok(Arc::new(log))
+    }
+
+    fn of(log: Log, options: Options) -> std::result::Result<WriteLog, WriteLogError> {
+        let owner = LogOwner::read(&log.owner()).ok_or(WriteLogError::NotAWriteLog)?;
         let unreadable = |source| WriteLogError::State { path: options.state_dir.clone(), source };
         let (state_file, lines) = StateFile::open(&options.state_dir).map_err(unreadable)?;
-        if lines.contains(&StateLine::Retired { log: owner.id.clone() }) {
-            tracing::warn!("the write log was retired after its device had failed: what it has is not made again");
-            log.trim(log.end())?;
-            owner = LogOwner::new();
-            log.set_owner(&owner.bytes())?;
-        }
-        Ok(Arc::new(WriteLog {
+        Ok(WriteLog {
             log,
             options,
             owner: Mutex::new(owner),
@@ -156,7 +166,12 @@ impl WriteLog {
             tickets: Mutex::default(),
             before_trim: OnceLock::new(),
             volumes: Mutex::default(),
-        }))
+        })
+    }
+
+    /// Whether all changes of the log are in storage since its device failed.
+    fn is_retired(&self) -> bool {
+        self.lines.contains(&StateLine::Retired { log: hold(&self.owner).id.clone() })
     }
 
     /// The exports that the log knows, and how many records it has of each.
@@ -175,21 +190,6 @@ impl WriteLog {
     /// When the log cannot be read.
     pub fn unnamed(&self) -> std::result::Result<u64, WriteLogError> {
         Ok(Counts::read(&self.log)?.of_others(&hold(&self.owner).exports))
-    }
-
-    /// Refuses a log with records of exports that it does not know, before an export gets one of their numbers.
-    ///
-    /// # Errors
-    /// When there are such records, or the log cannot be read.
-    pub fn check_named(&self) -> std::result::Result<(), WriteLogError> {
-        self.check_unnamed(self.unnamed()?)
-    }
-
-    fn check_unnamed(&self, records: u64) -> std::result::Result<(), WriteLogError> {
-        match records {
-            0 => Ok(()),
-            records => Err(WriteLogError::Unnamed { records, path: self.path() }),
-        }
     }
 
     /// Whether the state directory is that of a server with this log.
@@ -292,10 +292,7 @@ impl WriteLog {
         let (counts, mut lost, mut kept) = (Counts::read(&self.log)?, Vec::new(), Vec::new());
         for (at, Entered { export, now, known }) in entered.iter().enumerate() {
             let records = counts.of(export.number);
-            if records > 0 && known.as_ref().is_none_or(|known| !known.is_same_tree(now)) {
-                return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
-            }
-            self.check_mark(export, records)?;
+            self.check_export(now, &*export.inner, (known.as_ref(), records))?;
             let has_memory = now.has_memory_of(known.as_ref()) && !self.has_lost(&export.name);
             match records {
                 0 => {}
@@ -315,39 +312,6 @@ impl WriteLog {
             lost.into_iter().zip(made).for_each(|(at, made)| replayed[at] = made);
         }
         Ok(replayed)
-    }
-
-    /// Refuses an export that needs another log or a newer copy of this one, and records that it does not need.
-    fn check_mark(&self, export: &LoggedExport, records: u64) -> std::result::Result<(), WriteLogError> {
-        let known = Known::of(&export.name, &*export.inner, &self.lines)?;
-        known.iter().try_for_each(|known| self.check_known(known))?;
-        let mut own = known.iter().filter(|known| known.is_own).peekable();
-        let depends = own.peek().is_some() && own.all(|known| known.mark.is_needed && known.is_safe);
-        if depends || records == 0 || self.options.is_expendable {
-            return Ok(());
-        }
-        Err(WriteLogError::NotOfExport { export: export.name.clone(), records, path: self.path() })
-    }
-
-    /// Refuses a directory that needs another log or a newer copy of this one.
-    fn check_known(&self, known: &Known) -> std::result::Result<(), WriteLogError> {
-        if !known.mark.is_needed || self.is_marked(&known.mark)? {
-            return Ok(());
-        }
-        let (export, path, told_by) = (known.export.clone(), known.mark.path.clone(), known.told_by());
-        Err(WriteLogError::NeedsOtherLog { export, path, told_by })
-    }
-
-    /// Whether a mark is of this log, and not of a newer copy.
-    fn is_marked(&self, mark: &Mark) -> std::result::Result<bool, WriteLogError> {
-        let newest = self.kept_generation()?.max(mark.generation);
-        Ok(mark.log == self.log.id() && self.log.generation() >= newest)
-    }
-
-    /// The newest generation of this log that the state directory has; 0 if it is another server's.
-    fn kept_generation(&self) -> std::result::Result<u64, WriteLogError> {
-        let unreadable = |source| WriteLogError::State { path: self.options.state_dir.clone(), source };
-        self.state_file.generation(&self.log.id()).map_err(unreadable)
     }
 
     /// Marks an export as one that needs this log, or releases it.
@@ -380,7 +344,6 @@ impl WriteLog {
         if known.is_none_or(|known| !known.is_same_tree(&now)) {
             return Err(WriteLogError::OtherTree { export: name.to_owned(), records });
         }
-        check_unused(name, &*inner)?;
         let known = Known::of(name, &*inner, &self.lines)?;
         known.iter().filter(|known| !known.is_own).try_for_each(|known| self.check_known(known))?;
         hold(&self.owner).forget_memory(name);
@@ -436,12 +399,7 @@ impl WriteLog {
         let attached: Vec<String> = hold(&self.exports).iter().map(|export| export.name.clone()).collect();
         let mut owner = hold(&self.owner);
         self.check_unnamed(counts.of_others(&owner.exports))?;
-        for other in owner.exports.iter().filter(|owned| !attached.contains(&owned.name)) {
-            let records = counts.of(other.number);
-            if records > 0 {
-                return Err(WriteLogError::Missing { export: other.name.clone(), records });
-            }
-        }
+        check_all_are_there(&counts, &owner.exports, |name| attached.iter().any(|export| export == name))?;
         self.log.trim(self.log.end())?;
         owner.exports.retain(|owned| attached.contains(&owned.name));
         for export in &*hold(&self.exports) {

@@ -25,6 +25,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let mut output = Output::new();
     for (dir, _) in site.log.kept()?.into_iter().filter(|(_, records)| *records > 0) {
         let host = super::replay::open_dir(Path::new(&dir), &site.state_dir)?;
+        stable::check_unused(&dir, &*host)?;
         let records = site.log.adopt(&dir, host)?;
         writeln!(output, "the next start replays {records} changes of {}", quoted(dir))?;
     }

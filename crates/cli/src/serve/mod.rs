@@ -7,6 +7,7 @@ mod flags;
 mod host_names;
 pub mod how_to_mount;
 mod limit_flags;
+mod log_check;
 mod logging;
 mod memory;
 mod occupied;

@@ -64,11 +64,14 @@ impl ServedLog {
         Ok(Some(ServedLog { log, is_started: false, unused: Arc::new(Mutex::new(unused)) }))
     }
 
-    /// Puts the log in front of directories.
+    /// Puts the log in front of directories. Before the log is started, these are all that it will have.
     ///
     /// # Errors
-    /// When changes cannot be replayed.
+    /// When the log does not fit to the directories, or changes cannot be replayed.
     pub fn attach(&self, dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>) -> Result<Vec<Arc<dyn FileSystem>>, WriteLogError> {
+        if !self.is_started {
+            self.log.check_exports(&named(dirs.clone()))?;
+        }
         attach(&self.log, dirs)?.into_iter().map(|(fs, _)| Ok(Arc::new(fs) as _)).collect()
     }
 
@@ -150,6 +153,26 @@ fn check_storage(path: &Path, state_dir: Option<&Path>) -> Vec<Failure> {
     let log = memory(path).map(|(path, memory)| Failure::WriteLogOnMemory { path, memory });
     let state = state_dir.and_then(memory).map(|(path, memory)| Failure::WriteLogStateOnMemory { path, memory });
     log.into_iter().chain(state).collect()
+}
+
+/// Refuses directories that a start with this log would refuse, and changes nothing.
+///
+/// # Errors
+/// As of a start, but for those of a replay.
+pub fn check_dirs(
+    settings: &WriteLogSettings,
+    state_dir: &Path,
+    dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>,
+) -> Result<(), WriteLogError> {
+    let device = match &settings.path {
+        Some(WriteLogPlace::Path(path)) if path.exists() => Some(Arc::new(FileDevice::open(path)?) as Arc<dyn Device>),
+        Some(WriteLogPlace::Path(path)) => {
+            check_missing(path, state_dir)?;
+            None
+        }
+        _ => None,
+    };
+    WriteLog::check(device, options(settings, state_dir), &named(dirs))
 }
 
 /// Refuses a size that no log can have, and water marks that contradict each other.
@@ -235,10 +258,14 @@ pub fn attach(
     dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>,
 ) -> Result<Vec<(StableFs, Replayed)>, WriteLogError> {
     let paths: Vec<PathBuf> = dirs.iter().map(|(dir, _)| dir.clone()).collect();
-    let named = dirs.into_iter().map(|(dir, inner)| (dir.to_string_lossy().into_owned(), inner));
-    let attached = log.attach_all(named.collect())?;
+    let attached = log.attach_all(named(dirs))?;
     paths.iter().zip(&attached).for_each(|(dir, (_, replayed))| tell(dir, replayed));
     Ok(attached)
+}
+
+/// Names directories as the log does.
+fn named(dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>) -> Vec<(String, Arc<dyn FileSystem>)> {
+    dirs.into_iter().map(|(dir, inner)| (dir.to_string_lossy().into_owned(), inner)).collect()
 }
 
 fn tell(dir: &Path, replayed: &Replayed) {

@@ -18,6 +18,7 @@ mod hidden_files;
 mod libnfs;
 mod library;
 mod log;
+mod log_check;
 mod log_marks;
 mod lost_logs;
 mod mount;

@@ -53,11 +53,14 @@ impl FileDevice {
         let mut unfinished = path.as_os_str().to_owned();
         unfinished.push(".new");
         let unfinished = PathBuf::from(unfinished);
-        let failed = |action| move |source| failure(path, action, source);
         let mut device = FileDevice::open_for(&unfinished, Use::Creating)?;
         let size_bytes = whole_blocks(size_bytes);
-        device.fill(size_bytes).map_err(failed("allocate"))?;
-        device.rename(&unfinished, path)?;
+        let filled = device.fill(size_bytes).map_err(|source| failure(path, "allocate", source));
+        if let Err(error) = filled.and_then(|()| device.rename(&unfinished, path)) {
+            // It takes space.
+            let _ = std::fs::remove_file(&unfinished);
+            return Err(error);
+        }
         device.path = path.to_owned();
         device.size_bytes = size_bytes;
         Ok(device)

@@ -19,8 +19,7 @@ impl Log {
     pub fn create(device: Arc<dyn Device>, owner: &[u8]) -> Result<Log, LogError> {
         check_owner(owner)?;
         let size_bytes = device.size_bytes();
-        let ring = Ring::new(device, size_bytes)?;
-        check_blank(&ring, size_bytes)?;
+        let ring = blank_ring(device)?;
         let id = LogId(random_bytes(&ring)?);
         let owner = owner.to_vec();
         let mut header = Header { id, generation: 0, size_bytes, tail: 0, first_position: 0, first_number: 0, owner };
@@ -29,6 +28,26 @@ impl Log {
         ring.write_header(header.offset_bytes(), &header.block())?;
         Ok(Log::new(ring, header, KeptBatches::new(0, 0, 0)))
     }
+
+    /// Opens the log in a device; `None` if [`Log::create`] would create one.
+    ///
+    /// # Errors
+    /// As of [`Log::create`] and [`Log::open`].
+    pub(crate) fn open_unless_blank(device: Arc<dyn Device>) -> Result<Option<Log>, LogError> {
+        match blank_ring(Arc::clone(&device)) {
+            Ok(_) => Ok(None),
+            Err(LogError::NotBlank { .. }) => Log::open(device).map(Some),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Refuses a device in which no log can be created.
+fn blank_ring(device: Arc<dyn Device>) -> Result<Ring, LogError> {
+    let size_bytes = device.size_bytes();
+    let ring = Ring::new(device, size_bytes)?;
+    check_blank(&ring, size_bytes)?;
+    Ok(ring)
 }
 
 pub(crate) fn check_owner(owner: &[u8]) -> Result<(), LogError> {

@@ -71,6 +71,7 @@ pub struct Replayed {
 }
 
 /// How many records a log has, by the numbers of their exports.
+#[derive(Default)]
 pub(crate) struct Counts(HashMap<u32, u64>);
 
 impl Counts {

@@ -1,0 +1,124 @@
+//! Whether a log and exports fit together.
+
+use std::sync::Arc;
+
+use vfs::FileSystem;
+
+use super::{Options, SMALL_LOG_BYTES, WriteLog, hold};
+use crate::dependence::Known;
+use crate::device::{Device, MemoryDevice};
+use crate::error::WriteLogError;
+use crate::log::Log;
+use crate::mark::Mark;
+use crate::owner::{LogOwner, OwnedExport};
+use crate::replay::Counts;
+
+impl WriteLog {
+    /// Refuses exports that [`WriteLog::attach_all`] and [`WriteLog::start`] would refuse if there are no others, and
+    /// changes nothing. Without a device, the log will be a new one.
+    ///
+    /// # Errors
+    /// When the log or the state directory cannot be read, and when exports and log do not fit.
+    pub fn check(
+        device: Option<Arc<dyn Device>>,
+        options: Options,
+        exports: &[(String, Arc<dyn FileSystem>)],
+    ) -> Result<(), WriteLogError> {
+        let found = device.map_or(Ok(None), Log::open_unless_blank)?;
+        let new = || Log::create(Arc::new(MemoryDevice::new(SMALL_LOG_BYTES)), &LogOwner::new().bytes());
+        WriteLog::of(found.map_or_else(new, Ok)?, options)?.check_exports(exports)
+    }
+
+    /// Refuses exports as [`WriteLog::check`] does, before the first of them is attached.
+    ///
+    /// # Errors
+    /// As of [`WriteLog::check`].
+    pub fn check_exports(&self, exports: &[(String, Arc<dyn FileSystem>)]) -> Result<(), WriteLogError> {
+        let counts = if self.is_retired() { Counts::default() } else { Counts::read(&self.log)? };
+        let known = hold(&self.owner).exports.clone();
+        self.check_unnamed(counts.of_others(&known))?;
+        for (name, fs) in exports {
+            let known = known.iter().find(|known| known.name == *name);
+            let records = known.map_or(0, |known| counts.of(known.number));
+            self.check_export(&OwnedExport::of(name, &**fs), &**fs, (known, records))?;
+        }
+        check_all_are_there(&counts, &known, |name| exports.iter().any(|(export, _)| export == name))
+    }
+
+    /// Refuses an export that is another directory than the one that the log has `records` of, needs another log or
+    /// does not need these records.
+    pub(super) fn check_export(
+        &self,
+        now: &OwnedExport,
+        fs: &dyn FileSystem,
+        (known, records): (Option<&OwnedExport>, u64),
+    ) -> Result<(), WriteLogError> {
+        if records > 0 && known.is_none_or(|known| !known.is_same_tree(now)) {
+            return Err(WriteLogError::OtherTree { export: now.name.clone(), records });
+        }
+        self.check_mark(&now.name, fs, records)
+    }
+
+    /// Refuses a log with records of exports that it does not know, before an export gets one of their numbers.
+    ///
+    /// # Errors
+    /// When there are such records, or the log cannot be read.
+    pub fn check_named(&self) -> Result<(), WriteLogError> {
+        self.check_unnamed(self.unnamed()?)
+    }
+
+    pub(super) fn check_unnamed(&self, records: u64) -> Result<(), WriteLogError> {
+        match records {
+            0 => Ok(()),
+            records => Err(WriteLogError::Unnamed { records, path: self.path() }),
+        }
+    }
+
+    /// Refuses an export that needs another log or a newer copy of this one, and records that it does not need.
+    pub(super) fn check_mark(&self, name: &str, fs: &dyn FileSystem, records: u64) -> Result<(), WriteLogError> {
+        let known = Known::of(name, fs, &self.lines)?;
+        known.iter().try_for_each(|known| self.check_known(known))?;
+        let mut own = known.iter().filter(|known| known.is_own).peekable();
+        let depends = own.peek().is_some() && own.all(|known| known.mark.is_needed && known.is_safe);
+        if depends || records == 0 || self.options.is_expendable {
+            return Ok(());
+        }
+        Err(WriteLogError::NotOfExport { export: name.to_owned(), records, path: self.path() })
+    }
+
+    /// Refuses a directory that needs another log or a newer copy of this one.
+    pub(super) fn check_known(&self, known: &Known) -> Result<(), WriteLogError> {
+        if !known.mark.is_needed || self.is_marked(&known.mark)? {
+            return Ok(());
+        }
+        let (export, path, told_by) = (known.export.clone(), known.mark.path.clone(), known.told_by());
+        Err(WriteLogError::NeedsOtherLog { export, path, told_by })
+    }
+
+    /// Whether a mark is of this log, and not of a newer copy.
+    fn is_marked(&self, mark: &Mark) -> Result<bool, WriteLogError> {
+        let newest = self.kept_generation()?.max(mark.generation);
+        Ok(mark.log == self.log.id() && self.log.generation() >= newest)
+    }
+
+    /// The newest generation of this log that the state directory has; 0 if it is another server's.
+    pub(super) fn kept_generation(&self) -> Result<u64, WriteLogError> {
+        let unreadable = |source| WriteLogError::State { path: self.options.state_dir.clone(), source };
+        self.state_file.generation(&self.log.id()).map_err(unreadable)
+    }
+}
+
+/// Refuses a log with records of an export that is not attached.
+pub(super) fn check_all_are_there(
+    counts: &Counts,
+    known: &[OwnedExport],
+    is_attached: impl Fn(&str) -> bool,
+) -> Result<(), WriteLogError> {
+    for other in known.iter().filter(|known| !is_attached(&known.name)) {
+        let records = counts.of(other.number);
+        if records > 0 {
+            return Err(WriteLogError::Missing { export: other.name.clone(), records });
+        }
+    }
+    Ok(())
+}
