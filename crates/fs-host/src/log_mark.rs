@@ -86,6 +86,13 @@ impl HostFs {
     }
 }
 
+impl Drop for HostFs {
+    /// Unlocks the directory at once: a process that is being started may have a copy of the descriptor.
+    fn drop(&mut self) {
+        let _ = sys::set_lock(self.volume.root(), LockKind::None, IN_USE);
+    }
+}
+
 /// Whether a server that runs has marked this directory, by way of another descriptor than this one.
 fn is_in_use(dir: BorrowedFd<'_>) -> bool {
     matches!(sys::find_lock(dir, LockKind::Exclusive, IN_USE), Ok(Some(_)))
