@@ -24,27 +24,31 @@ pub enum WriteLogError {
     },
     /// Another directory is exported under this name than when the records were written.
     #[error(
-        "the write log has {records} changes of another directory that was exported as {export}; export that one again, \
-         or drop its changes with `wharf log drain --discard`",
-        export = quoted(export)
+        "the write log {0} has {records} changes of another directory that was exported as {export}; export that one \
+         again, or drop all its changes with `wharf log drain --discard {0}`",
+        quoted(path), export = quoted(export)
     )]
     OtherTree {
         /// The export.
         export: String,
         /// How many records there are.
         records: u64,
+        /// The log.
+        path: PathBuf,
     },
     /// An export that has records is not served.
     #[error(
-        "the write log has {records} changes of {export}, which is not exported now; export it, or run `wharf log replay`, \
-         or drop its changes with `wharf log drain --discard`",
-        export = quoted(export)
+        "the write log {0} has {records} changes of {export}, which is not exported now; export it, or run `wharf log \
+         replay {0}`, or drop all its changes with `wharf log drain --discard {0}`",
+        quoted(path), export = quoted(export)
     )]
     Missing {
         /// The export.
         export: String,
         /// How many records there are.
         records: u64,
+        /// The log.
+        path: PathBuf,
     },
     /// The log has records of exports that its header does not name.
     #[error(
@@ -90,8 +94,7 @@ pub enum WriteLogError {
     /// An export needs another log, or a newer copy of this one.
     #[error(
         "acknowledged changes of {export} may be in another write log alone, or in a newer copy of this one, which was \
-         {0}{told_by}; serve the export with that log, or give them up with `wharf log drain --discard {0} --export {export}`; to \
-         use what this log has, run `wharf log adopt` with it",
+         {0}{told_by}; serve the export with that log, or give them up with `wharf log drain --discard {0} --export {export}`{remedy}",
         quoted(path), export = quoted(export)
     )]
     NeedsOtherLog {
@@ -99,6 +102,8 @@ pub enum WriteLogError {
         export: String,
         /// Where the log was.
         path: PathBuf,
+        /// How to use the log that was given, if it has something.
+        remedy: String,
         /// Who says so, if it is only the directory.
         told_by: String,
     },

@@ -70,7 +70,7 @@ pub const ALLOWED: &[Allowed] = &[
     parts("segments", &["trace"]),
     parts("segments", &["user"]),
     parts("stable", &["log"]),
-    Allowed { package: "stable", files: &["layer", "replay", "write_log.rs"], reason: OWNER },
+    Allowed { package: "stable", files: &["layer", "replay", "write_log"], reason: OWNER },
     Allowed {
         package: "state",
         files: &[

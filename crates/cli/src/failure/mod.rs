@@ -47,8 +47,8 @@ pub enum Failure {
     WriteLog(#[from] stable::WriteLogError),
     /// The write log belongs to a server with another state directory.
     #[error(
-        "the write log {} is not of the server with the state directory {}: name that of its server with --state-dir \
-         DIR; if it is lost, run `wharf log adopt` first",
+        "the write log {0} is not of the server with the state directory {1}: name that of its server with --state-dir \
+         DIR; if it is lost, run `wharf log adopt {0} --state-dir {1}` first",
         quoted(path),
         quoted(state_dir)
     )]

@@ -27,15 +27,15 @@ fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> 
     if let Some(age) = check.oldest_age {
         writeln!(output, " Oldest: {} ago", units::duration(age))?;
     }
-    writeln!(output, "  State: {}", state(check))?;
+    writeln!(output, "  State: {}", state(path, check))?;
     Ok(())
 }
 
-fn state(check: &Check) -> String {
+fn state(path: &Path, check: &Check) -> String {
     let mut state = match (check.damages.len(), check.records) {
         (0, 0) => "clean: no record is needed".to_owned(),
         (0, _) => "whole, with records that are still needed".to_owned(),
-        (count, _) => format!("damaged in {count} places: wharf log check names them"),
+        (count, _) => format!("damaged in {count} places: `wharf log check {}` names them", quoted(path)),
     };
     if check.has_torn_end {
         state += "; the last write was interrupted, and was never acknowledged";

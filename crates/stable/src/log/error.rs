@@ -2,13 +2,15 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use vfs::quoted;
+
 use super::{MAX_OWNER_BYTES, Position};
 
 /// Why an operation on a log fails.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LogError {
     /// The device failed. After a failed write the log takes no more records; durable ones stay.
-    #[error("log {}: cannot {action}: {source}", path.display())]
+    #[error("log {}: cannot {action}: {source}", quoted(path))]
     Device {
         /// The log.
         path: PathBuf,
@@ -18,7 +20,7 @@ pub enum LogError {
         source: Arc<io::Error>,
     },
     /// Another process uses the log, or it is a mounted block device.
-    #[error("log {} is in use by {}; stop it first, or choose another log", path.display(), holder(*.process))]
+    #[error("log {} is in use by {}; stop it first, or choose another log", quoted(path), holder(*.process))]
     InUse {
         /// The log.
         path: PathBuf,
@@ -26,13 +28,13 @@ pub enum LogError {
         process: Option<u32>,
     },
     /// There is a file already.
-    #[error("log {} exists already; remove it, or choose another path", path.display())]
+    #[error("log {} exists already; remove it, or choose another path", quoted(path))]
     Exists {
         /// The log.
         path: PathBuf,
     },
     /// Nothing was ever stored there.
-    #[error("log {} is blank: no log was ever made there", path.display())]
+    #[error("log {} is blank: no log was ever made there", quoted(path))]
     Blank {
         /// The log.
         path: PathBuf,
@@ -41,7 +43,7 @@ pub enum LogError {
     #[error(
         "log {} is no log of Wharf's, or both of its headers are damaged; restore it from a copy, or choose another \
          path",
-        path.display()
+        quoted(path)
     )]
     NotALog {
         /// The log.
@@ -50,7 +52,7 @@ pub enum LogError {
     /// A new log requires an empty device.
     #[error(
         "log {} holds data already; remove the file, or wipe the device (blkdiscard -z), if nobody needs them",
-        path.display()
+        quoted(path)
     )]
     NotBlank {
         /// The log.
@@ -59,7 +61,7 @@ pub enum LogError {
     /// The log has another format.
     #[error(
         "log {} has format {version}, and this program knows format {known}; use the program that made it",
-        path.display()
+        quoted(path)
     )]
     Version {
         /// The log.
@@ -70,7 +72,7 @@ pub enum LogError {
         known: u32,
     },
     /// The device does not have the size in the log's header, or has blocks that the log cannot use.
-    #[error("log {}: {reason}", path.display())]
+    #[error("log {}: {reason}", quoted(path))]
     Size {
         /// The log.
         path: PathBuf,
@@ -79,10 +81,10 @@ pub enum LogError {
     },
     /// Durable records are lost, while later ones are complete.
     #[error(
-        "log {} is damaged from byte {from_bytes} to byte {to_bytes}, and whole behind that: changes that clients were \
-         told are stable may be lost; wharf log check names all damage; restore the log from a copy, or \
-         remove it, with what it holds",
-        path.display()
+        "log {0} is damaged from byte {from_bytes} to byte {to_bytes}, and whole behind that: changes that clients were \
+         told are stable may be lost; `wharf log check {0}` names all damage; restore the log from a copy, or \
+         remove it and give up what it held with `wharf log drain --discard {0}`",
+        quoted(path)
     )]
     Damaged {
         /// The log.
@@ -93,13 +95,13 @@ pub enum LogError {
         to_bytes: u64,
     },
     /// There is no room, and trims have ended.
-    #[error("log {} is full, and what it has is needed until the server is started again", path.display())]
+    #[error("log {} is full, and what it has is needed until the server is started again", quoted(path))]
     Full {
         /// The log.
         path: PathBuf,
     },
     /// The record is too large for a log of this size.
-    #[error("a record of {bytes} bytes is larger than the {max_bytes} that log {} takes", path.display())]
+    #[error("a record of {bytes} bytes is larger than the {max_bytes} that log {} takes", quoted(path))]
     RecordTooLarge {
         /// The log.
         path: PathBuf,
@@ -115,7 +117,7 @@ pub enum LogError {
         bytes: usize,
     },
     /// The log did not return this position.
-    #[error("position {position} is behind the end of log {}, which is at {end}", path.display())]
+    #[error("position {position} is behind the end of log {}, which is at {end}", quoted(path))]
     NoSuchPosition {
         /// The log.
         path: PathBuf,

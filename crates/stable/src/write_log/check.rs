@@ -42,7 +42,7 @@ impl WriteLog {
             let records = known.map_or(0, |known| counts.of(known.number));
             self.check_export(&OwnedExport::of(name, &**fs), &**fs, (known, records))?;
         }
-        check_all_are_there(&counts, &known, |name| exports.iter().any(|(export, _)| export == name))
+        self.check_all_are_there(&counts, &known, |name| exports.iter().any(|(export, _)| export == name))
     }
 
     /// Refuses an export that is another directory than the one that the log has `records` of, needs another log or
@@ -54,7 +54,7 @@ impl WriteLog {
         (known, records): (Option<&OwnedExport>, u64),
     ) -> Result<(), WriteLogError> {
         if records > 0 && known.is_none_or(|known| !known.is_same_tree(now)) {
-            return Err(WriteLogError::OtherTree { export: now.name.clone(), records });
+            return Err(WriteLogError::OtherTree { export: now.name.clone(), records, path: self.path() });
         }
         self.check_mark(&now.name, fs, records)
     }
@@ -92,7 +92,9 @@ impl WriteLog {
             return Ok(());
         }
         let (export, path, told_by) = (known.export.clone(), known.mark.path.clone(), known.told_by());
-        Err(WriteLogError::NeedsOtherLog { export, path, told_by })
+        let adopt = || format!("; to use what this log has, run `wharf log adopt {}`", vfs::quoted(self.path()));
+        let remedy = if self.end().bytes() > 0 { adopt() } else { String::new() };
+        Err(WriteLogError::NeedsOtherLog { export, path, told_by, remedy })
     }
 
     /// Whether a mark is of this log, and not of a newer copy.
@@ -106,19 +108,20 @@ impl WriteLog {
         let unreadable = |source| WriteLogError::State { path: self.options.state_dir.clone(), source };
         self.state_file.generation(&self.log.id()).map_err(unreadable)
     }
-}
 
-/// Refuses a log with records of an export that is not attached.
-pub(super) fn check_all_are_there(
-    counts: &Counts,
-    known: &[OwnedExport],
-    is_attached: impl Fn(&str) -> bool,
-) -> Result<(), WriteLogError> {
-    for other in known.iter().filter(|known| !is_attached(&known.name)) {
-        let records = counts.of(other.number);
-        if records > 0 {
-            return Err(WriteLogError::Missing { export: other.name.clone(), records });
+    /// Refuses a log with records of an export that is not attached.
+    pub(super) fn check_all_are_there(
+        &self,
+        counts: &Counts,
+        known: &[OwnedExport],
+        is_attached: impl Fn(&str) -> bool,
+    ) -> Result<(), WriteLogError> {
+        for other in known.iter().filter(|known| !is_attached(&known.name)) {
+            let records = counts.of(other.number);
+            if records > 0 {
+                return Err(WriteLogError::Missing { export: other.name.clone(), records, path: self.path() });
+            }
         }
+        Ok(())
     }
-    Ok(())
 }

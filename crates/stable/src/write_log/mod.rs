@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use vfs::{Context, Error, FileSystem, Handle, Result};
 
-use self::check::check_all_are_there;
 use crate::dependence::Known;
 use crate::device::Device;
 use crate::error::WriteLogError;
@@ -342,7 +341,7 @@ impl WriteLog {
         let (number, known) = hold(&self.owner).number_of(&now);
         let records = Counts::read(&self.log)?.of(number);
         if known.is_none_or(|known| !known.is_same_tree(&now)) {
-            return Err(WriteLogError::OtherTree { export: name.to_owned(), records });
+            return Err(WriteLogError::OtherTree { export: name.to_owned(), records, path: self.path() });
         }
         let known = Known::of(name, &*inner, &self.lines)?;
         known.iter().filter(|known| !known.is_own).try_for_each(|known| self.check_known(known))?;
@@ -399,7 +398,7 @@ impl WriteLog {
         let attached: Vec<String> = hold(&self.exports).iter().map(|export| export.name.clone()).collect();
         let mut owner = hold(&self.owner);
         self.check_unnamed(counts.of_others(&owner.exports))?;
-        check_all_are_there(&counts, &owner.exports, |name| attached.iter().any(|export| export == name))?;
+        self.check_all_are_there(&counts, &owner.exports, |name| attached.iter().any(|export| export == name))?;
         self.log.trim(self.log.end())?;
         owner.exports.retain(|owned| attached.contains(&owned.name));
         for export in &*hold(&self.exports) {
@@ -612,7 +611,7 @@ impl WriteLog {
             other.note_loss();
         }
         if let Err(error) = self.note_lost(lost) {
-            tracing::error!(%error, "the write log cannot note that; run `wharf log replay` before the next start");
+            tracing::error!(%error, "the write log cannot note that; run `wharf log replay {}` before the next start", vfs::quoted(self.path()));
         }
     }
 
