@@ -72,6 +72,7 @@ impl ServedLog {
         if !self.is_started {
             self.log.check_exports(&named(dirs.clone()))?;
         }
+        dirs.iter().for_each(|(dir, _)| warn_if_in_memory(dir));
         attach(&self.log, dirs)?.into_iter().map(|(fs, _)| Ok(Arc::new(fs) as _)).collect()
     }
 
@@ -117,6 +118,16 @@ impl ServedLog {
     /// The state of the log.
     pub fn status(&self) -> Status {
         self.log.status()
+    }
+}
+
+/// Warns of an export whose data no log brings back: after a power failure it is another directory.
+fn warn_if_in_memory(dir: &Path) {
+    if let Ok(Some(memory)) = fs_host::memory_behind(dir) {
+        tracing::warn!(
+            export = %dir.display(), memory,
+            "the export is in memory: a power failure ends its data, and the write log does not bring them back"
+        );
     }
 }
 
