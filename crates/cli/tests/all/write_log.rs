@@ -370,7 +370,7 @@ fn export_in_memory_is_warned_of() {
     let dir = PathBuf::from(format!("/dev/shm/wharf-export-{}", std::process::id()));
     fs::create_dir(&dir).unwrap();
     let log = ["--write-log", &site.log(), "--state-dir", &site.state(), "--write-log-size", "4M"];
-    let mut server = Server::start(1, &[&[dir.to_str().unwrap()], &log[..]].concat());
+    let server = Server::start(1, &[&[dir.to_str().unwrap()], &log[..]].concat());
     let said = server.log();
     drop(server);
     fs::remove_dir(dir).unwrap();
