@@ -102,10 +102,19 @@ impl Hub {
             self.open.fetch_sub(1, Ordering::Relaxed);
             return Err(TooMany::InAll);
         }
-        let fewest = self.loops.iter().enumerate().min_by_key(|(_, shared)| shared.open.load(Ordering::Relaxed));
-        let (loop_index, shared) = fewest.expect("a server has a loop");
-        shared.open.fetch_add(1, Ordering::Relaxed);
-        Ok(Admitted { loop_index, account })
+        Ok(Admitted { loop_index: self.place(), account })
+    }
+
+    /// Counts a connection to the loop with the fewest, also when several loops accept connections at once.
+    fn place(&self) -> usize {
+        loop {
+            let counts = self.loops.iter().map(|shared| shared.open.load(Ordering::Relaxed)).enumerate();
+            let (index, fewest) = counts.min_by_key(|(_, count)| *count).expect("a server has a loop");
+            let open = &self.loops[index].open;
+            if open.compare_exchange(fewest, fewest + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                return index;
+            }
+        }
     }
 
     /// The number of open connections of all loops.

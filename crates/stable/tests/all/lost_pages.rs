@@ -71,9 +71,16 @@ impl Site {
     /// Writes a file in each export, and ends as after `kill -9`.
     fn write_and_kill(&self) {
         let started = self.start().unwrap();
-        for fs in &started.exports {
-            write(fs, &create(fs, &fs.root(), "file"), &data());
-        }
+        started.write();
+        started.end();
+    }
+
+    /// The same on a disk that takes none of the data. It fails before they are written, for another process may have
+    /// them written back at any time.
+    fn write_in_vain_and_kill(&self) {
+        let started = self.start().unwrap();
+        self.disk.fail_new_blocks();
+        started.write();
         started.end();
     }
 
@@ -83,9 +90,10 @@ impl Site {
         rustix::fs::syncfs(File::open(self.disk.dir()).unwrap()).is_err()
     }
 
-    /// The data of both files are lost, and the kernel will not report it again.
+    /// Writes a file in each export and ends as after `kill -9`; the data of both are lost, and the kernel will not
+    /// report it again.
     fn lose_unseen(&self) {
-        self.disk.fail_new_blocks();
+        self.write_in_vain_and_kill();
         assert!(self.write_back(), "the disk took the data");
         assert!(!self.write_back());
         self.disk.repair();
@@ -108,6 +116,12 @@ impl Site {
 }
 
 impl Started {
+    fn write(&self) {
+        for fs in &self.exports {
+            write(fs, &create(fs, &fs.root(), "file"), &data());
+        }
+    }
+
     /// Ends without flushing, as after `kill -9`.
     fn end(self) {
         self.log.close();
@@ -125,7 +139,6 @@ fn data() -> Vec<u8> {
 #[test]
 fn data_are_written_again_when_another_process_got_the_error_of_their_loss() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
-    site.write_and_kill();
     site.lose_unseen();
     let started = site.start().unwrap();
     assert_eq!(started.sum(|replayed| replayed.data_bytes), 2 * BYTES as u64);
@@ -137,9 +150,8 @@ fn data_are_written_again_when_another_process_got_the_error_of_their_loss() {
 #[test]
 fn data_are_written_again_when_their_pages_were_evicted_after_the_loss() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
-    site.write_and_kill();
-    let modified = fs::metadata(site.path("first")).unwrap().modified().unwrap();
     site.lose_unseen();
+    let modified = fs::metadata(site.path("first")).unwrap().modified().unwrap();
     EXPORTS.iter().for_each(|export| site.evict(export));
     assert!(fs::read(site.path("first")).unwrap() == vec![0; BYTES], "the data are still in memory");
     let started = site.start().unwrap();
@@ -152,8 +164,7 @@ fn data_are_written_again_when_their_pages_were_evicted_after_the_loss() {
 #[test]
 fn start_repairs_a_loss_that_it_is_told_of_itself() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
-    site.write_and_kill();
-    site.disk.fail_new_blocks();
+    site.write_in_vain_and_kill();
     // As the kernel writes back by itself: nobody is told.
     EXPORTS.iter().for_each(|export| drop(File::open(site.path(export)).unwrap()));
     fs::write("/proc/sys/vm/drop_caches", "0").ok();
@@ -167,8 +178,7 @@ fn start_repairs_a_loss_that_it_is_told_of_itself() {
 #[test]
 fn start_is_refused_while_the_disk_fails_and_keeps_the_log() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
-    site.write_and_kill();
-    site.disk.fail_new_blocks();
+    site.write_in_vain_and_kill();
     assert!(site.write_back());
     for _ in 0..3 {
         assert!(matches!(site.start(), Err(WriteLogError::Storage { .. } | WriteLogError::Replay { .. })));
@@ -183,10 +193,8 @@ fn start_is_refused_while_the_disk_fails_and_keeps_the_log() {
 fn one_start_after_the_repair_suffices_though_the_kernel_has_another_failure_to_report() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
     let started = site.start().unwrap();
-    for fs in &started.exports {
-        write(fs, &create(fs, &fs.root(), "file"), &data());
-    }
     site.disk.fail_new_blocks();
+    started.write();
     assert!(started.log.drain().is_err(), "the disk took the data");
     started.end();
     fs::write(site.path("first").with_file_name("other"), data()).unwrap();
@@ -216,8 +224,7 @@ fn start_is_refused_when_the_file_system_takes_no_changes_any_more_and_the_next_
 #[test]
 fn file_that_was_changed_after_the_kill_stays_and_what_it_lacks_is_set_aside() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
-    site.write_and_kill();
-    site.disk.fail_new_blocks();
+    site.write_in_vain_and_kill();
     assert!(site.write_back());
     site.disk.repair();
     EXPORTS.iter().for_each(|export| site.evict(export));
@@ -266,7 +273,6 @@ fn bytes_that_a_program_wrote_between_two_records_are_kept_when_those_of_the_log
 #[test]
 fn data_that_memory_still_shows_are_written_again_into_a_file_that_was_changed_since() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
-    site.write_and_kill();
     site.lose_unseen();
     let mut first = File::options().append(true).open(site.path("first")).unwrap();
     first.write_all(b"more").unwrap();
