@@ -70,9 +70,15 @@ impl Known {
         }
     }
 
-    /// Who says so, if it is only the directory itself.
+    /// Who says so, if it is only the directory itself, and the remedy if somebody else may have written that.
     pub(crate) fn told_by(&self) -> String {
-        self.attribute.map_or_else(String::new, |name| format!(" (only its extended attribute {name} says so)"))
+        let Some(name) = self.attribute else { return String::new() };
+        let forged = format!(
+            ", and others than the server may have written it: if no log is known to be missing, remove it with \
+             `setfattr -x {name} {}`",
+            vfs::quoted(&self.export)
+        );
+        format!(" (only its extended attribute {name} says so{})", if self.is_safe { "" } else { &forged })
     }
 }
 
