@@ -25,8 +25,12 @@ mod scratch;
 mod servers;
 #[allow(unsafe_code)]
 mod sys;
+#[allow(dead_code)] // the experiments that need it follow
+mod throttle;
 mod tool;
+#[allow(dead_code)] // as throttle
 mod volume;
 
 pub use scratch::{Parent, ScratchError};
+pub use throttle::ThrottleError;
 pub use tool::ToolError;

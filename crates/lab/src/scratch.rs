@@ -1,6 +1,6 @@
 //! A directory for files and servers of an experiment, removed at its end.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -50,12 +50,18 @@ pub struct Parent {
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
+    /// Locked while the experiment runs.
+    _lock: File,
 }
 
+/// What the name of every directory begins with.
+const PREFIX: &str = "wharf-lab-";
+
 impl Scratch {
-    /// Makes one with room for so many bytes.
+    /// Makes one with room for so many bytes. Removes those that killed runs have left there.
     pub(crate) fn new(parent: &Parent, experiment: &str, needed_bytes: u64) -> Result<Scratch, ScratchError> {
-        let path = parent.path.join(format!("wharf-lab-{experiment}-{}", process::id()));
+        remove_left(&parent.path);
+        let path = parent.path.join(format!("{PREFIX}{experiment}-{}", process::id()));
         let failed = |source| ScratchError::Make { path: path.clone(), flag: parent.flag, source };
         let free_bytes = free_bytes(&parent.path).map_err(failed)?;
         if free_bytes < needed_bytes {
@@ -65,12 +71,29 @@ impl Scratch {
         // Servers may be other users, who have to get to what they serve; nobody else gets to what is in it by its
         // name.
         DirBuilder::new().mode(0o711).create(&path).map_err(failed)?;
-        Ok(Scratch { path })
+        let lock = File::open(&path).and_then(|lock| lock.lock().map(|()| lock)).map_err(failed)?;
+        Ok(Scratch { path, _lock: lock })
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Removes directories whose process is gone and whose lock nobody holds: its number may be one of another container.
+fn remove_left(parent: &Path) {
+    for path in fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.rsplit_once('-')?.1.parse::<u32>().ok());
+        let is_gone = pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
+        if is_gone
+            && let Ok(directory) = File::open(&path)
+            && directory.try_lock().is_ok()
+        {
+            // Another user's cannot be removed.
+            let _ = fs::remove_dir_all(&path);
+        }
     }
 }
 
@@ -83,5 +106,29 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed is found by its name.
         let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directory_of_a_killed_run_is_removed_by_the_next_and_one_in_use_stays() {
+        let parent = std::env::temp_dir().join(format!("wharf-scratch-test-{}", process::id()));
+        // No process has such a number (proc_sys_kernel(5), pid_max).
+        let names = ["wharf-lab-a-4294967294", "wharf-lab-b-4294967295", "wharf-lab-c"];
+        let [left, locked, other] = names.map(|name| parent.join(name));
+        for path in [&left, &locked, &other] {
+            fs::create_dir_all(path).unwrap();
+        }
+        let holder = File::open(&locked).unwrap();
+        holder.lock().unwrap();
+        let scratch = Scratch::new(&Parent { path: parent.clone(), flag: "--dir" }, "a", 0).unwrap();
+        assert!(!left.exists() && locked.exists() && other.exists() && scratch.path().exists());
+        let own = scratch.path().to_owned();
+        drop(scratch);
+        assert!(!own.exists());
+        fs::remove_dir_all(&parent).unwrap();
     }
 }

@@ -6,6 +6,7 @@ use crate::bench;
 use crate::cache::CacheError;
 use crate::contender::StartError;
 use crate::scratch::ScratchError;
+use crate::throttle::ThrottleError;
 use crate::tool::ToolError;
 
 /// Why a run cannot begin or go on.
@@ -24,6 +25,9 @@ pub enum Error {
     /// A loop device cannot be made.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// A disk cannot be slowed down.
+    #[error(transparent)]
+    Throttle(#[from] ThrottleError),
     /// A wire cannot be made.
     #[error(transparent)]
     Link(#[from] segments::link::LinkError),
