@@ -52,6 +52,11 @@ impl FileAges {
         self.unsent.range(indexes).copied()
     }
 
+    /// Whether a block other than `index` has unsent changes.
+    pub(super) fn has_unsent_besides(&self, index: u64) -> bool {
+        self.unsent.len() > usize::from(self.unsent.contains(&index))
+    }
+
     /// Whether WRITEs in flight carry all that is dirty.
     pub(super) fn are_all_writing(&self) -> bool {
         self.unsent.is_empty() && self.unstable.0.is_empty() && self.committing.0.is_empty()

@@ -41,10 +41,7 @@ impl BlockTable {
         if late.deadline.is_some_and(|deadline| deadline <= now) {
             self.want_written(file, true);
         }
-        let FileState { ages, late, .. } = self.file_ref(file);
-        let takes_all = ages.oldest_unwritten() <= late.flush_to.max(late.commit_to) || self.is_pressed();
-        let least = if takes_all { 1 } else { self.config.write_bytes };
-        if let Some(pieces) = self.pick(file, least) {
+        if let Some(pieces) = self.pick(file, self.choice(file)) {
             return Action::Write(self.batch(file, pieces));
         }
         self.file(file).late.gathered_bytes = 0;
@@ -91,10 +88,25 @@ impl BlockTable {
         }
     }
 
-    /// The first adjacent changes with at least `least` bytes, searched from the cursor on, then from the start.
-    fn pick(&mut self, file: FileId, least: u32) -> Option<Vec<Piece>> {
+    /// Which changes may be sent now.
+    fn choice(&self, file: FileId) -> Choice {
+        let FileState { ages, late, .. } = self.file_ref(file);
+        if ages.oldest_unwritten() <= late.flush_to.max(late.commit_to) {
+            return Choice { least_bytes: 1, is_aligned: false, spared: None };
+        }
+        if !self.is_pressed() {
+            return Choice { least_bytes: self.config.write_bytes, is_aligned: true, spared: None };
+        }
+        // A program that writes in order is likely to fill the block that it changed last.
+        let newest = late.newest_block;
+        let has_others = late.is_under_way() || ages.oldest_unstable() != u64::MAX || ages.has_unsent_besides(newest);
+        Choice { least_bytes: 1, is_aligned: true, spared: has_others.then_some(newest) }
+    }
+
+    /// The first adjacent changes to be sent, searched from the cursor on, then from the start.
+    fn pick(&mut self, file: FileId, choice: Choice) -> Option<Vec<Piece>> {
         let cursor = self.file_ref(file).late.cursor;
-        let found = self.pick_in(file, cursor..u64::MAX, least).or_else(|| self.pick_in(file, 0..cursor, least));
+        let found = self.pick_in(file, cursor..u64::MAX, choice).or_else(|| self.pick_in(file, 0..cursor, choice));
         if let Some(last) = found.as_ref().and_then(|pieces| pieces.last()) {
             let cursor = last.index;
             self.file(file).late.cursor = cursor;
@@ -102,27 +114,30 @@ impl BlockTable {
         found
     }
 
-    fn pick_in(&self, file: FileId, indexes: Range<u64>, least: u32) -> Option<Vec<Piece>> {
+    fn pick_in(&self, file: FileId, indexes: Range<u64>, choice: Choice) -> Option<Vec<Piece>> {
         let state = self.file_ref(file);
-        let mut run = Run { pieces: Vec::new(), bytes: 0, next: u64::MAX, most: self.config.write_bytes };
-        for index in state.ages.unsent(indexes) {
+        let mut run = Run::new(self.config.write_bytes, choice.is_aligned);
+        for index in state.ages.unsent(indexes).filter(|index| Some(*index) != choice.spared) {
             let Some(slot) = state.blocks.get(&index).copied() else { continue };
             let block = self.block_ref(slot);
             if !block.writing.is_empty() {
                 continue;
             }
             for part in block.unsent.ranges.iter() {
-                let start = self.config.start(index) + u64::from(part.start);
-                if run.next != start && run.bytes >= least {
-                    return Some(run.pieces);
-                }
-                run.add(start, Piece { slot, index, part: part.clone() });
-                if run.bytes == run.most {
-                    return Some(run.pieces);
+                let mut left = part.clone();
+                while !left.is_empty() {
+                    let start = self.config.start(index) + u64::from(left.start);
+                    if !run.goes_on_at(start) && run.bytes >= choice.least_bytes {
+                        return Some(run.pieces);
+                    }
+                    left.start += run.add(start, Piece { slot, index, part: left.clone() });
+                    if run.room == 0 && run.bytes >= choice.least_bytes {
+                        return Some(run.pieces);
+                    }
                 }
             }
         }
-        (run.bytes >= least).then_some(run.pieces)
+        (run.bytes >= choice.least_bytes).then_some(run.pieces)
     }
 
     fn batch(&mut self, file: FileId, pieces: Vec<Piece>) -> Batch {
@@ -328,26 +343,53 @@ impl BlockTable {
     }
 }
 
+/// Which changes of a file may be sent.
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    /// Adjacent changes of fewer bytes wait.
+    least_bytes: u32,
+    /// Whether a WRITE ends at a multiple of its maximum size, so that the next ones carry whole blocks.
+    is_aligned: bool,
+    /// A block that waits.
+    spared: Option<u64>,
+}
+
 /// Adjacent pieces gathered for one WRITE.
 struct Run {
     pieces: Vec<Piece>,
     bytes: u32,
     /// Where the next piece would begin.
     next: u64,
-    most: u32,
+    /// How many more bytes it takes.
+    room: u32,
+    write_bytes: u32,
+    is_aligned: bool,
 }
 
 impl Run {
-    /// Adds as much of a piece as there is room for. A piece that is not adjacent starts a new run.
-    fn add(&mut self, start: u64, mut piece: Piece) {
-        if self.next != start {
+    fn new(write_bytes: u32, is_aligned: bool) -> Run {
+        Run { pieces: Vec::new(), bytes: 0, next: u64::MAX, room: 0, write_bytes, is_aligned }
+    }
+
+    /// Whether it takes a piece that begins there.
+    fn goes_on_at(&self, start: u64) -> bool {
+        self.next == start && self.room > 0
+    }
+
+    /// Adds as much of a piece as there is room for, and returns how many bytes that are. A piece that it does not take
+    /// starts a new run.
+    fn add(&mut self, start: u64, mut piece: Piece) -> u32 {
+        if !self.goes_on_at(start) {
             self.pieces.clear();
-            self.bytes = 0;
+            let begun = if self.is_aligned { start % u64::from(self.write_bytes) } else { 0 };
+            (self.bytes, self.room) = (0, self.write_bytes - begun as u32);
         }
-        let length = (piece.part.len() as u32).min(self.most - self.bytes);
+        let length = (piece.part.len() as u32).min(self.room);
         piece.part.end = piece.part.start + length;
         self.bytes += length;
+        self.room -= length;
         self.next = start + u64::from(length);
         self.pieces.push(piece);
+        length
     }
 }

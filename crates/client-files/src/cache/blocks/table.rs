@@ -99,6 +99,8 @@ pub(super) struct LateWrites {
     pub(super) losses: u32,
     /// Where the next search for dirty data begins.
     pub(super) cursor: u64,
+    /// The block that was changed last.
+    pub(super) newest_block: u64,
     pub(super) failures: Failures,
 }
 

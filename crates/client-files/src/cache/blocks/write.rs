@@ -169,6 +169,7 @@ impl BlockTable {
         self.note_changes(slot);
         let state = self.file(file);
         state.size_bytes = state.size_bytes.max(end);
+        state.late.newest_block = index;
     }
 
     /// Schedules the write-back of changes.
