@@ -226,7 +226,7 @@ fn space_of_directories_is_counted_as_du_does() {
     let tree = export.make_tree();
     let here = tree.to_str().unwrap();
     // File systems may take the blocks of new files late.
-    rustix::fs::syncfs(std::fs::File::open(&tree).unwrap()).unwrap();
+    rustix::fs::syncfs(fs::File::open(&tree).unwrap()).unwrap();
     for version in VERSIONS {
         let there = export.url(&tree, version);
         for options in [&[][..], &["-s"], &["-a"], &["-d", "1"], &["-b"], &["-h"], &["-sc"]] {

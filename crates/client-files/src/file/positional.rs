@@ -36,7 +36,7 @@ impl File {
             _ if count <= max_count => {
                 let bytes = direct::read_piece(&self.io, offset, count).await?;
                 if let Some(data) = &self.data {
-                    data.count_passed(offset, bytes.len());
+                    data.count_passed(bytes.len());
                 }
                 Ok(ReadBytes::Lent(Box::new(bytes)))
             }

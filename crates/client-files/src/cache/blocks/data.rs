@@ -70,7 +70,7 @@ impl FileData {
         }
         if self.passes(offset, buffer.len() as u64) {
             let count = direct::read(&self.io, offset, buffer).await?;
-            self.count_passed(offset, count);
+            self.count_passed(count);
             return Ok(count);
         }
         let found = self.state().glance(self.reader, Instant::now, offset, buffer.len());
@@ -89,11 +89,10 @@ impl FileData {
             && self.state().is_servers(self.file, offset, offset.saturating_add(bytes))
     }
 
-    /// Counts a read past the cache that brought so many bytes: each block that it touched is a miss.
-    pub(crate) fn count_passed(&self, offset: u64, count: usize) {
-        if count > 0 {
-            let block_bytes = u64::from(self.state().config.block_bytes());
-            let blocks = (offset + count as u64).div_ceil(block_bytes) - offset / block_bytes;
+    /// Counts a read past the cache that brought so many bytes: the blocks that they fill are misses.
+    pub(crate) fn count_passed(&self, count: usize) {
+        let blocks = (count as u64).div_ceil(self.state().config.block_bytes().into());
+        if blocks > 0 {
             self.recorder().block_reads.misses(blocks);
         }
     }
@@ -323,12 +322,15 @@ impl Drop for Call<'_> {
         if !self.progress.pins.is_empty() {
             self.data.state().unpin_all(&mut self.progress);
         }
-        let Progress { hits, misses, .. } = self.progress;
+        let Progress { hits, misses, read_first, .. } = self.progress;
         if hits > 0 {
             self.recorder.hits(hits);
         }
         if misses > 0 {
             self.recorder.misses(misses);
+        }
+        if read_first > 0 {
+            self.data.recorder().block_reads.misses(read_first);
         }
     }
 }

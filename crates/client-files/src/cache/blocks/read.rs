@@ -25,6 +25,8 @@ pub(super) struct Progress {
     pub(super) counted_to_block: u64,
     pub(super) hits: u64,
     pub(super) misses: u64,
+    /// How many blocks a write had read first.
+    pub(super) read_first: u64,
 }
 
 impl Progress {

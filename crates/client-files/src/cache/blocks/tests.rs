@@ -46,6 +46,7 @@ struct World {
     writes: usize,
     commits: usize,
     counts: HitsMisses,
+    read_first: u64,
 }
 
 impl World {
@@ -72,6 +73,7 @@ impl World {
             writes: 0,
             commits: 0,
             counts: HitsMisses::default(),
+            read_first: 0,
         }
     }
 
@@ -128,9 +130,10 @@ impl World {
         }
     }
 
-    fn count(&mut self, Progress { hits, misses, .. }: Progress) {
+    fn count(&mut self, Progress { hits, misses, read_first, .. }: Progress) {
         self.counts.hits += hits;
         self.counts.misses += misses;
+        self.read_first += read_first;
     }
 
     fn start(&mut self, jobs: Vec<Job>) {
@@ -367,7 +370,7 @@ fn parts_that_were_written_need_no_read_until_somebody_reads_beside_them() {
     let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
     world.write(100, b"one");
     world.write(200, b"two");
-    assert_eq!((world.reads, world.counts), (0, HitsMisses { hits: 2, misses: 0 }));
+    assert_eq!((world.reads, world.counts), (0, HitsMisses { hits: 0, misses: 2 }));
     assert_eq!(world.read(200, 3), b"two");
     let mut expected = bytes(BLOCK);
     expected[100..103].copy_from_slice(b"one");
@@ -382,11 +385,11 @@ fn block_of_many_parts_is_read_before_one_more_is_written() {
     for part in 0..8 {
         world.write(part * 100, b"x");
     }
-    assert_eq!((world.reads, world.counts), (0, HitsMisses { hits: 8, misses: 0 }));
+    assert_eq!((world.reads, world.counts), (0, HitsMisses { hits: 0, misses: 8 }));
     assert_eq!(world.try_write(900, b"x"), (0, true));
-    assert_eq!(world.counts, HitsMisses { hits: 8, misses: 1 });
+    assert_eq!((world.read_first, world.counts), (1, HitsMisses { hits: 0, misses: 8 }));
     world.write(900, b"x");
-    assert_eq!(world.reads, 1);
+    assert_eq!((world.reads, world.read_first, world.counts), (1, 1, HitsMisses { hits: 0, misses: 9 }));
     world.sync();
     let mut expected = bytes(BLOCK);
     (0..10).filter(|part| *part != 8).for_each(|part| expected[part * 100] = b'x');
@@ -548,6 +551,42 @@ fn changes_take_no_more_than_their_part_of_memory_while_the_server_says_nothing(
     world.work();
     assert_eq!(world.try_write(4 * BLOCK, b"more").0, 4);
     world.state.check();
+}
+
+/// Writes a file of 100 blocks, a sixteenth of a block at a time, while replies to WRITEs are late.
+fn write_in_order(max_dirty_blocks: u64, write_bytes: u32) -> World {
+    let caching = Caching { max_dirty_bytes: max_dirty_blocks * BLOCK, ..quiet() };
+    let mut world = World::new(bytes(100 * BLOCK), caching, (4096, write_bytes));
+    let data = bytes(100 * BLOCK).into_iter().map(|byte| byte ^ 1).collect::<Vec<u8>>();
+    for (number, part) in data.chunks(BLOCK as usize / 16).enumerate() {
+        world.write(number as u64 * BLOCK / 16, part);
+        world.begin_work();
+        if number % 7 == 0 {
+            world.answer_writes();
+            world.answer_commit();
+        }
+    }
+    world.sync();
+    assert_eq!(world.stable, data);
+    world
+}
+
+#[test]
+fn small_writes_in_order_cost_one_write_and_one_miss_for_each_block_however_few_may_be_dirty() {
+    // Half of the limit is reached at once, later, never.
+    for max_dirty_blocks in [2, 3, 8, 1000] {
+        let world = write_in_order(max_dirty_blocks, BLOCK as u32);
+        assert_eq!((world.writes, world.counts), (100, HitsMisses { hits: 15 * 100, misses: 100 }));
+    }
+    let world = write_in_order(8, 4 * BLOCK as u32);
+    assert_eq!((world.writes, world.counts.misses), (25, 100));
+}
+
+#[test]
+fn only_block_that_may_be_dirty_is_written_when_another_one_is_wanted() {
+    let world = write_in_order(1, BLOCK as u32);
+    assert_eq!(world.counts.hits + world.counts.misses, 16 * 100);
+    assert!(world.writes >= 100);
 }
 
 #[test]

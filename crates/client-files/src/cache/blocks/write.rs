@@ -113,7 +113,8 @@ impl BlockTable {
         if self.has_too_many_parts(file, slot, &part.bytes) {
             return self.make_whole(author, progress, slot, jobs);
         }
-        progress.count(index, true);
+        // What joins changes that are not sent yet makes no further WRITE.
+        progress.count(index, self.block_ref(slot).unsent.ranges.touches(&part.bytes));
         if progress.pins.front().is_some_and(|pin| *pin == (index, slot)) {
             progress.pins.pop_front();
             self.block(slot).pins -= 1;
@@ -146,9 +147,9 @@ impl BlockTable {
         jobs: &mut Vec<Job>,
     ) -> std::result::Result<BlockId, Then> {
         if can_read {
-            let index = self.block_ref(slot).index;
-            progress.count(index, false);
+            let (index, is_requested) = (self.block_ref(slot).index, self.block_ref(slot).fill.is_some());
             let then = self.want(file, progress, index..index + 1, jobs);
+            progress.read_first += u64::from(!is_requested && self.block_ref(slot).fill.is_some());
             self.block(slot).is_unseen = false;
             return Err(then);
         }
