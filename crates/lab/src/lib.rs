@@ -14,6 +14,7 @@ pub mod bench;
 mod bench_load;
 pub mod cache;
 pub mod ceiling;
+mod cgroup;
 pub mod contender;
 mod data_file;
 pub mod engine;
@@ -21,6 +22,7 @@ pub mod experiments;
 mod file_load;
 pub mod process;
 mod processors;
+mod quota;
 mod scratch;
 mod servers;
 #[allow(unsafe_code)]
@@ -31,6 +33,7 @@ mod tool;
 #[allow(dead_code)] // as throttle
 mod volume;
 
+pub use quota::QuotaError;
 pub use scratch::{Parent, ScratchError};
 pub use throttle::ThrottleError;
 pub use tool::ToolError;

@@ -217,4 +217,4 @@ async fn make_directory_at(url: Url, name: &str, files: u32) -> client::Result<(
 /// No server of this name runs.
 #[derive(Debug, thiserror::Error)]
 #[error("no server '{0}' runs")]
-pub(crate) struct NoServer(String);
+pub(crate) struct NoServer(pub(crate) String);

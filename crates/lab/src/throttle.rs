@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};
 
+use crate::cgroup::{self, Place};
+
 /// How fast a disk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Speed {
@@ -72,8 +74,6 @@ const V2_KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
 const V2_FILE: &str = "io.max";
 const HIDDEN_ROOT: &str =
     "the root of cgroup v1 is hidden, and what the kernel writes back counts there; run outside of a container";
-/// How the group of a process is called, with its number.
-const GROUP: &str = "wharf-lab-";
 /// The major number of loop devices.
 const LOOP: &str = "7:";
 
@@ -115,12 +115,12 @@ impl Drop for Throttle {
 
 impl Controller {
     fn find() -> Result<Controller, ThrottleError> {
-        let place = Place::find()?;
+        let place = place()?;
         let (own, root) = (place.own(), place.root);
         if place.is_v2 {
-            remove_empty_groups(&root);
+            cgroup::remove_left(&root);
             write(&root.join("cgroup.subtree_control"), "+io +memory")?;
-            return Ok(Controller::V2 { group: root.join(format!("{GROUP}{}", process::id())), home: own });
+            return Ok(Controller::V2 { group: root.join(cgroup::name("")), home: own });
         }
         // Only the root has this file.
         if !root.join("release_agent").exists() {
@@ -171,66 +171,13 @@ fn lift_unused(group: &Path) -> Result<(), ThrottleError> {
     Ok(())
 }
 
-/// Removes the groups of runs that have ended. The kernel refuses the others.
-fn remove_empty_groups(root: &Path) {
-    let entries = fs::read_dir(root).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(GROUP)) {
-        let _ = fs::remove_dir(entry.path());
-    }
-}
-
 fn write(path: &Path, text: &str) -> Result<(), ThrottleError> {
     fs::write(path, text).map_err(|source| ThrottleError::File { path: path.to_owned(), source })
 }
 
-/// Where the controller is mounted, and the group of this process below.
-#[derive(Debug, PartialEq, Eq)]
-struct Place {
-    is_v2: bool,
-    root: PathBuf,
-    group: String,
-}
-
-impl Place {
-    fn find() -> Result<Place, ThrottleError> {
-        let read = |path: &str| {
-            fs::read_to_string(path).map_err(|source| ThrottleError::File { path: PathBuf::from(path), source })
-        };
-        let place = Place::parse(&read("/proc/self/cgroup")?, &read("/proc/self/mounts")?);
-        let place = place.ok_or(ThrottleError::Unavailable("no cgroup with the controller blkio or io is mounted"))?;
-        let controllers = || fs::read_to_string(place.root.join("cgroup.controllers")).unwrap_or_default();
-        if place.is_v2 && !controllers().split_whitespace().any(|name| name == "io") {
-            return Err(ThrottleError::Unavailable("this kernel's cgroup v2 has no controller io"));
-        }
-        Ok(place)
-    }
-
-    /// From `/proc/self/cgroup` (cgroups(7)) and the mounts: v1 where it has the controller, v2 otherwise.
-    fn parse(groups: &str, mounts: &str) -> Option<Place> {
-        let group = |controller: &str| {
-            groups.lines().find_map(|line| {
-                let mut fields = line.splitn(3, ':').skip(1);
-                fields.next().filter(|names| names.split(',').any(|name| name == controller))?;
-                fields.next().map(str::to_owned)
-            })
-        };
-        let root = |kind: &str, option: &str| {
-            mounts.lines().find_map(|line| {
-                let mut fields = line.split(' ').skip(1);
-                let (path, is_kind) = (fields.next()?, fields.next()? == kind);
-                let has_option = option.is_empty() || fields.next()?.split(',').any(|name| name == option);
-                (is_kind && has_option).then(|| PathBuf::from(path))
-            })
-        };
-        let place =
-            |is_v2, root: Option<PathBuf>, group: Option<String>| Some(Place { is_v2, root: root?, group: group? });
-        place(false, root("cgroup", "blkio"), group("blkio")).or_else(|| place(true, root("cgroup2", ""), group("")))
-    }
-
-    /// The directory of this process's group.
-    fn own(&self) -> PathBuf {
-        self.root.join(self.group.trim_start_matches('/'))
-    }
+fn place() -> Result<Place, ThrottleError> {
+    let found = Place::find("blkio", "io").map_err(|(path, source)| ThrottleError::File { path, source })?;
+    found.ok_or(ThrottleError::Unavailable("no cgroup with the controller blkio or io is mounted"))
 }
 
 #[cfg(test)]
@@ -245,17 +192,6 @@ mod tests {
     use crate::cache::{self, CacheState};
     use crate::data_file;
     use crate::volume::{self, Volume, VolumeKind};
-
-    #[test]
-    fn controller_of_v1_is_preferred_and_that_of_v2_found_without_it() {
-        let mounts =
-            "cgroup /cg/cpu cgroup rw,cpu 0 0\ncgroup /cg/io cgroup rw,blkio 0 0\ncgroup2 /cg/all cgroup2 rw 0 0\n";
-        let place = |is_v2, root: &str, group: &str| Some(Place { is_v2, root: root.into(), group: group.to_owned() });
-        let both = Place::parse("7:blkio:/a\n1:cpu,cpuacct:/b\n0::/c:d\n", mounts);
-        assert_eq!((both.as_ref().map(Place::own), &both), (Some("/cg/io/a".into()), &place(false, "/cg/io", "/a")));
-        assert_eq!(Place::parse("1:cpu,cpuacct:/b\n0::/c:d\n", mounts), place(true, "/cg/all", "/c:d"));
-        assert_eq!(Place::parse("7:blkio:/a\n", "cgroup2 /cg/all cgroup2 rw 0 0\n"), None);
-    }
 
     const BYTES: u64 = 8 << 20;
     const BYTES_PER_SECOND: u64 = 10_000_000;

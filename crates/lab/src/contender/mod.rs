@@ -1,6 +1,7 @@
 //! Servers that take part in an experiment.
 
 mod copies;
+mod counter;
 mod ganesha;
 mod server;
 mod site;
@@ -21,7 +22,7 @@ pub use site::Site;
 pub enum Contender {
     /// `wharf serve` of this program, with these further arguments.
     Wharf(Vec<String>),
-    /// The same under callgrind, which counts its instructions.
+    /// The same whose instructions perf or callgrind can count.
     CountedWharf(Vec<String>),
     /// `wharf serve` of another build.
     Build {
@@ -46,8 +47,8 @@ impl Contender {
     pub(crate) const START_SECONDS: f64 = 0.05;
     /// The same of NFS-Ganesha.
     const GANESHA_START_SECONDS: f64 = 1.5;
-    /// The same of Wharf under callgrind.
-    pub(crate) const COUNTED_START_SECONDS: f64 = 3.0;
+    /// The same of Wharf under callgrind, with its end.
+    pub(crate) const COUNTED_START_SECONDS: f64 = 2.0;
 
     /// About how long it takes to start, in seconds.
     pub(crate) fn start_seconds(&self) -> f64 {

@@ -10,9 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use client::{Parameters, Url, Version};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::copies::{Copies, CopiesError};
+use super::counter::{self, Counter, CounterError};
 use super::site::{Ports, Site};
 use super::{Contender, NOBODY, ganesha};
 use crate::processors::{self, Processor};
@@ -23,10 +24,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long a server may take to end that is asked to.
 const END_TIMEOUT: Duration = Duration::from_secs(60);
-/// Where callgrind leaves its counts, below the server's state.
-const COUNTS: &str = "counts";
 const RPCBIND_PORT: u16 = 111;
-const VALGRIND: &str = "valgrind";
+const NO_COUNTER: &str = "neither perf's counters nor valgrind";
 const LOG_LEVEL: &str = "--log-level";
 /// How much of its log is shown when it does not start.
 const LOG_LINES: usize = 10;
@@ -82,21 +81,29 @@ fn advice(source: &io::Error) -> &'static str {
     }
 }
 
-/// Why the instructions of a server are not known.
+/// Why a server does not end.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CountError {
+pub(crate) enum EndError {
     /// It was not started here.
-    #[error("server '{name}' was not started here, and nobody counts its instructions")]
+    #[error("server '{name}' was not started here, and runs on")]
     NotOurs { name: String },
     /// It does not end.
     #[error("server '{name}' does not end on SIGTERM within {} s", END_TIMEOUT.as_secs())]
     Endless { name: String },
-    /// What callgrind wrote cannot be read.
-    #[error("{}: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
-    /// It has no sum.
-    #[error("{} has no sum of instructions", path.display())]
-    NoSum { path: PathBuf },
+}
+
+/// Why the instructions of a server are not known.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CountError {
+    /// It was not started to be counted.
+    #[error("nobody counts the instructions of server '{name}'")]
+    NotCounted { name: String },
+    /// It does not end.
+    #[error(transparent)]
+    End(#[from] EndError),
+    /// They cannot be counted.
+    #[error(transparent)]
+    Counter(#[from] CounterError),
 }
 
 /// A server that runs. One that was started here is killed when this is dropped.
@@ -126,8 +133,6 @@ impl Server {
         let state = site.state.join(name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-"));
         let failed = |source| StartError::File { path: state.clone(), source };
         fs::create_dir_all(&state).map_err(failed)?;
-        // The counts of an earlier server are not this one's. Usually there are none.
-        let _ = fs::remove_file(state.join(COUNTS));
         let ports = free_ports(contender).map_err(failed)?;
         let own = Site { state: state.clone(), ..site.clone() };
         let mut command = command(&own, contender, ports).map_err(failed)?;
@@ -201,6 +206,12 @@ impl Server {
         format!("vers={version}{}{}", port("port", nfs_port), port("mountport", mount_port))
     }
 
+    /// Has loads find it at another address that it listens on.
+    pub(crate) fn move_to(&mut self, host: &str, port: u16) {
+        host.clone_into(&mut self.url.host);
+        (self.url.parameters.nfs_port, self.url.parameters.mount_port) = (Some(port), Some(port));
+    }
+
     /// Its process, where it was started here.
     pub fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Child::id)
@@ -211,25 +222,36 @@ impl Server {
         self.pid().map(|pid| Copies::of(pid, &self.state.join(LOG))).transpose()
     }
 
-    /// Ends a server that runs under callgrind, and returns how many instructions it took, outside of the kernel.
-    pub(crate) fn instructions(mut self) -> Result<u64, CountError> {
+    /// Has the instructions of a [`Contender::CountedWharf`] counted from now on, or no longer.
+    pub(crate) fn count(&self, is_on: bool) -> Result<(), CountError> {
+        let counted = Counter::find().zip(self.pid());
+        let (counter, pid) = counted.ok_or_else(|| CountError::NotCounted { name: self.name.clone() })?;
+        Ok(counter.switch(pid, &self.state, is_on)?)
+    }
+
+    /// Ends such a server, and returns how many instructions were counted, outside of the kernel.
+    pub(crate) fn instructions(self) -> Result<u64, CountError> {
+        let state = self.state.clone();
+        self.end()?;
+        Ok(counter::counted(&state)?)
+    }
+
+    /// Ends a server that was started here, and waits until it has finished what it has to.
+    pub(crate) fn end(mut self) -> Result<(), EndError> {
         let name = self.name.clone();
-        let Some(pid) = self.pid().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) else {
-            return Err(CountError::NotOurs { name });
-        };
+        let Some(pid) = self.pid() else { return Err(EndError::NotOurs { name }) };
+        // perf is a process of its own in front of the server, and ends with it; valgrind is the server.
+        let server = children(pid).first().copied().unwrap_or(pid);
         let began = Instant::now();
-        // It may have ended by itself; the counts are there then, too.
-        let _ = kill_process(pid, Signal::TERM);
+        // It may have ended by itself.
+        let _ = i32::try_from(server).ok().and_then(Pid::from_raw).map(|pid| kill_process(pid, Signal::TERM));
         while !self.is_gone() {
             if began.elapsed() > END_TIMEOUT {
-                return Err(CountError::Endless { name });
+                return Err(EndError::Endless { name });
             }
             thread::sleep(POLL_INTERVAL);
         }
-        let path = self.state.join(COUNTS);
-        let text = fs::read_to_string(&path).map_err(|source| CountError::Read { path: path.clone(), source })?;
-        let sum = text.lines().find_map(|line| line.strip_prefix("totals: ")?.split_whitespace().next()?.parse().ok());
-        sum.ok_or(CountError::NoSum { path })
+        Ok(())
     }
 
     /// Whether it was started here and has ended.
@@ -241,7 +263,10 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // It has nothing to finish: what it served is removed.
+            // It has nothing to finish: what it served is removed. A counter's server is in the same group.
+            if let Some(group) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
             let _ = process.kill();
             let _ = process.wait();
         }
@@ -257,9 +282,8 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
             command
         }
         Contender::CountedWharf(arguments) => {
-            let mut command = Command::new(VALGRIND);
-            command.args(["--quiet", "--tool=callgrind"]);
-            command.arg(format!("--callgrind-out-file={}", site.state.join(COUNTS).display())).arg(&site.program);
+            let counter = Counter::find().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, NO_COUNTER))?;
+            let mut command = counter.command(&site.program, &site.state)?;
             add_wharf(&mut command, site, arguments, nfs);
             command
         }
@@ -304,7 +328,13 @@ fn add_wharf(command: &mut Command, site: &Site, arguments: &[String], port: u16
 
 /// Whether instructions can be counted here.
 pub(crate) fn can_count() -> bool {
-    Command::new(VALGRIND).arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+    Counter::find().is_some()
+}
+
+/// The processes that a process started: a counter's is the server.
+fn children(pid: u32) -> Vec<u32> {
+    let numbers = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    numbers.split_whitespace().filter_map(|number| number.parse().ok()).collect()
 }
 
 /// Ports that nobody listens on now. Wharf has all programs on one, and so has a command that does not ask for another.

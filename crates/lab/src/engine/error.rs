@@ -5,6 +5,7 @@ use super::FolderError;
 use crate::bench;
 use crate::cache::CacheError;
 use crate::contender::StartError;
+use crate::quota::QuotaError;
 use crate::scratch::ScratchError;
 use crate::throttle::ThrottleError;
 use crate::tool::ToolError;
@@ -28,6 +29,9 @@ pub enum Error {
     /// A disk cannot be slowed down.
     #[error(transparent)]
     Throttle(#[from] ThrottleError),
+    /// A server cannot be limited to a part of a processor.
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
     /// A wire cannot be made.
     #[error(transparent)]
     Link(#[from] segments::link::LinkError),

@@ -2,7 +2,7 @@
 
 use measure::record::{BeforeAfter, DocumentRatio, Levels};
 
-use super::factors::{LOAD, SIZE, STEADY, WAY};
+use super::factors::{LIMITED, LOAD, SIZE, STEADY, WAY};
 use super::way::PATCHED;
 
 /// A test of the source: load, size, and bandwidth in KB/s and IOPS, each unpatched and patched.
@@ -23,9 +23,11 @@ const FIO: [Row; 8] = [
 /// The share of a processor that nfsd took while `dd` read 10 GB in blocks of 128 KiB, in percent.
 const NFSD_CPU_PERCENT: [f64; 2] = [52.25, 41.99];
 
-/// The ratios of bandwidth.
-pub(super) fn bandwidth() -> Vec<DocumentRatio> {
-    FIO.into_iter().map(|(load, size, bandwidth, _)| ratio(load, size, bandwidth)).collect()
+/// The ratios of bandwidth. Reads are compared where the server limits them, if such loads are there.
+pub(super) fn bandwidth(has_limited: bool) -> Vec<DocumentRatio> {
+    let limited =
+        |load: &str| LIMITED.into_iter().find(|limited| has_limited && limited.split(',').next() == Some(load));
+    FIO.into_iter().map(|(load, size, bandwidth, _)| ratio(limited(load).unwrap_or(load), size, bandwidth)).collect()
 }
 
 /// The ratios of IOPS: those of bandwidth once more, since all blocks of a test have one size.
@@ -51,10 +53,18 @@ mod tests {
 
     #[test]
     fn ratios_are_the_percentages_of_the_source() {
-        let percent: Vec<f64> = bandwidth().iter().map(|row| ((row.ratio() - 1.0) * 1000.0).round() / 10.0).collect();
+        let percent: Vec<f64> =
+            bandwidth(true).iter().map(|row| ((row.ratio() - 1.0) * 1000.0).round() / 10.0).collect();
         assert_eq!(percent, [15.6, 14.3, 20.4, 52.5, 3.8, -1.5, -1.3, -0.4]);
         assert!(iops().iter().all(|ratio| ratio.not_compared.is_some()));
         let of_iops = iops();
-        assert!(bandwidth().iter().zip(of_iops).all(|(one, other)| (one.ratio() - other.ratio()).abs() < 0.002));
+        assert!(bandwidth(false).iter().zip(of_iops).all(|(one, other)| (one.ratio() - other.ratio()).abs() < 0.002));
+    }
+    #[test]
+    fn reads_are_compared_where_the_server_limits_them_and_writes_where_nothing_does() {
+        let loads = |has_limited| bandwidth(has_limited).iter().map(|row| row.levels[LOAD].clone()).collect::<Vec<_>>();
+        let [read, randread] = LIMITED;
+        assert_eq!(loads(true), [read, read, randread, randread, "write", "write", "randwrite", "randwrite"]);
+        assert_eq!(loads(false)[..3], ["read", "read", "randread"]);
     }
 }

@@ -42,6 +42,8 @@ fn of_client(load: &FileLoad, found: &FileLoadFound) -> Vec<(&'static str, u64, 
     let mut identities = vec![
         ("the number of calls", statistics.rpc.calls, of_procedures),
         ("the number of replies", statistics.rpc.replies, statistics.rpc.calls),
+        // The server would carry out a READ once more that is counted once.
+        ("the number of calls that were sent again", statistics.rpc.retransmissions, 0),
         // Only a lookup that misses asks for attributes; several may share a GETATTR.
         ("the number of GETATTRs", getattrs, getattrs.min(caches.attributes.misses)),
     ];
@@ -49,6 +51,7 @@ fn of_client(load: &FileLoad, found: &FileLoadFound) -> Vec<(&'static str, u64, 
         false => vec![
             ("BioR hits + misses", sum(caches.block_reads), looks),
             ("the number of READs", statistics.calls("READ"), transfers),
+            ("BioR misses", caches.block_reads.misses, transfers),
         ],
         // A block is written as often as parts of it are dirty when it leaves: once where the program writes all of it.
         true => {
@@ -56,6 +59,7 @@ fn of_client(load: &FileLoad, found: &FileLoadFound) -> Vec<(&'static str, u64, 
             vec![
                 ("BioW hits + misses", sum(caches.block_writes), looks),
                 ("the number of WRITEs", writes, writes.clamp(transfers, most)),
+                ("BioW misses", caches.block_writes.misses, caches.block_writes.misses.max(writes)),
             ]
         }
     });

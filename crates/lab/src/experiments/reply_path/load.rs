@@ -9,6 +9,8 @@ use crate::file_load::FileLoad;
 
 /// The file that is read and written.
 pub(super) const FILE: &str = "data";
+/// The one that is read from a limited server. It is read to its end, too, so that no READ ahead is left over.
+pub(super) const LIMITED_FILE: &str = "limited";
 
 /// Reads the first bytes of a server's file in order, as fast as it goes.
 pub(super) fn reading(server: &Server, file_bytes: u64) -> FileLoad {
