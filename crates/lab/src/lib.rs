@@ -14,7 +14,6 @@ pub mod bench;
 mod bench_load;
 pub mod cache;
 pub mod ceiling;
-mod cgroup;
 pub mod contender;
 mod data_file;
 pub mod engine;
@@ -27,13 +26,9 @@ mod scratch;
 mod servers;
 #[allow(unsafe_code)]
 mod sys;
-#[allow(dead_code)] // the experiments that need it follow
-mod throttle;
 mod tool;
-#[allow(dead_code)] // as throttle
 mod volume;
 
 pub use quota::QuotaError;
 pub use scratch::{Parent, ScratchError};
-pub use throttle::ThrottleError;
 pub use tool::ToolError;

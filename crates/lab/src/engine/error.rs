@@ -7,7 +7,6 @@ use crate::cache::CacheError;
 use crate::contender::StartError;
 use crate::quota::QuotaError;
 use crate::scratch::ScratchError;
-use crate::throttle::ThrottleError;
 use crate::tool::ToolError;
 
 /// Why a run cannot begin or go on.
@@ -26,9 +25,6 @@ pub enum Error {
     /// A loop device cannot be made.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// A disk cannot be slowed down.
-    #[error(transparent)]
-    Throttle(#[from] ThrottleError),
     /// A server cannot be limited to a part of a processor.
     #[error(transparent)]
     Quota(#[from] QuotaError),
