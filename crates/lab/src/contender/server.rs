@@ -81,17 +81,6 @@ fn advice(source: &io::Error) -> &'static str {
     }
 }
 
-/// Why a server does not end.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum EndError {
-    /// It was not started here.
-    #[error("server '{name}' was not started here, and runs on")]
-    NotOurs { name: String },
-    /// It does not end.
-    #[error("server '{name}' does not end on SIGTERM within {} s", END_TIMEOUT.as_secs())]
-    Endless { name: String },
-}
-
 /// Why the instructions of a server are not known.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CountError {
@@ -99,8 +88,8 @@ pub(crate) enum CountError {
     #[error("nobody counts the instructions of server '{name}'")]
     NotCounted { name: String },
     /// It does not end.
-    #[error(transparent)]
-    End(#[from] EndError),
+    #[error("server '{name}' does not end on SIGTERM within {} s", END_TIMEOUT.as_secs())]
+    Endless { name: String },
     /// They cannot be counted.
     #[error(transparent)]
     Counter(#[from] CounterError),
@@ -230,16 +219,8 @@ impl Server {
     }
 
     /// Ends such a server, and returns how many instructions were counted, outside of the kernel.
-    pub(crate) fn instructions(self) -> Result<u64, CountError> {
-        let state = self.state.clone();
-        self.end()?;
-        Ok(counter::counted(&state)?)
-    }
-
-    /// Ends a server that was started here, and waits until it has finished what it has to.
-    pub(crate) fn end(mut self) -> Result<(), EndError> {
-        let name = self.name.clone();
-        let Some(pid) = self.pid() else { return Err(EndError::NotOurs { name }) };
+    pub(crate) fn instructions(mut self) -> Result<u64, CountError> {
+        let pid = self.pid().ok_or_else(|| CountError::NotCounted { name: self.name.clone() })?;
         // perf is a process of its own in front of the server, and ends with it; valgrind is the server.
         let server = children(pid).first().copied().unwrap_or(pid);
         let began = Instant::now();
@@ -247,11 +228,11 @@ impl Server {
         let _ = i32::try_from(server).ok().and_then(Pid::from_raw).map(|pid| kill_process(pid, Signal::TERM));
         while !self.is_gone() {
             if began.elapsed() > END_TIMEOUT {
-                return Err(EndError::Endless { name });
+                return Err(CountError::Endless { name: self.name.clone() });
             }
             thread::sleep(POLL_INTERVAL);
         }
-        Ok(())
+        Ok(counter::counted(&self.state)?)
     }
 
     /// Whether it was started here and has ended.
@@ -264,10 +245,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
             // It has nothing to finish: what it served is removed. A counter's server is in the same group.
-            if let Some(group) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            let _ = process.kill();
+            let _ = kill_process_group(Pid::from_child(process), Signal::KILL);
             let _ = process.wait();
         }
     }

@@ -60,6 +60,7 @@ mod tests {
         let of_iops = iops();
         assert!(bandwidth(false).iter().zip(of_iops).all(|(one, other)| (one.ratio() - other.ratio()).abs() < 0.002));
     }
+
     #[test]
     fn reads_are_compared_where_the_server_limits_them_and_writes_where_nothing_does() {
         let loads = |has_limited| bandwidth(has_limited).iter().map(|row| row.levels[LOAD].clone()).collect::<Vec<_>>();

@@ -49,6 +49,7 @@ const MIB: u64 = 1 << 20;
 const STEADY_SHARE: f64 = 0.6;
 /// How often the reference reads its file before a round, to find its bandwidth: the fastest counts.
 const PEAK_TRIES: u32 = 3;
+
 struct ReplyPath {
     ways: Vec<Named>,
     servers: Servers,
