@@ -1,4 +1,6 @@
+use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, thread};
@@ -190,9 +192,28 @@ fn default_folder() -> PathBuf {
 
 /// How to go on.
 fn resume(out: &Path) -> String {
-    let mut words: Vec<String> = env::args().collect();
-    if !words.iter().any(|word| word.starts_with("--out")) {
-        words.extend(["--out".to_owned(), out.display().to_string()]);
+    let mut words: Vec<String> = env::args_os().map(|word| shell_word(&word)).collect();
+    if !env::args_os().any(|word| word.as_bytes().starts_with(b"--out")) {
+        words.extend(["--out".to_owned(), vfs::quoted(out)]);
     }
     format!("`{}` resumes it", words.join(" "))
+}
+
+/// A word as a shell reads it; an option stays one.
+fn shell_word(word: &OsStr) -> String {
+    let bytes = word.as_bytes();
+    let (dashes, rest) = bytes.split_at(bytes.iter().take_while(|&&byte| byte == b'-').count());
+    format!("{}{}", "-".repeat(dashes.len()), vfs::quoted(OsStr::from_bytes(rest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_command_are_what_a_shell_reads() {
+        let words = ["wharf", "--quick", "--only", "load=read, server limited", "--only=way=a b", "-"];
+        let shown = ["wharf", "--quick", "--only", "'load=read, server limited'", "--'only=way=a b'", "-''"];
+        assert_eq!(words.map(|word| shell_word(OsStr::new(word))), shown);
+    }
 }

@@ -221,14 +221,14 @@ fn experiment_of_a_file_gives_its_command_the_levels_and_shows_what_it_prints() 
 #[test]
 fn interrupted_experiment_keeps_its_passes_ends_its_servers_and_resumes() {
     let scratch = Scratch::new();
-    let out = scratch.path("out");
+    let out = scratch.path("a run");
     let arguments = ["run", "handle-cache", "--quick", "--rounds", "1", "--out", out.to_str().unwrap()];
     let samples = out.join("handle-cache/samples.jsonl");
     let lines = || std::fs::read_to_string(&samples).map_or(0, |text| text.lines().count());
     let dirs = ["--memory-dir", scratch.path("").to_str().unwrap()].map(str::to_owned);
     let all: Vec<&str> = ["lab"].into_iter().chain(arguments).chain(dirs.iter().map(String::as_str)).collect();
     let said = program::interrupt(&all, || lines() > 0);
-    assert!(said.contains("resumes it"), "{said}");
+    assert!(said.contains(&format!("--out '{}'", out.display())) && said.contains("resumes it"), "{said}");
     let (kept, left) = (lines(), std::fs::read_dir(scratch.path("")).unwrap().count());
     assert!(kept > 0);
     assert_eq!(left, 1, "files of the experiment are gone");
