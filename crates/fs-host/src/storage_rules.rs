@@ -79,7 +79,8 @@ impl StorageRules {
 /// Why `syncfs(2)` may return without an error though changes are not on storage.
 fn doubt(file_system: &str) -> Option<&'static str> {
     match file_system {
-        "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "tmpfs" | "ramfs" => None,
+        "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "tmpfs" | "ramfs" => None,
+        "f2fs" => Some("F2FS reports no error when it has failed to write a checkpoint"),
         "overlay" => Some("an overlay does not report write errors of its upper layer when all of it is flushed"),
         _ if file_system == "fuseblk" || file_system.split('.').next() == Some("fuse") => {
             Some("FUSE does not pass a flush of the whole file system on")
@@ -120,10 +121,10 @@ mod tests {
 
     #[test]
     fn flush_of_everything_is_trusted_where_its_errors_are_reported() {
-        for name in ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs"] {
+        for name in ["ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs"] {
             assert_eq!(StorageRules::of(name, 0, 0).doubt, None, "{name}");
         }
-        for name in ["overlay", "fuse", "fuse.bindfs", "fuseblk", "nfs4", "unknown", ""] {
+        for name in ["f2fs", "overlay", "fuse", "fuse.bindfs", "fuseblk", "nfs4", "unknown", ""] {
             assert!(StorageRules::of(name, 0, 0).doubt.is_some(), "{name}");
         }
     }

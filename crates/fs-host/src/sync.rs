@@ -90,7 +90,7 @@ impl HostFs {
         if !self.syncs() {
             return Ok(());
         }
-        self.flushes.watched_whole(|| rustix::fs::syncfs(self.volume.root())).map_err(failed)
+        self.flushes.watched_whole(|| self.volume.sync())
     }
 
     /// Flushes these files together with those of other callers.

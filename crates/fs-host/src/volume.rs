@@ -4,14 +4,14 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, Statx, StatxFlags};
+use rustix::fs::{CWD, Mode, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use vfs::{Error, FileKind, Origin, Properties, Result, Space};
 
 use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
-use crate::flush::{WholeFlush, whole_flushes_report_failures};
+use crate::flush::{WholeFlush, is_read_only, whole_flushes_report_failures};
 use crate::posix_acl;
 use crate::storage_rules::StorageRules;
 use crate::store::fnv;
@@ -209,8 +209,7 @@ impl HostVolume {
 
     /// Whether the file system, or the mount that the directory was reached by, is read-only now.
     pub(crate) fn is_read_only(&self) -> Result<bool> {
-        let now = rustix::fs::fstatvfs(&self.root).map_err(failed)?;
-        Ok(now.f_flag.contains(StatVfsMountFlags::RDONLY))
+        is_read_only(&self.root).map_err(failed)
     }
 
     /// How full the file system is.

@@ -64,7 +64,7 @@ impl Storage for Disk {
     fn flush(&self, file: BorrowedFd<'_>, depth: Depth) -> Result<()> {
         if self.flushes_whole {
             // That reports errors of the file system; the file has its own.
-            return rustix::fs::syncfs(file).and_then(|()| sys::pending_error(file));
+            return self.whole.flush_by(file).and_then(|()| sys::pending_error(file));
         }
         match depth {
             Depth::Data => rustix::fs::fdatasync(file),

@@ -4,8 +4,9 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{FileType, Mode, OFlags, RawDir, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, ResolveFlags, StatVfsMountFlags};
 use rustix::io::{Errno, Result};
 
 /// How many entries of directories are looked at for a regular file, and how many levels down.
@@ -25,6 +26,8 @@ pub(crate) struct WholeFlush {
     /// thread has written the journal just before, nothing of it is left to write. `fdatasync(2)` of any regular file
     /// flushes the cache in every case.
     may_leave_cached: bool,
+    /// Whether the file system was seen to be writable, so that it may have changes.
+    was_writable: AtomicBool,
     /// A file without a name, for that `fdatasync(2)`.
     unnamed: OnceLock<OwnedFd>,
 }
@@ -32,16 +35,34 @@ pub(crate) struct WholeFlush {
 impl WholeFlush {
     /// Takes a directory that nobody else uses.
     pub(crate) fn new(root: OwnedFd, is_xfs: bool) -> WholeFlush {
-        WholeFlush { root, may_leave_cached: is_xfs, unnamed: OnceLock::new() }
+        let was_writable = AtomicBool::new(is_read_only(&root) == Ok(false));
+        WholeFlush { root, may_leave_cached: is_xfs, was_writable, unnamed: OnceLock::new() }
     }
 
     /// Brings all changes of the file system to stable storage.
     ///
     /// # Errors
-    /// What the kernel reports; `OPNOTSUPP` if the disk's write cache may hold data and cannot be flushed.
+    /// What the kernel reports; `ROFS` if the file system has become read-only; `OPNOTSUPP` if the disk's write cache
+    /// may hold data and cannot be flushed.
     pub(crate) fn flush(&self) -> Result<()> {
-        rustix::fs::syncfs(&self.root)?;
+        self.flush_by(self.root.as_fd())?;
         if self.may_leave_cached { self.flush_cache() } else { Ok(()) }
+    }
+
+    /// The same by the descriptor of a file, which gets the errors that it was not told of yet.
+    ///
+    /// `syncfs(2)` writes nothing, and returns no error, once the file system is read-only. Some become so when they
+    /// cannot write: btrfs reports the failed commit to one call only.
+    pub(crate) fn flush_by(&self, file: BorrowedFd<'_>) -> Result<()> {
+        rustix::fs::syncfs(file)?;
+        match is_read_only(&self.root)? {
+            true if self.was_writable.load(Ordering::Relaxed) => Err(Errno::ROFS),
+            true => Ok(()),
+            false => {
+                self.was_writable.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+        }
     }
 
     fn flush_cache(&self) -> Result<()> {
@@ -61,6 +82,11 @@ impl WholeFlush {
             }
         }
     }
+}
+
+/// Whether the file system, or the mount that its directory was reached by, is read-only now.
+pub(crate) fn is_read_only(dir: &OwnedFd) -> Result<bool> {
+    Ok(rustix::fs::fstatvfs(dir)?.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 fn unnamed_file(dir: &OwnedFd) -> Result<OwnedFd> {
