@@ -11,6 +11,9 @@ pub enum WriteLogError {
     /// The log itself.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The log was closed.
+    #[error("the write log is closed")]
+    Closed,
     /// The log belongs to another program.
     #[error("the log was not made by `wharf serve --write-log`; choose another path")]
     NotAWriteLog,

@@ -64,7 +64,8 @@ pub struct WriteLog {
     owner: Mutex<LogOwner>,
     state_file: StateFile,
     lines: Vec<StateLine>,
-    exports: Mutex<Vec<Arc<LoggedExport>>>,
+    /// `None` once the log is closed: nothing of it can be flushed any more.
+    exports: Mutex<Option<Vec<Arc<LoggedExport>>>>,
     has_failed: AtomicBool,
     is_started: AtomicBool,
     /// Locked during the fallback after a failure of the device: everybody else waits for its end.
@@ -156,7 +157,7 @@ impl WriteLog {
             owner: Mutex::new(owner),
             state_file,
             lines,
-            exports: Mutex::default(),
+            exports: Mutex::new(Some(Vec::new())),
             has_failed: AtomicBool::new(false),
             is_started: AtomicBool::new(false),
             falling_back: Mutex::default(),
@@ -251,7 +252,7 @@ impl WriteLog {
             if is_started {
                 self.mark(export, true)?;
             }
-            hold(&self.exports).push(Arc::clone(export));
+            hold(&self.exports).as_mut().ok_or(WriteLogError::Closed)?.push(Arc::clone(export));
         }
         Ok(entered.into_iter().map(|entered| StableFs::new(entered.export)).zip(replayed).collect())
     }
@@ -395,13 +396,13 @@ impl WriteLog {
     /// When there are records of an export that was not attached, or the log's device fails.
     pub fn start(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
         let counts = Counts::read(&self.log)?;
-        let attached: Vec<String> = hold(&self.exports).iter().map(|export| export.name.clone()).collect();
+        let attached: Vec<String> = self.exports()?.iter().map(|export| export.name.clone()).collect();
         let mut owner = hold(&self.owner);
         self.check_unnamed(counts.of_others(&owner.exports))?;
         self.check_all_are_there(&counts, &owner.exports, |name| attached.iter().any(|export| export == name))?;
         self.log.trim(self.log.end())?;
         owner.exports.retain(|owned| attached.contains(&owned.name));
-        for export in &*hold(&self.exports) {
+        for export in &self.exports()? {
             owner.describe(&OwnedExport::of(&export.name, &*export.inner));
         }
         // What storage has lost was replayed.
@@ -409,11 +410,11 @@ impl WriteLog {
         self.log.set_owner(&owner.bytes())?;
         drop(owner);
         self.keep_generation()?;
-        for export in &*hold(&self.exports) {
+        for export in &self.exports()? {
             self.mark(export, true)?;
         }
         self.is_started.store(true, Ordering::Release);
-        for export in &*hold(&self.exports) {
+        for export in &self.exports()? {
             // Another error says nothing about the file.
             let is_gone = |found: Result<_>| matches!(found, Err(Error::Stale | Error::BadHandle | Error::NoEntry));
             export.aliases.bury(|inner| !is_gone(export.inner.attributes(&Context::ROOT, inner)));
@@ -444,26 +445,27 @@ impl WriteLog {
     /// # Errors
     /// When their changes cannot be flushed; then nothing is detached.
     pub fn keep(&self, names: &[String]) -> std::result::Result<(), WriteLogError> {
-        if hold(&self.exports).iter().all(|export| names.contains(&export.name)) {
+        let exports = self.exports()?;
+        if exports.iter().all(|export| names.contains(&export.name)) {
             return Ok(());
         }
-        let exports = hold(&self.exports).clone();
         let (_, dropped): (Vec<_>, Vec<_>) = exports.iter().partition(|export| names.contains(&export.name));
         dropped.iter().for_each(|export| export.detach());
         self.drain()?;
         for export in dropped {
             self.mark(export, false)?;
         }
-        hold(&self.exports).retain(|export| names.contains(&export.name));
+        hold(&self.exports).iter_mut().for_each(|exports| exports.retain(|export| names.contains(&export.name)));
         hold(&self.owner).exports.retain(|owned| names.contains(&owned.name));
         self.store_owner()
     }
 
     /// Detaches the exports and ends the trimming thread. No change may follow. If the log is empty, the exports no
-    /// longer depend on it.
+    /// longer depend on it. What is in the log stays there.
     pub fn close(&self) {
         self.trimmer.want(TrimRequest::End);
-        let exports = std::mem::take(&mut *hold(&self.exports));
+        let _last_trim_ends = hold(&self.trimming);
+        let exports = hold(&self.exports).take().unwrap_or_default();
         let is_empty = !self.has_failed() && self.log.tail() == self.log.end();
         let is_drained = is_empty && !exports.iter().any(|export| export.has_lost());
         if is_drained && let Err(error) = exports.iter().try_for_each(|export| self.mark(export, false)) {
@@ -516,8 +518,7 @@ impl WriteLog {
     /// newer ones.
     fn refuse(&self, error: &LogError) -> Pending {
         if matches!(error, LogError::Full { .. }) {
-            let exports = hold(&self.exports).clone();
-            exports.iter().for_each(|export| export.lose());
+            self.exports().iter().flatten().for_each(|export| export.lose());
         }
         Pending::Unlogged
     }
@@ -577,18 +578,18 @@ impl WriteLog {
             "the write log's device has failed: every change is brought to storage by itself from now on, which is slow; \
              replace the device, and start the server again"
         );
-        let exports = hold(&self.exports).clone();
-        if let Err(error) = self.retire(&exports) {
+        if let Err(error) = self.retire() {
             // The next start replays the log: later changes must not follow.
             tracing::error!(%error, "the write log cannot be retired");
-            exports.iter().for_each(|export| export.lose());
+            self.exports().iter().flatten().for_each(|export| export.lose());
         }
         *fallback = Fallback::Done;
     }
 
     /// Flushes everything to storage, and makes sure that no later start replays the log.
-    fn retire(&self, exports: &[Arc<LoggedExport>]) -> std::result::Result<(), WriteLogError> {
-        for export in exports {
+    fn retire(&self) -> std::result::Result<(), WriteLogError> {
+        let exports = self.exports()?;
+        for export in &exports {
             export.flush_all().map_err(|source| export.unsynced_error(source))?;
         }
         let id = hold(&self.owner).id.clone();
@@ -606,8 +607,7 @@ impl WriteLog {
         );
         self.log.end_trims();
         let lost = hold(&self.owner).forget_memory(&export.name);
-        let exports = hold(&self.exports).clone();
-        for other in exports.iter().filter(|other| lost.contains(&other.name)) {
+        for other in self.exports().iter().flatten().filter(|other| lost.contains(&other.name)) {
             other.note_loss();
         }
         if let Err(error) = self.note_lost(lost) {
@@ -631,13 +631,18 @@ impl WriteLog {
         if wanted == TrimRequest::End || self.has_failed() {
             return false;
         }
-        let has_lost = hold(&self.exports).iter().any(|export| export.has_lost());
+        let Ok(exports) = self.exports() else { return false };
+        let has_lost = exports.iter().any(|export| export.has_lost());
         let is_due = !has_lost && (wanted == TrimRequest::Trim || self.is_old() || self.knows_many_files());
-        if is_due && let Err(error) = self.trim_to_low_water() {
-            tracing::error!(%error, "the write log cannot be trimmed: when it is full, changes wait");
-            std::thread::sleep(BETWEEN_LOOKS);
+        match if is_due { self.trim_to_low_water() } else { Ok(()) } {
+            Ok(()) => true,
+            Err(WriteLogError::Closed) => false,
+            Err(error) => {
+                tracing::error!(%error, "the write log cannot be trimmed: when it is full, changes wait");
+                std::thread::sleep(BETWEEN_LOOKS);
+                true
+            }
         }
-        true
     }
 
     fn trim_to_low_water(&self) -> std::result::Result<(), WriteLogError> {
@@ -647,7 +652,7 @@ impl WriteLog {
 
     fn trim(&self) -> std::result::Result<(), WriteLogError> {
         let _others_wait = hold(&self.trimming);
-        let exports = hold(&self.exports).clone();
+        let exports = self.exports()?;
         if let Some(export) = exports.iter().find(|export| export.has_lost()) {
             return Err(WriteLogError::Lost { export: export.name.clone() });
         }
@@ -673,6 +678,11 @@ impl WriteLog {
         Ok(())
     }
 
+    /// The attached exports.
+    fn exports(&self) -> std::result::Result<Vec<Arc<LoggedExport>>, WriteLogError> {
+        hold(&self.exports).clone().ok_or(WriteLogError::Closed)
+    }
+
     fn is_above(&self, share: f64) -> bool {
         let used = self.log.end().bytes() - self.log.tail().bytes();
         used as f64 > self.log.room_bytes() as f64 * share
@@ -683,7 +693,7 @@ impl WriteLog {
     }
 
     fn knows_many_files(&self) -> bool {
-        hold(&self.exports).iter().any(|export| export.volume.unsynced.len() > MAX_UNSYNCED_FILES)
+        self.exports().iter().flatten().any(|export| export.volume.unsynced.len() > MAX_UNSYNCED_FILES)
     }
 }
 

@@ -255,3 +255,13 @@ fn nothing_is_dropped_before_what_else_is_known_of_requests_is_in_storage() {
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     log.close();
 }
+
+#[test]
+fn closed_log_keeps_what_was_not_flushed() {
+    let site = Site::new(HandleForm::Store);
+    let (fs, _, log) = site.open(false).unwrap();
+    create(&fs, &fs.root(), "file");
+    log.close();
+    assert!(matches!(log.drain(), Err(WriteLogError::Closed)));
+    assert!(log.status().oldest_age.is_some(), "the record is gone, and nobody has flushed its change");
+}
