@@ -15,6 +15,7 @@ use own_files::OwnDir;
 use vfs::{Error, FileSystem, LogMark, StoredMark};
 
 use crate::error::WriteLogError;
+use crate::log_site::LogSite;
 use crate::mark::{Mark, absolute, newer, root};
 use crate::state_file::{self, StateFile, StateLine};
 
@@ -120,9 +121,11 @@ impl Mark {
 pub fn check_unlogged(export: &str, fs: &dyn FileSystem, state_dir: Option<&Path>) -> Result<(), WriteLogError> {
     let lines = lines_in(state_dir)?;
     match Known::of(export, fs, &lines)?.into_iter().find(|known| known.mark.is_needed) {
-        Some(known) => {
-            Err(WriteLogError::NeedsLog { told_by: known.told_by(), export: known.export, path: known.mark.path })
-        }
+        Some(known) => Err(WriteLogError::NeedsLog {
+            told_by: known.told_by(),
+            site: LogSite::new(&known.mark.path, state_dir),
+            export: known.export,
+        }),
         None => Ok(()),
     }
 }

@@ -1,9 +1,11 @@
 use std::io;
 use std::path::PathBuf;
+use std::slice::from_ref;
 
 use vfs::quoted;
 
 use crate::log::LogError;
+use crate::log_site::LogSite;
 
 /// Why a write log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +16,14 @@ pub enum WriteLogError {
     /// The log was closed.
     #[error("the write log is closed")]
     Closed,
+    /// The log is damaged, which its own error does not remedy.
+    #[error("{source} and give up what it held with {discard}", discard = site.discard(&[]))]
+    Damaged {
+        /// Where it is damaged.
+        source: LogError,
+        /// The log.
+        site: LogSite,
+    },
     /// The log belongs to another program.
     #[error("the log was not made by `wharf serve --write-log`; choose another path")]
     NotAWriteLog,
@@ -28,8 +38,8 @@ pub enum WriteLogError {
     /// Another directory is exported under this name than when the records were written.
     #[error(
         "the write log {0} has {records} changes of another directory that was exported as {export}; export that one \
-         again, or drop all its changes with `wharf log drain --discard {0}`",
-        quoted(path), export = quoted(export)
+         again, or drop all its changes with {discard}",
+        quoted(&site.path), export = quoted(export), discard = site.discard(&[])
     )]
     OtherTree {
         /// The export.
@@ -37,13 +47,13 @@ pub enum WriteLogError {
         /// How many records there are.
         records: u64,
         /// The log.
-        path: PathBuf,
+        site: LogSite,
     },
     /// An export that has records is not served.
     #[error(
-        "the write log {0} has {records} changes of {export}, which is not exported now; export it, or run `wharf log \
-         replay {0}`, or drop all its changes with `wharf log drain --discard {0}`",
-        quoted(path), export = quoted(export)
+        "the write log {0} has {records} changes of {export}, which is not exported now; export it, or run {replay}, \
+         or drop all its changes with {discard}",
+        quoted(&site.path), export = quoted(export), replay = site.replay(), discard = site.discard(&[])
     )]
     Missing {
         /// The export.
@@ -51,60 +61,57 @@ pub enum WriteLogError {
         /// How many records there are.
         records: u64,
         /// The log.
-        path: PathBuf,
+        site: LogSite,
     },
     /// The log has records of exports that its header does not name.
     #[error(
         "the write log {0} has {records} changes of directories that its header does not name, because a header is \
-         damaged or older than they are; restore the log from a copy, or drop these changes with `wharf log drain \
-         --discard {0}`",
-        quoted(path)
+         damaged or older than they are; restore the log from a copy, or drop these changes with {discard}",
+        quoted(&site.path), discard = site.discard(&[])
     )]
     Unnamed {
         /// How many records there are.
         records: u64,
         /// The log.
-        path: PathBuf,
+        site: LogSite,
     },
     /// An export is to be served without the log that it needs.
     #[error(
         "acknowledged changes of {export} may be in the write log {0} alone{told_by}; serve it with --write-log {0}, or move them \
-         to storage with `wharf log drain {0}`, or give them up with `wharf log drain --discard {0} --export {export}`",
-        quoted(path), export = quoted(export)
+         to storage with {drain}, or give them up with {discard}",
+        quoted(&site.path), export = quoted(export), drain = site.drain(), discard = site.discard(from_ref(export))
     )]
     NeedsLog {
         /// The export.
         export: String,
-        /// Where the log was.
-        path: PathBuf,
+        /// The log that it needs.
+        site: LogSite,
         /// Who says so, if it is only the directory.
         told_by: String,
     },
     /// A log that exports need is missing.
     #[error(
         "the write log {} is missing, and acknowledged changes of {} may be in it alone; bring it back, or give them up \
-         with `wharf log drain --discard {}`",
-        quoted(path),
-        listed(exports),
-        quoted(path)
+         with {}",
+        quoted(&site.path), listed(exports), site.discard(&[])
     )]
     MissingLog {
-        /// Where the log was.
-        path: PathBuf,
+        /// The log that it needs.
+        site: LogSite,
         /// The exports.
         exports: Vec<String>,
     },
     /// An export needs another log, or a newer copy of this one.
     #[error(
         "acknowledged changes of {export} may be in another write log alone, or in a newer copy of this one, which was \
-         {0}{told_by}; serve the export with that log, or give them up with `wharf log drain --discard {0} --export {export}`{remedy}",
-        quoted(path), export = quoted(export)
+         {0}{told_by}; serve the export with that log, or give them up with {discard}{remedy}",
+        quoted(&site.path), export = quoted(export), discard = site.discard(from_ref(export))
     )]
     NeedsOtherLog {
         /// The export.
         export: String,
-        /// Where the log was.
-        path: PathBuf,
+        /// The log that it needs.
+        site: LogSite,
         /// How to use the log that was given, if it has something.
         remedy: String,
         /// Who says so, if it is only the directory.
@@ -113,9 +120,9 @@ pub enum WriteLogError {
     /// A log has records of an export that does not need it.
     #[error(
         "the write log has {records} changes of {export}, which does not depend on it: it is an old copy, or another \
-         server's, and the export may have newer data; drop its changes with `wharf log drain --discard {0} \
-         --export {export}`, or have them made all the same with `wharf log adopt {0}`",
-        quoted(path), export = quoted(export)
+         server's, and the export may have newer data; drop its changes with {discard}, or have them \
+         made all the same with {adopt}",
+        export = quoted(export), discard = site.discard(from_ref(export)), adopt = site.adopt()
     )]
     NotOfExport {
         /// The export.
@@ -123,7 +130,7 @@ pub enum WriteLogError {
         /// How many records there are.
         records: u64,
         /// The log.
-        path: PathBuf,
+        site: LogSite,
     },
     /// A running server uses an export with a write log.
     #[error("a running server uses {} with a write log; end that server first", quoted(export))]

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use client::Status;
 use client::copy::CopyError;
+use stable::LogSite;
 use vfs::quoted;
 
 pub use self::mount::MountFailure;
@@ -47,10 +48,11 @@ pub enum Failure {
     WriteLog(#[from] stable::WriteLogError),
     /// The write log belongs to a server with another state directory.
     #[error(
-        "the write log {0} is not of the server with the state directory {1}: name that of its server with --state-dir \
-         DIR; if it is lost, run `wharf log adopt {0} --state-dir {1}` first",
+        "the write log {} is not of the server with the state directory {}: name that of its server with --state-dir \
+         DIR; if it is lost, run {} first",
         quoted(path),
-        quoted(state_dir)
+        quoted(state_dir),
+        LogSite::new(path, Some(state_dir)).adopt()
     )]
     LogOfOtherState {
         /// The log.
@@ -61,8 +63,11 @@ pub enum Failure {
     /// Changes of a server with another state directory would be dropped.
     #[error(
         "the write log {} has changes of {}, and is not of the server with the state directory {}: name that of its \
-         server with --state-dir DIR; if nobody needs these changes, name each directory with --export DIR, or remove \
-         the log", quoted(path), dirs.iter().map(quoted).collect::<Vec<_>>().join(" and "), quoted(state_dir)
+         server with --state-dir DIR; if nobody needs these changes, drop them with {}, or remove the log",
+        quoted(path),
+        dirs.iter().map(quoted).collect::<Vec<_>>().join(" and "),
+        quoted(state_dir),
+        LogSite::new(path, Some(state_dir)).discard(dirs)
     )]
     DiscardOfOtherState {
         /// The log.
@@ -96,7 +101,8 @@ pub enum Failure {
     /// Changes of a write log cannot be made.
     #[error(
         "{changes} changes of the write log are set aside, and all others were made: the messages above and {} have these \
-         changes, the reasons and the remedies; the log is empty now", path.display()
+         changes, the reasons and the remedies; the log is empty now",
+        quoted(path)
     )]
     SetAside {
         /// How many.

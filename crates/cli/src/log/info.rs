@@ -2,7 +2,7 @@ use std::io::Write;
 use std::path::Path;
 
 use report::units;
-use stable::Check;
+use stable::{Check, LogSite};
 use vfs::quoted;
 
 use super::examined::{self, Flags};
@@ -35,7 +35,7 @@ fn state(path: &Path, check: &Check) -> String {
     let mut state = match (check.damages.len(), check.records) {
         (0, 0) => "clean: no record is needed".to_owned(),
         (0, _) => "whole, with records that are still needed".to_owned(),
-        (count, _) => format!("damaged in {count} places: `wharf log check {}` names them", quoted(path)),
+        (count, _) => format!("damaged in {count} places: {} names them", LogSite::check(path)),
     };
     if check.has_torn_end {
         state += "; the last write was interrupted, and was never acknowledged";

@@ -8,7 +8,7 @@ use config::{ExportSpec, Source, WriteLogPlace, WriteLogSettings};
 use daemon::MadeBefore;
 use rustix::fs::{Access, access};
 use stable::{
-    Device, FileDevice, MadeChange, MemoryDevice, Options, Replayed, StableFs, Status, WriteLog, WriteLogError,
+    Device, FileDevice, LogSite, MadeChange, MemoryDevice, Options, Replayed, StableFs, Status, WriteLog, WriteLogError,
 };
 use vfs::FileSystem;
 
@@ -234,7 +234,8 @@ fn check_missing(path: &Path, state_dir: &Path) -> Result<(), WriteLogError> {
         return Ok(());
     }
     let exports = stable::exports_of_log(path, state_dir)?;
-    if exports.is_empty() { Ok(()) } else { Err(WriteLogError::MissingLog { path: path.to_owned(), exports }) }
+    let site = LogSite::new(path, Some(state_dir));
+    if exports.is_empty() { Ok(()) } else { Err(WriteLogError::MissingLog { site, exports }) }
 }
 
 fn file(path: &Path, size_bytes: u64) -> Result<Arc<dyn Device>, WriteLogError> {

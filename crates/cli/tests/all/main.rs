@@ -19,6 +19,7 @@ mod libnfs;
 mod library;
 mod log;
 mod log_check;
+mod log_commands;
 mod log_marks;
 mod lost_logs;
 mod mount;

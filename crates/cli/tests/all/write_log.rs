@@ -256,7 +256,7 @@ fn command_in_a_message_can_be_given_to_a_shell_whatever_the_names_are() {
     let said = wharf_fails(1, &serve);
     assert!(!said.trim_end().contains(char::is_control), "{said:?}");
     let command = said.split("give them up with `").nth(1).unwrap().trim_end().strip_suffix('`').unwrap();
-    let script = format!("wharf() {{ \"$0\" \"$@\"; }}; {command} --state-dir {state}");
+    let script = format!("wharf() {{ \"$0\" \"$@\"; }}; {command}");
     let mut bash = Command::new("bash");
     bash.args(["-c", &script, env!("CARGO_BIN_EXE_wharf")]).current_dir(scratch.dir("work"));
     let output = bash.output().unwrap();

@@ -38,6 +38,7 @@ use vfs::{Context, Entry, Error, FileSystem, Handle, Place, Result, Timestamp};
 
 use crate::aliases::{Aliases, Outer};
 use crate::log::{Ahead, Position};
+use crate::log_site::LogSite;
 use crate::record::{Change, Record};
 use crate::write_log::WriteLog;
 use change_locks::{ChangeGuard, ChangeLocks};
@@ -112,6 +113,11 @@ impl LoggedExport {
             is_detached: AtomicBool::new(false),
             has_lost: AtomicBool::new(false),
         }
+    }
+
+    /// The log, as messages name it.
+    pub(crate) fn log_site(&self) -> LogSite {
+        self.log.site()
     }
 
     /// Refuses a change after a failed flush.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vfs::quoted;
 
 use super::{MAX_OWNER_BYTES, Position};
+use crate::log_site::LogSite;
 
 /// Why an operation on a log fails.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -82,9 +83,8 @@ pub enum LogError {
     /// Durable records are lost, while later ones are complete.
     #[error(
         "log {0} is damaged from byte {from_bytes} to byte {to_bytes}, and whole behind that: changes that clients were \
-         told are stable may be lost; `wharf log check {0}` names all damage; restore the log from a copy, or \
-         remove it and give up what it held with `wharf log drain --discard {0}`",
-        quoted(path)
+         told are stable may be lost; {check} names all damage; restore the log from a copy, or remove it",
+        quoted(path), check = LogSite::check(path)
     )]
     Damaged {
         /// The log.

@@ -280,7 +280,10 @@ fn modified(site: &Site<'_>, open: &dyn OpenFile) -> Result<Timestamp, WriteLogE
 fn read(site: &Site<'_>, open: &dyn OpenFile, piece: &Piece<'_>) -> Result<Vec<u8>, WriteLogError> {
     let mut bytes = vec![0; piece.data.len()];
     let read = open.read_at(&CX, piece.range_bytes.start, &mut bytes);
-    let count = read.map_err(|source| site.error("read a file; `wharf log replay` writes without reading", source))?;
+    let count = read.map_err(|source| {
+        let replay = site.export.log_site().replay();
+        site.error(&format!("read a file ({replay} writes without reading)"), source)
+    })?;
     bytes.truncate(count);
     Ok(bytes)
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use vfs::FileSystem;
 
-use super::{Options, SMALL_LOG_BYTES, WriteLog, hold};
+use super::{Options, SMALL_LOG_BYTES, WriteLog, hold, open_error};
 use crate::dependence::Known;
 use crate::device::{Device, MemoryDevice};
 use crate::error::WriteLogError;
 use crate::log::Log;
+use crate::log_site::LogSite;
 use crate::mark::Mark;
 use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::Counts;
@@ -24,7 +25,8 @@ impl WriteLog {
         options: Options,
         exports: &[(String, Arc<dyn FileSystem>)],
     ) -> Result<(), WriteLogError> {
-        let found = device.map_or(Ok(None), Log::open_unless_blank)?;
+        let found = device.map_or(Ok(None), Log::open_unless_blank);
+        let found = found.map_err(|error| open_error(error, &options))?;
         let new = || Log::create(Arc::new(MemoryDevice::new(SMALL_LOG_BYTES)), &LogOwner::new().bytes());
         WriteLog::of(found.map_or_else(new, Ok)?, options)?.check_exports(exports)
     }
@@ -54,7 +56,7 @@ impl WriteLog {
         (known, records): (Option<&OwnedExport>, u64),
     ) -> Result<(), WriteLogError> {
         if records > 0 && known.is_none_or(|known| !known.is_same_tree(now)) {
-            return Err(WriteLogError::OtherTree { export: now.name.clone(), records, path: self.path() });
+            return Err(WriteLogError::OtherTree { export: now.name.clone(), records, site: self.site() });
         }
         self.check_mark(&now.name, fs, records)
     }
@@ -70,7 +72,7 @@ impl WriteLog {
     pub(super) fn check_unnamed(&self, records: u64) -> Result<(), WriteLogError> {
         match records {
             0 => Ok(()),
-            records => Err(WriteLogError::Unnamed { records, path: self.path() }),
+            records => Err(WriteLogError::Unnamed { records, site: self.site() }),
         }
     }
 
@@ -83,7 +85,7 @@ impl WriteLog {
         if depends || records == 0 || self.options.is_expendable {
             return Ok(());
         }
-        Err(WriteLogError::NotOfExport { export: name.to_owned(), records, path: self.path() })
+        Err(WriteLogError::NotOfExport { export: name.to_owned(), records, site: self.site() })
     }
 
     /// Refuses a directory that needs another log or a newer copy of this one.
@@ -91,10 +93,11 @@ impl WriteLog {
         if !known.mark.is_needed || self.is_marked(&known.mark)? {
             return Ok(());
         }
-        let (export, path, told_by) = (known.export.clone(), known.mark.path.clone(), known.told_by());
-        let adopt = || format!("; to use what this log has, run `wharf log adopt {}`", vfs::quoted(self.path()));
+        let (export, told_by) = (known.export.clone(), known.told_by());
+        let site = LogSite::new(&known.mark.path, Some(&self.options.state_dir));
+        let adopt = || format!("; to use what this log has, run {}", self.site().adopt());
         let remedy = if self.end().bytes() > 0 { adopt() } else { String::new() };
-        Err(WriteLogError::NeedsOtherLog { export, path, told_by, remedy })
+        Err(WriteLogError::NeedsOtherLog { export, site, told_by, remedy })
     }
 
     /// Whether a mark is of this log, and not of a newer copy.
@@ -119,7 +122,7 @@ impl WriteLog {
         for other in known.iter().filter(|known| !is_attached(&known.name)) {
             let records = counts.of(other.number);
             if records > 0 {
-                return Err(WriteLogError::Missing { export: other.name.clone(), records, path: self.path() });
+                return Err(WriteLogError::Missing { export: other.name.clone(), records, site: self.site() });
             }
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::device::Device;
 use crate::error::WriteLogError;
 use crate::layer::{LoggedExport, Pending, StableFs, Volume};
 use crate::log::{Ahead, Log, LogError, Position, Status};
+use crate::log_site::LogSite;
 use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::{self, Counts, MadeChange, Replayed, Tickets};
@@ -137,7 +138,8 @@ impl WriteLog {
     /// # Errors
     /// When the log or the state directory cannot be read.
     pub fn open(device: Arc<dyn Device>, options: Options) -> std::result::Result<Arc<WriteLog>, WriteLogError> {
-        let log = WriteLog::of(Log::open(device)?, options)?;
+        let log = Log::open(device).map_err(|error| open_error(error, &options))?;
+        let log = WriteLog::of(log, options)?;
         if log.is_retired() {
             tracing::warn!("the write log was retired after its device had failed: what it has is not made again");
             log.log.trim(log.log.end())?;
@@ -320,12 +322,12 @@ impl WriteLog {
             return Ok(());
         }
         let (log, generation, root) = (self.log.id(), self.log.generation(), mark::root(&*export.inner));
-        let mark = Mark { is_needed, log, generation, path: self.path(), root };
+        let mark = Mark { is_needed, log, generation, path: self.site().path, root };
         mark.store(&export.name, &*export.inner, &self.state_file)
     }
 
-    fn path(&self) -> PathBuf {
-        mark::absolute(&self.log.path())
+    pub(crate) fn site(&self) -> LogSite {
+        LogSite::new(&self.log.path(), Some(&self.options.state_dir))
     }
 
     fn keep_generation(&self) -> std::result::Result<(), WriteLogError> {
@@ -342,7 +344,7 @@ impl WriteLog {
         let (number, known) = hold(&self.owner).number_of(&now);
         let records = Counts::read(&self.log)?.of(number);
         if known.is_none_or(|known| !known.is_same_tree(&now)) {
-            return Err(WriteLogError::OtherTree { export: name.to_owned(), records, path: self.path() });
+            return Err(WriteLogError::OtherTree { export: name.to_owned(), records, site: self.site() });
         }
         let known = Known::of(name, &*inner, &self.lines)?;
         known.iter().filter(|known| !known.is_own).try_for_each(|known| self.check_known(known))?;
@@ -611,7 +613,8 @@ impl WriteLog {
             other.note_loss();
         }
         if let Err(error) = self.note_lost(lost) {
-            tracing::error!(%error, "the write log cannot note that; run `wharf log replay {}` before the next start", vfs::quoted(self.path()));
+            let command = self.site().replay();
+            tracing::error!(%error, "the write log cannot note that; run {command} before the next start");
         }
     }
 
@@ -694,6 +697,17 @@ impl WriteLog {
 
     fn knows_many_files(&self) -> bool {
         self.exports().iter().flatten().any(|export| export.volume.unsynced.len() > MAX_UNSYNCED_FILES)
+    }
+}
+
+/// Adds the remedy of damage, which needs the state directory.
+fn open_error(error: LogError, options: &Options) -> WriteLogError {
+    match error {
+        LogError::Damaged { ref path, .. } => {
+            let site = LogSite::new(path, Some(&options.state_dir));
+            WriteLogError::Damaged { source: error, site }
+        }
+        error => error.into(),
     }
 }
 

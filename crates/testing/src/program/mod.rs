@@ -44,8 +44,13 @@ pub fn wharf_ok<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> String {
 /// starts, is killed.
 pub fn wharf_fails<A: AsRef<std::ffi::OsStr>>(code: i32, arguments: &[A]) -> String {
     let mut command = Command::new(executable());
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
+    command.args(arguments);
+    fails(code, command)
+}
+
+/// The same of a prepared command.
+pub fn fails(code: i32, mut command: Command) -> String {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (pid, (ended, ends)) = (Pid::from_child(&child), channel::<()>());
     let watch = thread::spawn(move || {
         if ends.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
@@ -57,6 +62,28 @@ pub fn wharf_fails<A: AsRef<std::ffi::OsStr>>(code: i32, arguments: &[A]) -> Str
     watch.join().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{said}");
+    said
+}
+
+/// The commands of the program that a message names.
+pub fn commands_in(said: &str) -> Vec<String> {
+    said.split('`').skip(1).step_by(2).filter(|text| text.starts_with("wharf ")).map(str::to_owned).collect()
+}
+
+/// A command line for a shell, in another directory than that of the test.
+pub fn shell(line: &str) -> Command {
+    let program = PathBuf::from(executable());
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).env("PATH", path).current_dir("/");
+    command
+}
+
+/// Runs a command line as a user does who pastes it into a shell. It has to succeed, and this gives what it said.
+pub fn paste(command: &str) -> String {
+    let output = shell(command).output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{command}: {said}");
     said
 }
 
