@@ -204,7 +204,7 @@ impl OpenFile for OpenHostFile {
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.check_may_wait(cx)?;
         let since = self.known_failures.load(Ordering::Relaxed);
-        let synced = self.flushes.watched(self.id, || self.flush_with_writers(), |_| true);
+        let synced = self.flushes.watched(self.id, || self.flush_with_writers());
         let synced = synced.and_then(|()| self.check(Reach::File, since));
         if synced.is_err() {
             self.known_failures.store(self.flushes.failures(), Ordering::Relaxed);
@@ -358,8 +358,14 @@ impl OpenHostFile {
     /// Writes and flushes by one system call. It does not say which of both has failed: a lack of space is taken for a
     /// refused write.
     fn write_through(&self, offset_bytes: u64, slices: &mut [IoSlice<'_>], flags: ReadWriteFlags) -> Result<usize> {
-        let write = || self.write_all(offset_bytes, slices, flags);
-        self.flushes.watched(self.id, write, |error| !is_refusal(error))
+        let write = || {
+            let written = self.write_all(offset_bytes, slices, flags);
+            if written.as_ref().is_err_and(|error| !is_refusal(error)) {
+                self.lose();
+            }
+            written
+        };
+        self.flushes.watched(self.id, write)
     }
 
     /// Writes the bytes to the disk before a flush that is shared, so that others do not wait for all of them.
@@ -381,9 +387,14 @@ impl OpenHostFile {
     /// Flushes the file, and asks all descriptors for errors by which it was written since it was last flushed.
     fn flush_with_writers(&self) -> Result<()> {
         let writers = self.uncommitted.take(self.id.file());
-        self.write_out()?;
+        self.write_out().inspect_err(|_| self.lose())?;
         self.flush(Depth::All)?;
-        writers.iter().try_for_each(|writer| writer.pending_error()).map_err(failed)
+        let reported = writers.iter().try_for_each(|writer| writer.pending_error());
+        reported.inspect_err(|_| self.lose()).map_err(failed)
+    }
+
+    fn lose(&self) {
+        self.flushes.lose(self.id, self.fd.as_fd());
     }
 
     /// Brings the file to storage together with those of other callers.

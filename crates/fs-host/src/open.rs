@@ -269,7 +269,8 @@ fn warn_of_flushes(dir: &Path, volume: &HostVolume, options: &HostOptions) {
 
 fn flush_group(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Result<FlushGroup, OpenError> {
     let failed = |error: rustix::io::Errno| OpenError::Directory { path: dir.to_path_buf(), source: error.into() };
-    let disk = Box::new(Disk::new(volume.whole_flush().map_err(failed)?, volume.rules.flushes_whole));
+    let whole = volume.whole_flush().map_err(failed)?;
+    let disk = Box::new(Disk::new(whole, volume.rules.flushes_whole, options.is_behind_log));
     let is_shared = options.group_commit && volume.rules.shares_flushes;
     Ok(FlushGroup::new(disk, is_shared, Arc::clone(&options.flush_counters), Losses::of(volume.device)))
 }

@@ -91,8 +91,8 @@ impl UncommittedFiles {
         if !writer.is_listed.load(Ordering::Acquire) {
             return;
         }
-        if writer.close().is_err() {
-            self.flushes.note_loss(writer.id);
+        let close = || writer.close().inspect_err(|_| writer.lose(&self.flushes));
+        if self.flushes.watched(writer.id, close).is_err() {
             return drop(self.take(writer.id.file()));
         }
         let mut state = self.lock();
@@ -171,9 +171,9 @@ impl UncommittedFiles {
                 }
             }
             drop(state);
-            writer.write_out()
+            writer.write_out().inspect_err(|_| writer.lose(&self.flushes))
         };
-        if let Err(error) = self.flushes.watched(writer.id, write_out, |_| true) {
+        if let Err(error) = self.flushes.watched(writer.id, write_out) {
             tracing::error!(%error, "unstable writes of a file were lost: clients are told to write again");
         }
     }
@@ -207,6 +207,13 @@ impl Writer {
     /// Writes the file's bytes to the disk.
     fn write_out(&self) -> Result<()> {
         self.ask_by(|fd| if is_nameless(fd) { Ok(()) } else { sys::write_out(fd) })
+    }
+
+    fn lose(&self, flushes: &FlushGroup) {
+        match &*self.lock() {
+            WriterFd::Open(fd) => flushes.lose(self.id, fd.as_fd()),
+            WriterFd::Closed(fd) => flushes.lose(self.id, fd.as_fd()),
+        }
     }
 
     fn ask_by(&self, on_disk: impl FnOnce(BorrowedFd<'_>) -> Result<()>) -> Result<()> {

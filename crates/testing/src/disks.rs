@@ -19,6 +19,9 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, moun
 /// How long threads that have ended their work may still keep a file system busy.
 const BUSY_FOR_A_MOMENT: Duration = Duration::from_secs(20);
 
+/// A file system that has discarded nothing for so long has discarded everything.
+const DISCARDING: Duration = Duration::from_millis(100);
+
 /// What `mkfs` of an ext file system is to leave out, and what it is to do at once.
 const EXT_OPTIONS: &str = "nodiscard,lazy_itable_init=0";
 
@@ -146,8 +149,22 @@ impl LoopDisk {
     pub fn fail_new_blocks(&self) {
         rustix::fs::fallocate(self.open_image(), rustix::fs::FallocateFlags::empty(), 0, self.kind.size_bytes).unwrap();
         assert!(succeeds(Command::new("fstrim").arg(self.dir())), "fstrim fails");
-        let used = rustix::fs::statvfs(&self.base).unwrap();
-        self.resize((used.f_blocks - used.f_bfree) * used.f_frsize);
+        self.resize(self.settled_bytes());
+    }
+
+    /// How much memory the image takes, when file systems that discard in the background have done so.
+    fn settled_bytes(&self) -> u64 {
+        let used_bytes = || {
+            let used = rustix::fs::statvfs(&self.base).unwrap();
+            (used.f_blocks - used.f_bfree) * used.f_frsize
+        };
+        loop {
+            let before = used_bytes();
+            thread::sleep(DISCARDING);
+            if used_bytes() == before {
+                return before;
+            }
+        }
     }
 
     /// Lets writes succeed again.

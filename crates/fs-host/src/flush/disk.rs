@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use rustix::io::Result;
 
 use super::file::Depth;
+use super::lost;
 use super::whole::WholeFlush;
 use crate::sys;
 
@@ -38,6 +39,9 @@ pub(crate) trait Storage: Send + Sync {
     /// Tells an error of writing the file back that this descriptor has not been told of yet, and flushes nothing.
     fn pending_error(&self, file: BorrowedFd<'_>) -> Result<()>;
 
+    /// Has the kernel forget the pages of a file, some of which could not be written: see `lost.rs`.
+    fn evict_lost(&self, file: BorrowedFd<'_>);
+
     /// Whether a write may flush its file by itself (`RWF_DSYNC`).
     fn writes_through(&self) -> bool;
 
@@ -50,13 +54,16 @@ pub(crate) struct Disk {
     whole: WholeFlush,
     /// Whether a file is flushed with everything else: see `StorageRules::flushes_whole`.
     flushes_whole: bool,
+    /// Whether a log has what the disk lacks. Until the next start replays it, memory shows what was acknowledged.
+    is_behind_log: bool,
     /// What says how much is unwritten, where all files may be flushed at once.
     memory: Option<File>,
 }
 
 impl Disk {
-    pub(crate) fn new(whole: WholeFlush, flushes_whole: bool) -> Disk {
-        Disk { whole, flushes_whole, memory: File::open(MEMORY).ok().filter(|_| whole_flushes_report_failures()) }
+    pub(crate) fn new(whole: WholeFlush, flushes_whole: bool, is_behind_log: bool) -> Disk {
+        let memory = File::open(MEMORY).ok().filter(|_| whole_flushes_report_failures());
+        Disk { whole, flushes_whole, is_behind_log, memory }
     }
 }
 
@@ -78,6 +85,12 @@ impl Storage for Disk {
 
     fn pending_error(&self, file: BorrowedFd<'_>) -> Result<()> {
         sys::pending_error(file)
+    }
+
+    fn evict_lost(&self, file: BorrowedFd<'_>) {
+        if !self.is_behind_log {
+            lost::evict(file);
+        }
     }
 
     fn writes_through(&self) -> bool {

@@ -76,6 +76,8 @@ pub(super) struct Failures {
 struct FailureState {
     begun: u64,
     running: Vec<RunningFlush>,
+    /// Files whose pages are being evicted since some could not be written.
+    evicting: Vec<FileId>,
     /// The files of the last failures, oldest first.
     failed: VecDeque<FileId>,
     /// How many callers wait for flushes to end: without any, nobody has to be woken, which is a system call.
@@ -113,21 +115,29 @@ impl Failures {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Runs a flush, and remembers its failure, unless `is_loss` says that no bytes can be lost by it.
-    pub(super) fn watch<T, E>(
-        &self,
-        of: OpenFileId,
-        flush: impl FnOnce() -> std::result::Result<T, E>,
-        is_loss: impl FnOnce(&E) -> bool,
-    ) -> std::result::Result<T, E> {
+    /// Notes that bytes of a file were lost, after `evict` has evicted its pages. Until then others may open the file,
+    /// write to a page that could not be written, and flush it without an error: they wait for this, and learn of it.
+    pub(super) fn lose(&self, file: FileId, evict: impl FnOnce()) {
+        self.lock().evicting.push(file);
+        evict();
+        let mut state = self.lock();
+        let place = state.evicting.iter().position(|evicting| *evicting == file);
+        place.map(|place| state.evicting.swap_remove(place));
+        self.remember(&mut state, file);
+        self.losses.note();
+        self.wake(&state);
+    }
+
+    /// Runs a flush, which notes its failure before it ends.
+    pub(super) fn watch<T>(&self, of: OpenFileId, flush: impl FnOnce() -> T) -> T {
         let number = self.begin(of);
         let result = flush();
-        self.end(number, result.as_ref().err().is_some_and(is_loss));
+        self.end(number);
         result
     }
 
-    /// Fails when a flush of the file has failed since there were `since` failures. Waits for those that run now and
-    /// are within reach.
+    /// Fails when bytes of the file were lost since there were `since` failures. Waits for flushes that run now and are
+    /// within reach, and for evictions of the file's pages.
     pub(super) fn check(&self, of: OpenFileId, reach: Reach, since: u64) -> Result<()> {
         let mut state = self.lock();
         let last = state.begun;
@@ -136,7 +146,10 @@ impl Failures {
             Reach::OpenFile => flush.of == of,
             Reach::File => flush.of.file == of.file,
         };
-        let waits = |state: &mut FailureState| state.running.iter().any(|flush| flush.number <= last && is_near(flush));
+        let waits = |state: &mut FailureState| {
+            let runs = state.running.iter().any(|flush| flush.number <= last && is_near(flush));
+            runs || state.evicting.contains(&of.file)
+        };
         let mut state = self.ended.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
         state.waiters -= 1;
         let missed = usize::try_from(self.count() - since).unwrap_or(usize::MAX);
@@ -153,14 +166,13 @@ impl Failures {
         number
     }
 
-    fn end(&self, number: u64, has_failed: bool) {
+    fn end(&self, number: u64) {
         let mut state = self.lock();
-        let place = state.running.iter().position(|flush| flush.number == number);
-        let ended = place.map(|place| state.running.swap_remove(place));
-        if let Some(flush) = ended.filter(|_| has_failed) {
-            self.remember(&mut state, flush.of.file);
-            self.losses.note();
-        }
+        state.running.retain(|flush| flush.number != number);
+        self.wake(&state);
+    }
+
+    fn wake(&self, state: &FailureState) {
         if state.waiters > 0 {
             self.ended.notify_all();
         }
@@ -181,6 +193,10 @@ impl Failures {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
+    use testing::wait_until;
+
     use super::*;
 
     fn file(inode: u64) -> FileId {
@@ -188,7 +204,7 @@ mod tests {
     }
 
     fn fail(failures: &Failures, of: OpenFileId) {
-        assert_eq!(failures.watch(of, || Err::<(), _>(Errno::IO), |_| true), Err(Errno::IO));
+        failures.lose(of.file, || ());
     }
 
     #[test]
@@ -202,11 +218,20 @@ mod tests {
     }
 
     #[test]
-    fn refused_write_is_no_loss() {
+    fn flush_by_another_open_file_counts_only_when_lost_pages_are_evicted() {
         let failures = Failures::default();
         let own = failures.opened(file(1));
-        let refused = failures.watch(own, || Err::<(), _>(Errno::NOSPC), |&error| error != Errno::NOSPC);
-        assert_eq!((refused, failures.check(own, Reach::File, 0)), (Err(Errno::NOSPC), Ok(())));
+        thread::scope(|scope| {
+            let checks = |waiters| {
+                let check = scope.spawn(|| failures.check(own, Reach::OpenFile, 0));
+                wait_until("it waits", || failures.lock().waiters == waiters);
+                check
+            };
+            let mut check = None;
+            failures.lose(file(1), || check = Some(checks(1)));
+            assert_eq!(check.unwrap().join().unwrap(), Err(Errno::IO));
+        });
+        assert_eq!(failures.losses(), 1);
     }
 
     #[test]

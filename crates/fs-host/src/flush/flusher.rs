@@ -8,7 +8,7 @@ use rustix::io::Result;
 use super::costs::Costs;
 use super::counters::FlushCounters;
 use super::disk::Storage;
-use super::failures::{Failures, FileId};
+use super::failures::{Failures, FileId, OpenFileId};
 use super::file::Flush;
 use super::losses::Losses;
 use crate::attributes::stat_fd;
@@ -43,14 +43,23 @@ impl Flusher {
 
     /// Runs a flush of a file, whose failure is remembered.
     fn watch(&self, file: Flush<'_>, flush: impl FnOnce(BorrowedFd<'_>) -> Result<()>) -> Result<()> {
+        let flush = || flush(file.fd).inspect_err(|_| self.note_loss(file));
         match file.of {
-            Some(of) => self.failures.watch(of, || flush(file.fd), |_| true),
-            None => flush(file.fd).inspect_err(|_| self.note_loss(file.fd)),
+            Some(of) => self.failures.watch(of, flush),
+            None => flush(),
         }
     }
 
-    fn note_loss(&self, file: BorrowedFd<'_>) {
-        self.failures.note(stat_fd(file).ok().map(|stat| FileId::of(&stat)));
+    fn note_loss(&self, Flush { fd, of, .. }: Flush<'_>) {
+        match of.map(OpenFileId::file).or_else(|| stat_fd(fd).ok().map(|stat| FileId::of(&stat))) {
+            Some(file) => self.lose(file, fd),
+            None => self.failures.note(None),
+        }
+    }
+
+    /// Evicts the pages of a file, some of which could not be written, and notes the loss.
+    pub(super) fn lose(&self, file: FileId, fd: BorrowedFd<'_>) {
+        self.failures.lose(file, || self.storage.evict_lost(fd));
     }
 
     pub(super) fn flush_all(&self) -> Result<()> {

@@ -27,10 +27,11 @@ mod file;
 mod flusher;
 mod load;
 mod losses;
+mod lost;
 mod request;
 mod whole;
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -182,9 +183,14 @@ impl FlushGroup {
         self.flusher.failures.losses()
     }
 
-    /// Notes that bytes of an open file were lost.
+    /// Notes that bytes of an open file were lost, of which no descriptor is left.
     pub(crate) fn note_loss(&self, of: OpenFileId) {
         self.flusher.failures.note(Some(of.file()));
+    }
+
+    /// Evicts the pages of an open file, some of which could not be written, and notes the loss.
+    pub(crate) fn lose(&self, of: OpenFileId, fd: BorrowedFd<'_>) {
+        self.flusher.lose(of.file(), fd);
     }
 
     /// Runs a flush of the whole file system besides.
@@ -195,14 +201,9 @@ impl FlushGroup {
         flush().inspect_err(|_| self.flusher.failures.note(None))
     }
 
-    /// Runs something that flushes an open file besides. An error counts as a failed flush if `is_loss` says so.
-    pub(crate) fn watched<T, E>(
-        &self,
-        of: OpenFileId,
-        flush: impl FnOnce() -> std::result::Result<T, E>,
-        is_loss: impl FnOnce(&E) -> bool,
-    ) -> std::result::Result<T, E> {
-        self.flusher.failures.watch(of, flush, is_loss)
+    /// Runs something that flushes an open file besides. It [loses](FlushGroup::lose) the file when that fails.
+    pub(crate) fn watched<T>(&self, of: OpenFileId, flush: impl FnOnce() -> T) -> T {
+        self.flusher.failures.watch(of, flush)
     }
 
     /// Fails when bytes of an open file may be lost that were written when so many flushes had failed. It is called

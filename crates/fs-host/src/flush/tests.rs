@@ -100,6 +100,8 @@ impl Storage for Arc<Scripted> {
         if self.lock().pending.contains(&name(file).as_str()) { Err(Errno::NOSPC) } else { Ok(()) }
     }
 
+    fn evict_lost(&self, _file: BorrowedFd<'_>) {}
+
     fn writes_through(&self) -> bool {
         true
     }

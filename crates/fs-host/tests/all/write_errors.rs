@@ -22,7 +22,11 @@ struct Failing {
 
 impl Failing {
     fn new(max_nodes: usize) -> Option<Failing> {
-        let disk = LoopDisk::new(DiskKind::EXT4)?;
+        Failing::on(DiskKind::EXT4, max_nodes)
+    }
+
+    fn on(kind: DiskKind, max_nodes: usize) -> Option<Failing> {
+        let disk = LoopDisk::new(kind)?;
         let options = HostOptions {
             state_dir: Some(disk.beside("state")),
             workers: 2,
@@ -46,6 +50,16 @@ impl Failing {
     /// Writes without COMMIT.
     fn write(&self, open: &dyn OpenFile) {
         assert_eq!(open.write_at(&CX, 0, BYTES, Stability::Unstable).unwrap().count, BYTES.len());
+    }
+
+    /// Writes, and commits by another open file. Returns whether the data are stable: COMMIT succeeds, and the write
+    /// verifier is the one of the reply to the write.
+    fn writes_and_commits(&self) -> bool {
+        let writer = self.open();
+        self.write(&*writer);
+        let verifier = self.fs.losses();
+        drop(writer);
+        self.open().sync(&CX).is_ok() && self.fs.losses() == verifier
     }
 
     /// Has the kernel write everything back, as it does by itself after a while.
@@ -143,6 +157,53 @@ fn closed_file_with_uncommitted_data_is_open_for_reading_until_it_is_committed_o
     assert_eq!(access_modes(&export.path().join("committed")), [0; 0]);
     fs.remove(&CX, at(&fs.root(), "gone")).unwrap();
     assert_eq!(access_modes(&export.path().join("gone (deleted)")), [0; 0]);
+}
+
+/// Data that were lost are on the disk when a client has written them again, to the same pages of memory. Before that
+/// the server may `learn` of the loss.
+fn are_stored_when_written_again(kind: DiskKind, max_nodes: usize, learn: impl FnOnce(&Failing)) {
+    let Some(failing) = Failing::on(kind, max_nodes) else { return };
+    failing.write(&*failing.open());
+    failing.write_back();
+    learn(&failing);
+    failing.disk.repair();
+    assert!((0..3).any(|_| failing.writes_and_commits()), "{}: the disk works again", kind.name);
+    let left = failing.disk.after_power_failure();
+    assert!(std::fs::read(left.dir().join("file")).unwrap() == BYTES, "{}: stable data are lost", kind.name);
+}
+
+#[test]
+fn data_are_stored_when_they_are_written_again_after_a_failed_commit() {
+    for kind in [DiskKind::EXT4, DiskKind::EXT4_FAST_COMMIT, DiskKind::EXT2, DiskKind::XFS, DiskKind::BTRFS] {
+        are_stored_when_written_again(kind, 1000, |failing| assert!(failing.open().sync(&CX).is_err()));
+    }
+}
+
+#[test]
+fn data_are_stored_when_they_are_written_again_after_a_failed_stable_write() {
+    are_stored_when_written_again(DiskKind::EXT4, 1000, |failing| {
+        assert!(failing.open().write_at(&CX, 0, BYTES, Stability::File).is_err());
+    });
+}
+
+#[test]
+fn data_are_stored_when_they_are_written_again_after_a_failed_change_of_attributes() {
+    are_stored_when_written_again(DiskKind::EXT4, 1000, |failing| {
+        assert!(failing.fs.set_attributes(&CX, &failing.file, &mode(0o600)).is_err());
+    });
+}
+
+#[test]
+fn data_are_stored_when_they_are_written_again_after_a_file_was_not_kept() {
+    // No closed file is kept.
+    are_stored_when_written_again(DiskKind::EXT4, 1, |failing| {
+        wait_until("the loss is noted", || failing.fs.losses() > 0);
+    });
+}
+
+#[test]
+fn data_are_stored_when_they_are_written_again_before_the_server_learns_of_the_loss() {
+    are_stored_when_written_again(DiskKind::EXT4, 1000, |_| ());
 }
 
 fn is_in_memory(path: &Path) -> bool {
