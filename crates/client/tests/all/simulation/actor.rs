@@ -32,10 +32,10 @@ impl Actor {
     pub async fn new(world: &Arc<World>, mount: &Mount, number: u64, seed: u64) -> Actor {
         let name = format!("actor-{number}");
         let root = mount.root().handle;
-        let boot = world.boot();
+        let began = Began::new(world);
         let made = mount.mkdir(&root, name.as_bytes(), &mode(0o755)).await;
         let dir = match made {
-            Err(error) if error.status() == Some(Status::Exists) && world.boot() != boot => {
+            Err(error) if error.status() == Some(Status::Exists) && began.may_be_forgotten(world) => {
                 mount.lookup(&root, name.as_bytes()).await.unwrap()
             }
             other => other.unwrap(),

@@ -388,7 +388,8 @@ impl Began {
         Began { boot: world.boot(), at: Instant::now() }
     }
 
-    /// Whether a server may have forgotten that it carried the operation out.
+    /// Whether a server may have forgotten that it carried the operation out: a restart loses the session and its
+    /// replies (RFC 8881 §8.4.2.1), and a server may destroy them when the lease has expired (§8.3, §8.4.3).
     pub fn may_be_forgotten(self, world: &World) -> bool {
         self.boot != world.boot() || self.at.elapsed() > LEASE
     }
