@@ -7,7 +7,9 @@ use std::{process, thread};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use client::{Follow, Status, Url};
-use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Operation, Order, Rate, Stop, Workload};
+use lab::bench::{
+    BenchResult, BlockSplit, Distribution, End, Existing, Files, Job, Observer, Operation, Order, Rate, Stop, Workload,
+};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -41,6 +43,17 @@ pub struct Flags {
     /// Bytes per operation. [default: 1M, or 4K for locks and random workloads]
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     bs: Option<u32>,
+    /// Several sizes with their percentages, such as 4k/60:64k/40; READS,WRITES gives each its own.
+    #[arg(long, value_name = "SPLIT", conflicts_with = "bs")]
+    bssplit: Option<BlockSplit>,
+    /// How often random workloads use each block: random (each once before one repeats), zipf:THETA, pareto:POWER or
+    /// normal:PERCENT.
+    #[arg(long, value_name = "DISTRIBUTION", default_value = "random")]
+    random_distribution: Distribution,
+    /// Write data that compresses by this percentage, with other bytes in every block. [default: the same
+    /// incompressible block each time]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    compress: Option<u8>,
     /// Number of operations in flight on each connection.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = up_to(Job::MAX_DEPTH))]
     iodepth: u32,
@@ -219,6 +232,9 @@ impl Flags {
             .options(),
             workload,
             block_bytes: self.bs.unwrap_or(default_bytes),
+            block_split: self.bssplit.clone(),
+            distribution: self.random_distribution,
+            compress_percent: self.compress,
             depth: self.iodepth,
             connections: self.connections,
             file_bytes: self.size.unwrap_or(defaults.file_bytes),

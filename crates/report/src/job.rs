@@ -57,7 +57,7 @@ pub(crate) mod examples {
             name: "small".to_owned(),
             workload: "randread".to_owned(),
             target: "nfs://[::1]/export/file".to_owned(),
-            block_bytes: 4096,
+            block_sizes: "4096B".to_owned(),
             depth: 64,
             connections: 4,
             options: vec![("rw", "randread".to_owned()), ("bs", "4096".to_owned()), ("iodepth", "64".to_owned())],

@@ -33,10 +33,10 @@ impl Run {
 }
 
 fn write_job(out: &mut String, job: &JobSummary, group: usize) -> fmt::Result {
-    let JobSummary { name, workload, block_bytes, depth, connections, .. } = job;
+    let JobSummary { name, workload, block_sizes, depth, connections, .. } = job;
     writeln!(
         out,
-        "{name}: (g={group}): rw={workload}, bs={block_bytes}B, ioengine=wharf, iodepth={depth}, \
+        "{name}: (g={group}): rw={workload}, bs={block_sizes}, ioengine=wharf, iodepth={depth}, \
          connections={connections}, target={}",
         job.target
     )?;

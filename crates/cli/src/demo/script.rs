@@ -189,7 +189,7 @@ impl<'s> Script<'s> {
             // The benchmark blocks a thread; Ctrl-C must be handled meanwhile.
             let done = tokio::task::spawn_blocking(move || lab::bench::run(&job)).await;
             let outcome = done.map_err(|_| BenchError::Lab(lab::bench::Error::ThreadDied))?.map_err(BenchError::Lab)?;
-            tell_measured(&outcome.summary)?;
+            tell_measured(&outcome.summary, block_bytes)?;
             if let Some(error) = outcome.first_error {
                 return Err(BenchError::Operation(error).into());
             }
@@ -209,7 +209,7 @@ fn tell_compared(Compared { entries, bytes }: &Compared) -> Result<(), Failure> 
     line(format_args!("      compared: {entries} files and directories, {bytes} bytes, no difference"))
 }
 
-fn tell_measured(summary: &JobSummary) -> Result<(), Failure> {
+fn tell_measured(summary: &JobSummary, block_bytes: u32) -> Result<(), Failure> {
     let work = summary.total();
     let quantile = |q: f64| {
         let nanoseconds = summary.directions.first().map_or(0, |direction| direction.latency_ns.quantile(q));
@@ -218,7 +218,7 @@ fn tell_measured(summary: &JobSummary) -> Result<(), Failure> {
     line(format_args!(
         "  {:<8} of {:>8}, {:>2} at once: {:>8} operations/s, {}, latency {} median, {} at 99 %",
         summary.workload,
-        units::binary_bytes(summary.block_bytes as f64),
+        units::binary_bytes(block_bytes.into()),
         summary.depth,
         units::count(work.operations_per_second(summary.runtime)),
         units::bandwidth(work.bytes_per_second(summary.runtime)),

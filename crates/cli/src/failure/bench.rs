@@ -135,14 +135,14 @@ pub enum BenchError {
 impl BenchError {
     /// Whether the command line is wrong.
     pub fn is_of_arguments(&self) -> bool {
-        use lab::bench::Error::{BlockSize, FileSize, Range};
+        use lab::bench::Error::{BlockSize, FileSize, NoBlocks, NotRandom, Range};
         match self {
             BenchError::Unknown(_)
             | BenchError::Only(_)
             | BenchError::NoServers { .. }
             | BenchError::NoBuilds { .. }
             | BenchError::NoFigure { .. } => true,
-            BenchError::Lab(error) => matches!(error, Range { .. } | FileSize { .. } | BlockSize(_)),
+            BenchError::Lab(error) => matches!(error, Range { .. } | FileSize { .. } | BlockSize(_) | NoBlocks { .. } | NotRandom(_)),
             _ => false,
         }
     }

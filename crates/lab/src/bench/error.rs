@@ -82,6 +82,20 @@ pub enum Error {
     /// The workload has no bytes that could be checked.
     #[error("the workload {0} cannot be verified: reading and writing can")]
     Verify(String),
+    /// The workload has no blocks, or one size of them.
+    #[error("{what} does not apply to the workload {workload}: reads, writes and mix have blocks of several sizes")]
+    NoBlocks {
+        /// The option.
+        what: &'static str,
+        /// The workload.
+        workload: String,
+    },
+    /// Blocks in sequence are used equally often.
+    #[error(
+        "the workload {0} uses its blocks one after the other: a random distribution requires a workload such as \
+         randread"
+    )]
+    NotRandom(String),
     /// The workload cannot use many files.
     #[error("the workload {0} cannot be spread over many files: read, randread, getattr, access, lookup and lock can")]
     Spread(String),

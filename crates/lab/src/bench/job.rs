@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use client::{Mount, Options, Url};
 
-use super::{Error, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload};
+use super::pattern::Pattern;
+use super::{BlockSplit, Distribution, Error, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload};
 
 /// What to do, how, and for how long.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,13 @@ pub struct Job {
     pub workload: Workload,
     /// The bytes of one operation: a multiple of 8, at most what the server transfers at once.
     pub block_bytes: u32,
+    /// Several sizes of reads and writes, in place of [`Job::block_bytes`].
+    pub block_split: Option<BlockSplit>,
+    /// How often a random workload uses each block.
+    pub distribution: Distribution,
+    /// How much the written data can be compressed, in percent. Every write then has bytes of its own, so that nothing
+    /// is stored once that was written twice. Without it all writes have the same bytes, which costs the client least.
+    pub compress_percent: Option<u8>,
     /// How many operations are outstanding at once on each connection, 1 to [`Job::MAX_DEPTH`].
     pub depth: u32,
     /// How many connections there are, 1 to [`Job::MAX_CONNECTIONS`].
@@ -115,6 +123,9 @@ impl Job {
             options: Options::default(),
             workload: Workload::reading(Order::Sequential),
             block_bytes: 1 << 20,
+            block_split: None,
+            distribution: Distribution::Random,
+            compress_percent: None,
             depth: 1,
             connections: 1,
             file_bytes: 256 << 20,
@@ -139,9 +150,39 @@ impl Job {
         self.workload.writes() || self.verify || matches!(self.workload.operation, Operation::ReadPlus(_))
     }
 
-    /// How many blocks the file has; what is left of it behind the last whole block is not used.
-    pub(super) fn block_count(&self) -> u64 {
-        self.file_bytes / u64::from(self.block_bytes)
+    /// The sizes of its operations.
+    pub(super) fn sizes(&self) -> BlockSplit {
+        self.block_split.clone().unwrap_or_else(|| BlockSplit::of(self.block_bytes))
+    }
+
+    /// Its sizes as text.
+    pub(super) fn block_sizes(&self) -> String {
+        self.block_split.as_ref().map_or_else(|| format!("{}B", self.block_bytes), BlockSplit::to_string)
+    }
+
+    /// The least size of an operation.
+    pub(super) fn unit_bytes(&self) -> u32 {
+        self.sizes().all_sizes().min().unwrap_or(self.block_bytes)
+    }
+
+    /// The largest size of an operation.
+    pub(super) fn max_block_bytes(&self) -> u32 {
+        self.sizes().all_sizes().max().unwrap_or(self.block_bytes)
+    }
+
+    /// How many units the file has; what is left of it behind the last whole one is not used.
+    pub(super) fn unit_count(&self) -> u64 {
+        self.file_bytes / u64::from(self.unit_bytes())
+    }
+
+    /// What every offset and size is a multiple of.
+    pub(super) fn granule_bytes(&self) -> u32 {
+        self.sizes().all_sizes().fold(0, greatest_common_divisor)
+    }
+
+    /// What files are filled with.
+    pub(super) fn pattern(&self) -> Pattern {
+        Pattern::new(self.seed).compressing(self.compress_percent.unwrap_or(0))
     }
 
     /// The options of the job, under fio's names where fio has them.
@@ -150,12 +191,21 @@ impl Job {
             ("name", self.name.clone()),
             ("ioengine", "wharf".to_owned()),
             ("rw", self.workload.to_string()),
-            ("bs", self.block_bytes.to_string()),
             ("size", self.file_bytes.to_string()),
             ("iodepth", self.depth.to_string()),
             ("numjobs", self.connections.to_string()),
             ("randseed", self.seed.to_string()),
         ];
+        match &self.block_split {
+            Some(split) => options.push(("bssplit", split.to_string())),
+            None => options.push(("bs", self.block_bytes.to_string())),
+        }
+        if self.distribution != Distribution::Random {
+            options.push(("random_distribution", self.distribution.to_string()));
+        }
+        if let Some(percent) = self.compress_percent {
+            options.push(("buffer_compress_percentage", percent.to_string()));
+        }
         match self.end {
             End::After(time) => {
                 options.extend([("runtime", seconds(time)), ("time_based", "1".to_owned())]);
@@ -195,12 +245,22 @@ impl Job {
         within("depth", self.depth.into(), 1, Self::MAX_DEPTH.into())?;
         within("connections", self.connections.into(), 1, Self::MAX_CONNECTIONS.into())?;
         within("percentage of reads", self.workload.read_percent.into(), 0, 100)?;
-        let (file_bytes, block_bytes) = (self.file_bytes, self.block_bytes);
-        if file_bytes < block_bytes.into() || i64::try_from(file_bytes).is_err() {
+        within("compressible part of the data", self.compress_percent.unwrap_or(0).into(), 0, 100)?;
+        if let Some(bytes) = self.sizes().all_sizes().find(|bytes| *bytes == 0 || !bytes.is_multiple_of(8)) {
+            return Err(Error::BlockSize(bytes));
+        }
+        let (file_bytes, block_bytes) = (self.file_bytes, self.max_block_bytes());
+        let usable_bytes = self.unit_count() * u64::from(self.unit_bytes());
+        if usable_bytes < block_bytes.into() || i64::try_from(file_bytes).is_err() {
             return Err(Error::FileSize { file_bytes, block_bytes });
         }
-        if self.block_bytes == 0 || !self.block_bytes.is_multiple_of(8) {
-            return Err(Error::BlockSize(self.block_bytes));
+        let workload = || self.workload.to_string();
+        let moves_bytes = self.workload.operation.moves_bytes() || self.workload.operation == Operation::Mix;
+        if self.block_split.is_some() && !moves_bytes {
+            return Err(Error::NoBlocks { what: "--bssplit", workload: workload() });
+        }
+        if self.distribution != Distribution::Random && self.workload.order == Order::Sequential {
+            return Err(Error::NotRandom(workload()));
         }
         if self.verify && (self.workload.operation != Operation::Transfer || self.files != Files::One) {
             return Err(Error::Verify(self.workload.to_string()));
@@ -211,6 +271,10 @@ impl Job {
         }
         Ok(())
     }
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// A time as fio takes it: in seconds.
@@ -234,5 +298,12 @@ mod tests {
         assert!(matches!(Job { block_bytes: 4095, ..job() }.check(), Err(Error::BlockSize(4095))));
         assert!(matches!(Job { block_bytes: 0, ..job() }.check(), Err(Error::BlockSize(0))));
         assert!(matches!(Job { file_bytes: 4096, ..job() }.check(), Err(Error::FileSize { file_bytes: 4096, .. })));
+        let split = |text: &str| Job { block_split: Some(text.parse().unwrap()), ..job() };
+        assert!(matches!(split("4k/50:4100/50").check(), Err(Error::BlockSize(4100))));
+        assert!(matches!(split("4k/50:1g/50").check(), Err(Error::FileSize { .. })));
+        let getattr = Job { workload: "getattr".parse().unwrap(), ..split("4k/50:8k/50") };
+        assert!(matches!(getattr.check(), Err(Error::NoBlocks { .. })));
+        let zipf = Job { distribution: Distribution::Zipf { theta: 1.0 }, ..job() };
+        assert!(matches!(zipf.check(), Err(Error::NotRandom(_))));
     }
 }

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use client::{File, LockKind, Mount, OpenOptions, Segment, Version};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use measure::record::Direction;
@@ -19,6 +18,7 @@ use super::arrivals::Arrivals;
 use super::leave::leave;
 use super::metadata::Metadata;
 use super::pattern::Pattern;
+use super::payload::Payload;
 use super::plan::{Plan, Step};
 use super::tally::{Done, Tally, Times};
 use super::target::{Mismatches, Target, write_all};
@@ -82,13 +82,14 @@ pub(super) struct LaneResult {
     pub(super) metadata: Tally,
     pub(super) first_error: Option<OperationError>,
     pub(super) wrong: Mismatches,
-    /// Which blocks were written, when that is wanted.
+    /// Which granules were written, when that is wanted.
     pub(super) is_written: Vec<bool>,
 }
 
 impl LaneResult {
     pub(super) fn new(job: &Job) -> LaneResult {
-        let tracked = if job.verify && job.workload.writes() { job.block_count() } else { 0 };
+        let granules = job.file_bytes / u64::from(job.granule_bytes());
+        let tracked = if job.verify && job.workload.writes() { granules } else { 0 };
         LaneResult {
             reads: Tally::new(Direction::Read),
             writes: Tally::new(Direction::Write),
@@ -136,12 +137,11 @@ pub(super) struct Lane {
     operation: Operation,
     /// When operations are due, in an open loop.
     arrivals: Option<Mutex<Arrivals>>,
-    block_bytes: u32,
+    granule_bytes: u32,
     stability: Stability,
     pattern: Option<Pattern>,
     workload_writes: bool,
-    /// What is written when nothing is checked.
-    payload: Bytes,
+    payload: Rc<Payload>,
     metadata: Metadata,
     counts: Counts,
     stop: Stop,
@@ -165,19 +165,20 @@ impl Lane {
     ) -> Result<Lane, Error> {
         let first_target = if job.files == Files::OnePerConnection { number as usize } else { 0 };
         let arrivals = |rate| Arrivals::new(rate, number, job.connections, job.seed).map(Mutex::new);
-        let payload = Pattern::new(job.seed).block(0, job.block_bytes);
+        let payload = Rc::new(Payload::new(job, number));
+        let metadata = Metadata::new(number, mount.clone(), &targets[first_target], Rc::clone(&payload));
         Ok(Lane {
             arrivals: job.rate.map(arrivals).transpose().map_err(Error::Timer)?,
-            metadata: Metadata::new(number, mount.clone(), &targets[first_target], payload.clone()),
+            metadata,
             mount,
             targets: Arc::clone(targets),
             first_target,
             choice: job.files.choice() as usize,
             opened: Vec::new(),
             operation: job.workload.operation,
-            block_bytes: job.block_bytes,
+            granule_bytes: job.granule_bytes(),
             stability: if job.stable_writes { Stability::File } else { Stability::Unstable },
-            pattern: job.verify.then(|| Pattern::new(job.seed)),
+            pattern: job.verify.then(|| job.pattern()),
             workload_writes: job.workload.writes(),
             payload,
             counts: counts.clone(),
@@ -279,26 +280,26 @@ impl Lane {
 
     async fn carry_out(&self, step: Step, open: Option<&File>) -> client::Result<Done> {
         match (step.operation, open) {
-            (Operation::ReadPlus(_), Some(file)) => self.read_plus(file, step.offset).await,
-            (Operation::LockUnlock, Some(file)) => self.lock_and_unlock(file, step.offset).await,
+            (Operation::ReadPlus(_), Some(file)) => self.read_plus(file, step).await,
+            (Operation::LockUnlock, Some(file)) => self.lock_and_unlock(file, step).await,
             (Operation::OpenClose, _) => self.open_and_close().await,
             (operation, _) if !operation.moves_bytes() => {
-                self.metadata.carry_out(operation, self.target(step.file)).await
+                self.metadata.carry_out(operation, self.target(step.file), step.bytes).await
             }
-            _ if step.is_write => self.write(step.offset).await,
+            _ if step.is_write => self.write(step).await,
             _ => self.read(step).await,
         }
     }
 
     /// Reads a block with its holes; those count as if they were sent.
-    async fn read_plus(&self, file: &File, offset: u64) -> client::Result<Done> {
-        let told = file.read_plus(offset, self.block_bytes).await?;
+    async fn read_plus(&self, file: &File, Step { offset, bytes: wanted, .. }: Step) -> client::Result<Done> {
+        let told = file.read_plus(offset, wanted).await?;
         let bytes = |segment: &Segment| match segment {
             Segment::Data { bytes, .. } => bytes.len() as u64,
             Segment::Hole { length, .. } => *length,
         };
         let moved_bytes = told.segments.iter().map(bytes).sum();
-        Ok(Done { moved_bytes, is_short: moved_bytes < u64::from(self.block_bytes) })
+        Ok(Done { moved_bytes, is_short: moved_bytes < u64::from(wanted) })
     }
 
     async fn open_and_close(&self) -> client::Result<Done> {
@@ -308,17 +309,17 @@ impl Lane {
     }
 
     /// Locks a block for itself and others that read: so nobody is in the way whose block is the same.
-    async fn lock_and_unlock(&self, file: &File, offset: u64) -> client::Result<Done> {
-        let length = u64::from(self.block_bytes);
+    async fn lock_and_unlock(&self, file: &File, Step { offset, bytes, .. }: Step) -> client::Result<Done> {
+        let length = u64::from(bytes);
         file.try_lock(LockKind::Shared, offset, length).await?;
         file.unlock(offset, length).await?;
         Ok(Done { moved_bytes: 0, is_short: false })
     }
 
-    async fn read(&self, Step { file, offset, .. }: Step) -> client::Result<Done> {
+    async fn read(&self, Step { file, offset, bytes, .. }: Step) -> client::Result<Done> {
         let data = match self.opened.get(file) {
-            Some(open) => open.read(offset, self.block_bytes).await?,
-            None => self.mount.read(&self.target(file).handle, offset, self.block_bytes).await?,
+            Some(open) => open.read(offset, bytes).await?,
+            None => self.mount.read(&self.target(file).handle, offset, bytes).await?,
         };
         if let Some(pattern) = self.pattern {
             let is_right = match self.workload_writes {
@@ -329,22 +330,19 @@ impl Lane {
                 self.counts.found.borrow_mut().wrong.add(offset);
             }
         }
-        Ok(Done { moved_bytes: data.bytes.len() as u64, is_short: data.bytes.len() < self.block_bytes as usize })
+        Ok(Done { moved_bytes: data.bytes.len() as u64, is_short: data.bytes.len() < bytes as usize })
     }
 
-    async fn write(&self, offset: u64) -> client::Result<Done> {
-        let data = match self.pattern {
-            Some(pattern) => pattern.next().block(offset, self.block_bytes),
-            None => self.payload.clone(),
-        };
+    async fn write(&self, Step { offset, bytes, .. }: Step) -> client::Result<Done> {
+        let data = self.payload.block(offset, bytes);
         let (is_short, unstable) = write_all(&self.mount, self.target(0).handle, offset, data, self.stability).await?;
         self.state.borrow_mut().unstable.merge(unstable);
-        if let Some(is_written) =
-            self.counts.found.borrow_mut().is_written.get_mut((offset / u64::from(self.block_bytes)) as usize)
-        {
-            *is_written = true;
+        let granules = offset / u64::from(self.granule_bytes)..(offset + u64::from(bytes)) / u64::from(self.granule_bytes);
+        let mut found = self.counts.found.borrow_mut();
+        if let Some(is_written) = found.is_written.get_mut(granules.start as usize..granules.end as usize) {
+            is_written.fill(true);
         }
-        Ok(Done { moved_bytes: self.block_bytes.into(), is_short })
+        Ok(Done { moved_bytes: bytes.into(), is_short })
     }
 
     fn record(&self, step: Step, result: client::Result<Done>, times: Times, is_measured: bool) {

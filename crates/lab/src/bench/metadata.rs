@@ -1,13 +1,14 @@
 //! Operations on names and attributes.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
-use bytes::Bytes;
 use client::{Detail, Handle, Mount, OpenOptions, Rights};
 use tokio::task::JoinSet;
 use vfs::{CreateMode, SetAttributes, Stability};
 
 use super::Operation;
+use super::payload::Payload;
 use super::tally::Done;
 use super::target::Target;
 
@@ -19,27 +20,27 @@ pub(super) struct Metadata {
     prefix: String,
     made: Cell<u64>,
     /// What a new file gets.
-    block: Bytes,
+    payload: Rc<Payload>,
 }
 
 /// How many REMOVEs are in flight at once after the measurement.
 const REMOVALS: u64 = 16;
 
 impl Metadata {
-    /// Those of the connection with this number, from 0. New files get `block`.
-    pub(super) fn new(number: u32, mount: Mount, target: &Target, block: Bytes) -> Metadata {
+    /// Those of the connection with this number, from 0. New files get blocks of `payload`.
+    pub(super) fn new(number: u32, mount: Mount, target: &Target, payload: Rc<Payload>) -> Metadata {
         let prefix = format!("wharf-bench.{}.{number}", std::process::id());
-        Metadata { mount, dir: target.dir, prefix, made: Cell::new(0), block }
+        Metadata { mount, dir: target.dir, prefix, made: Cell::new(0), payload }
     }
 
-    /// Does one of them, with this file; none for the operations that are done elsewhere.
-    pub(super) async fn carry_out(&self, operation: Operation, target: &Target) -> client::Result<Done> {
+    /// Does one of them, with this file and so many bytes; none for the operations that are done elsewhere.
+    pub(super) async fn carry_out(&self, operation: Operation, target: &Target, bytes: u32) -> client::Result<Done> {
         match operation {
             Operation::GetAttr => self.mount.getattr(&target.handle).await.map(drop)?,
             Operation::Access => self.mount.access(&target.handle, Rights::ALL).await.map(drop)?,
             Operation::Lookup => self.mount.lookup(&target.dir, &target.name).await.map(drop)?,
             Operation::CreateRemove => self.create_and_remove().await?,
-            Operation::NewFile => self.make_file().await?,
+            Operation::NewFile => self.make_file(bytes).await?,
             Operation::List => self.list().await?,
             Operation::Transfer
             | Operation::ReadPlus(_)
@@ -58,10 +59,10 @@ impl Metadata {
         format!("{}.{number}", self.prefix)
     }
 
-    async fn make_file(&self) -> client::Result<()> {
+    async fn make_file(&self, bytes: u32) -> client::Result<()> {
         let (name, options) = (self.new_name(), OpenOptions::write().making_new(0o644));
         let file = self.mount.open(&self.dir, name.as_bytes(), &options).await?;
-        file.write(0, self.block.clone(), Stability::File).await?;
+        file.write(0, self.payload.block(0, bytes), Stability::File).await?;
         file.close().await
     }
 

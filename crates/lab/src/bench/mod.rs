@@ -18,6 +18,8 @@
 //! ```
 
 mod arrivals;
+mod block_split;
+mod distribution;
 mod error;
 mod job;
 mod lane;
@@ -26,6 +28,7 @@ mod metadata;
 mod mix;
 mod observer;
 mod pattern;
+mod payload;
 pub(crate) mod permutation;
 mod plan;
 mod run;
@@ -37,6 +40,8 @@ mod watch;
 mod workload;
 
 pub use arrivals::{Rate, RateError, Spacing};
+pub use block_split::{BlockSplit, BlockSplitError};
+pub use distribution::{Distribution, DistributionError};
 pub use error::{Error, OperationError};
 pub use job::{End, Existing, Files, Job};
 pub use observer::{Observer, Progress};

@@ -7,19 +7,34 @@ use fastrand::Rng;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
     seed: u64,
+    /// How many words of each chunk are random; the others are zero.
+    random_words: u64,
 }
 
 /// The bytes that one number of the pattern gives.
 const WORD_BYTES: usize = 8;
+/// The words of a chunk, each of which can be compressed alike: 512 bytes, fio's `buffer_compress_chunk`.
+const CHUNK_WORDS: u64 = 64;
 
 impl Pattern {
     pub(super) fn new(seed: u64) -> Pattern {
-        Pattern { seed }
+        Pattern { seed, random_words: CHUNK_WORDS }
+    }
+
+    /// The same with so many percent of zeros, a whole number of words.
+    pub(super) fn compressing(self, percent: u8) -> Pattern {
+        let random_words = (CHUNK_WORDS * (100 - u64::from(percent.min(100)))).div_ceil(100);
+        Pattern { random_words, ..self }
+    }
+
+    /// A pattern of its own for each number, unlike those that files are filled with.
+    pub(super) fn numbered(self, number: u64) -> Pattern {
+        Pattern { seed: mix(self.seed).wrapping_add(number), ..self }
     }
 
     /// What writes leave behind in a file that had this pattern before.
     pub(super) fn next(self) -> Pattern {
-        Pattern { seed: self.seed.wrapping_add(1) }
+        Pattern { seed: self.seed.wrapping_add(1), ..self }
     }
 
     /// The bytes of the file from `offset` on, which is a multiple of 8, as is `length`.
@@ -47,7 +62,8 @@ impl Pattern {
     fn words(self, offset: u64) -> impl Iterator<Item = u64> {
         let first = offset / WORD_BYTES as u64;
         let start = mix(self.seed);
-        (first..).map(move |number| mix(start ^ number))
+        let is_random = move |number: u64| number % CHUNK_WORDS < self.random_words;
+        (first..).map(move |number| if is_random(number) { mix(start ^ number) } else { 0 })
     }
 }
 
@@ -67,6 +83,16 @@ mod tests {
         assert_eq!(pattern.block(16, 32), whole[16..48]);
         assert!(pattern.is_at(16, &whole[16..43]));
         assert!(!pattern.is_at(8, &whole[16..48]) && !pattern.next().is_at(16, &whole[16..48]));
+    }
+
+    #[test]
+    fn zeros_are_the_share_that_can_be_compressed() {
+        for percent in [0_u8, 25, 50, 90, 100] {
+            let block = Pattern::new(7).compressing(percent).block(512, 64 << 10);
+            let zeros = block.chunks(WORD_BYTES).filter(|word| word.iter().all(|byte| *byte == 0)).count();
+            let found = zeros as f64 * 100.0 / 8192.0;
+            assert!(found <= f64::from(percent) && found > f64::from(percent) - 100.0 / 64.0, "{percent}: {found}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use fastrand::Rng;
 
+use super::block_split::BlockSplit;
+use super::distribution::Distribution;
 use super::permutation::permuted;
 use super::{End, Files, Job, Operation, Order, Workload, mix};
 
@@ -12,6 +14,7 @@ pub(super) struct Step {
     /// Which of the files that there is a choice from.
     pub(super) file: usize,
     pub(super) offset: u64,
+    pub(super) bytes: u32,
     pub(super) is_write: bool,
 }
 
@@ -19,63 +22,92 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Plan {
     workload: Workload,
-    block_bytes: u64,
-    /// The blocks of each file, and of all that there is a choice from.
-    file_blocks: u64,
-    block_count: u64,
-    /// Where a sequential connection begins, in blocks.
-    first: u64,
-    /// How many operations are planned so far.
+    sizes: BlockSplit,
+    distribution: Distribution,
+    /// The least of all sizes: what random orders count in.
+    unit_bytes: u64,
+    /// The units of each file, and of all that there is a choice from.
+    file_units: u64,
+    unit_count: u64,
+    /// Where the next sequential operation begins, in the bytes of all these files.
+    next_byte: u64,
+    /// How many random operations are planned so far.
     planned: u64,
     /// How many connections share the random order of the blocks, and the number of this one.
     sharers: (u64, u64),
     seed: u64,
     random: Rng,
-    /// How many operations there are still, when that is limited.
-    left: Option<u64>,
+    /// How many bytes there are still to transfer, when that is limited.
+    left_bytes: Option<u64>,
 }
 
 impl Plan {
     /// The plan of the connection with this number, from 0.
     pub(super) fn new(job: &Job, connection: u32) -> Plan {
-        let file_blocks = job.block_count();
-        let block_count = file_blocks * u64::from(job.files.choice());
-        let share = |total: u64| {
-            let (all, number) = (u64::from(job.connections), u64::from(connection));
-            total / all + u64::from(number < total % all)
-        };
+        let (all, number) = (u64::from(job.connections), u64::from(connection));
+        let file_units = job.unit_count();
+        let unit_bytes = job.unit_bytes().into();
+        let unit_count = file_units * u64::from(job.files.choice());
+        let share = |total: u64| total / all + u64::from(number < total % all);
+        let first_unit = (u128::from(unit_count) * u128::from(number) / u128::from(all)) as u64;
         Plan {
             workload: job.workload,
-            block_bytes: job.block_bytes.into(),
-            file_blocks,
-            block_count,
-            first: (u128::from(block_count) * u128::from(connection) / u128::from(job.connections)) as u64,
+            sizes: job.sizes(),
+            distribution: job.distribution,
+            unit_bytes,
+            file_units,
+            unit_count,
+            next_byte: first_unit * unit_bytes,
             planned: 0,
             sharers: match job.files {
                 Files::OnePerConnection => (1, 0),
-                Files::One | Files::Spread(_) => (job.connections.into(), connection.into()),
+                Files::One | Files::Spread(_) => (all, number),
             },
             seed: job.seed,
-            random: Rng::with_seed(job.seed ^ u64::from(connection) << u32::BITS),
-            left: match job.end {
+            random: Rng::with_seed(job.seed ^ number << u32::BITS),
+            left_bytes: match job.end {
                 End::After(_) => None,
-                End::Bytes(bytes) => Some(share(bytes.div_ceil(job.block_bytes.into()))),
+                End::Bytes(bytes) => Some(share(bytes.div_ceil(unit_bytes)) * unit_bytes),
             },
         }
     }
 
-    fn next_block(&mut self) -> u64 {
-        let number = self.planned;
-        self.planned += 1;
+    /// The file of the next operation, and where in it that begins.
+    fn next_place(&mut self, bytes: u64, is_write: bool) -> (usize, u64) {
         match self.workload.order {
-            Order::Sequential => (self.first + number) % self.block_count,
-            Order::Random => {
-                // The connections take turns in one order of all blocks, and have another one when it has ended.
-                let place = number * self.sharers.0 + self.sharers.1;
-                let pass = place / self.block_count;
-                permuted(place % self.block_count, self.block_count, self.seed.wrapping_add(pass))
-            }
+            Order::Sequential => self.next_in_sequence(bytes),
+            Order::Random => self.next_at_random(bytes, is_write),
         }
+    }
+
+    /// Right behind the last operation; in the next file where the rest of this one is too small.
+    fn next_in_sequence(&mut self, bytes: u64) -> (usize, u64) {
+        let file_bytes = self.file_units * self.unit_bytes;
+        let mut at = self.next_byte;
+        if at % file_bytes + bytes > file_bytes {
+            at = at.next_multiple_of(file_bytes) % (self.unit_count * self.unit_bytes);
+        }
+        self.next_byte = (at + bytes) % (self.unit_count * self.unit_bytes);
+        ((at / file_bytes) as usize, at % file_bytes)
+    }
+
+    /// At a multiple of the least size of the direction, and not over the end of the file.
+    fn next_at_random(&mut self, bytes: u64, is_write: bool) -> (usize, u64) {
+        let unit = self.next_unit();
+        let align = self.sizes.sizes(is_write).min().map_or(self.unit_bytes, u64::from);
+        let last = self.file_units * self.unit_bytes - bytes;
+        let offset = (unit % self.file_units * self.unit_bytes).min(last);
+        ((unit / self.file_units) as usize, offset - offset % align)
+    }
+
+    fn next_unit(&mut self) -> u64 {
+        if let Some(rank) = self.distribution.rank(self.unit_count, &mut self.random) {
+            return permuted(rank, self.unit_count, self.seed);
+        }
+        // The connections take turns in one order of all units, and have another one when it has ended.
+        let place = self.planned * self.sharers.0 + self.sharers.1;
+        self.planned += 1;
+        permuted(place % self.unit_count, self.unit_count, self.seed.wrapping_add(place / self.unit_count))
     }
 }
 
@@ -83,11 +115,9 @@ impl Iterator for Plan {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
-        if let Some(left) = &mut self.left {
-            *left = left.checked_sub(1)?;
+        if self.left_bytes == Some(0) {
+            return None;
         }
-        let block = self.next_block();
-        let (file, offset) = ((block / self.file_blocks) as usize, block % self.file_blocks * self.block_bytes);
         let (operation, read_percent) = match self.workload.operation {
             Operation::Mix => mix::draw(&mut self.random),
             operation => (operation, self.workload.read_percent),
@@ -97,7 +127,12 @@ impl Iterator for Plan {
             100 => false,
             percent => self.random.u8(..100) >= percent,
         };
-        Some(Step { operation, file, offset, is_write })
+        let bytes = self.sizes.draw(&mut self.random, is_write);
+        let (file, offset) = self.next_place(bytes.into(), is_write);
+        if let Some(left) = &mut self.left_bytes {
+            *left = left.saturating_sub(bytes.into());
+        }
+        Some(Step { operation, file, offset, bytes, is_write })
     }
 }
 
@@ -165,8 +200,56 @@ mod tests {
     }
 
     #[test]
+    fn sequential_operations_of_several_sizes_follow_each_other_and_stay_within_their_files() {
+        let block_split = Some("4k/50:12k/30:8k/20".parse().unwrap());
+        let job = Job { block_split, files: Files::Spread(2), connections: 1, ..job("read") };
+        let mut expected = (0, 0);
+        for step in Plan::new(&job, 0).take(1000) {
+            let (file, offset) = expected;
+            let is_over = offset + u64::from(step.bytes) > 10 * 4096;
+            let at = if is_over { ((file + 1) % 2, 0) } else { expected };
+            assert_eq!((step.file, step.offset), at);
+            let end = at.1 + u64::from(step.bytes);
+            expected = if end == 10 * 4096 { ((at.0 + 1) % 2, 0) } else { (at.0, end) };
+        }
+    }
+
+    #[test]
+    fn random_operations_begin_at_multiples_of_their_least_size_and_end_within_the_file() {
+        let block_split = Some("4k/50:12k/50,8k/50:24k/50".parse().unwrap());
+        let job = Job { block_split, ..job("randrw") };
+        let steps: Vec<Step> = Plan::new(&job, 0).take(10_000).collect();
+        for step in &steps {
+            let least = if step.is_write { 8192 } else { 4096 };
+            assert!(step.offset % least == 0 && step.offset + u64::from(step.bytes) <= 10 * 4096, "{step:?}");
+        }
+        for (bytes, is_write) in [(4096, false), (12_288, false), (8192, true), (24_576, true)] {
+            let found = steps.iter().filter(|step| (step.bytes, step.is_write) == (bytes, is_write)).count();
+            assert!((2_200..2_800).contains(&found), "{bytes}: {found}");
+        }
+        let used: HashSet<u64> = steps.iter().filter(|step| !step.is_write).map(|step| step.offset / 4096).collect();
+        assert_eq!(used.len(), 10);
+    }
+
+    #[test]
+    fn popular_blocks_are_the_same_on_every_connection_and_others_with_another_seed() {
+        let job = |seed| Job { distribution: Distribution::Zipf { theta: 2.0 }, seed, ..job("randread") };
+        let most_used = |seed, connection| {
+            let mut counts = [0; 10];
+            Plan::new(&job(seed), connection).take(1000).for_each(|step| counts[(step.offset / 4096) as usize] += 1);
+            (0..10).max_by_key(|block| counts[*block]).unwrap()
+        };
+        assert_eq!(most_used(1, 0), most_used(1, 1));
+        let all: HashSet<usize> = (1..20).map(|seed| most_used(seed, 0)).collect();
+        assert!(all.len() > 3, "{all:?}");
+    }
+
+    #[test]
     fn limited_plans_of_all_connections_make_the_whole() {
         let job = Job { end: End::Bytes(5 * 4096 - 1), ..job("read") };
         assert_eq!((Plan::new(&job, 0).count(), Plan::new(&job, 1).count()), (3, 2));
+        let split = Job { block_split: Some("4k/50:8k/50".parse().unwrap()), end: End::Bytes(10 << 20), ..job };
+        let moved: u64 = (0..2).flat_map(|number| Plan::new(&split, number)).map(|step| u64::from(step.bytes)).sum();
+        assert!((10 << 20..=(10 << 20) + 2 * 4096).contains(&moved), "{moved}");
     }
 }

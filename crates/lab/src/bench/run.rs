@@ -95,8 +95,9 @@ async fn connect(job: &Job) -> Result<Mount, Error> {
     }
     let sizes = mount.sizes();
     let max = if job.workload.writes() { sizes.read.min(sizes.write) } else { sizes.read };
-    if job.block_bytes > max {
-        return Err(Error::TransferSize { block_bytes: job.block_bytes, max });
+    let block_bytes = job.max_block_bytes();
+    if block_bytes > max {
+        return Err(Error::TransferSize { block_bytes, max });
     }
     Ok(mount)
 }
@@ -323,7 +324,7 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
         name: job.name.clone(),
         workload: job.workload.to_string(),
         target: format!("{}?version={}&proto={transport}", job.url, options.version),
-        block_bytes: job.block_bytes.into(),
+        block_sizes: job.block_sizes(),
         depth: job.depth,
         connections: job.connections,
         options: job.described(),

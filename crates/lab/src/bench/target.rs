@@ -73,7 +73,7 @@ fn usable_bytes(job: &Job, places: &[Place]) -> Result<u64, Error> {
         _ if job.changes_files() => return Err(Error::Exists(file())),
         _ if !job.workload.reads() => return Ok(job.file_bytes),
         Existing::Keep => job.file_bytes,
-        Existing::KeepWhole => job.block_bytes.into(),
+        Existing::KeepWhole => job.max_block_bytes().into(),
     };
     if size_bytes < wanted_bytes {
         return Err(Error::TooShort { file: file(), size_bytes, wanted_bytes });
@@ -147,7 +147,7 @@ impl Place {
 
 impl Target {
     async fn fill(&self, mount: &Mount, job: &Job, size_bytes: u64) -> Result<(), Error> {
-        let pattern = Pattern::new(job.seed);
+        let pattern = job.pattern();
         let filling = |from| Filling { pattern, from, to: job.file_bytes };
         if job.workload.contents() != Contents::Data {
             if size_bytes > 0 {
@@ -308,15 +308,15 @@ impl Mismatches {
 pub(super) async fn check_all(mount: &Mount, file: Handle, job: &Job, is_written: Vec<bool>) -> Result<(), Error> {
     let is_written: Arc<[bool]> = is_written.into();
     let cursor = Arc::new(AtomicU64::new(0));
-    let (block_bytes, end, pattern) = (job.block_bytes, job.file_bytes, Pattern::new(job.seed));
+    let (granule_bytes, end, pattern) = (job.granule_bytes(), job.file_bytes, job.pattern());
     let mut transfers = JoinSet::new();
     for _ in 0..TRANSFERS {
         let (mount, cursor, is_written) = (mount.clone(), Arc::clone(&cursor), Arc::clone(&is_written));
         transfers.spawn(async move {
             let mut wrong = Mismatches::default();
-            while let Some((offset, length)) = next_step(&cursor, block_bytes, end) {
-                let block = (offset / u64::from(block_bytes)) as usize;
-                let is_new = is_written.get(block).copied().unwrap_or(false);
+            while let Some((offset, length)) = next_step(&cursor, granule_bytes, end) {
+                let granule = (offset / u64::from(granule_bytes)) as usize;
+                let is_new = is_written.get(granule).copied().unwrap_or(false);
                 let expected = if is_new { pattern.next() } else { pattern };
                 let data = mount.read(&file, offset, length).await?;
                 if data.bytes.len() != length as usize || !expected.is_at(offset, &data.bytes) {

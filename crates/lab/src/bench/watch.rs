@@ -102,8 +102,12 @@ impl<'j> Sampler<'j> {
         let done = match self.job.end {
             End::After(time) => elapsed.as_secs_f64() / time.as_secs_f64().max(f64::EPSILON),
             End::Bytes(bytes) => {
-                let operations: u64 = self.last.iter().map(|work| work.operations).sum();
-                operations as f64 * f64::from(self.job.block_bytes) / (bytes as f64).max(1.0)
+                let done = self.last.into_iter().fold(Work::default(), Work::add);
+                let done_bytes = match self.job.workload.operation.moves_bytes() {
+                    true => done.bytes as f64,
+                    false => done.operations as f64 * f64::from(self.job.block_bytes),
+                };
+                done_bytes / (bytes as f64).max(1.0)
             }
         };
         let done = done.clamp(0.0, 1.0);

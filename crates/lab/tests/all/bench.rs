@@ -6,7 +6,7 @@ use std::time::Duration;
 use client::{Options, Url};
 use daemon::{Daemon, export_to_this_machine};
 use fs_mem::{MemFs, MemOptions};
-use lab::bench::{BenchResult, End, Error, Existing, Files, Job, Observer, run};
+use lab::bench::{BenchResult, Distribution, End, Error, Existing, Files, Job, Observer, run};
 use measure::record::{Direction, DirectionSummary};
 
 const MIB: u64 = 1 << 20;
@@ -367,4 +367,27 @@ fn held_opens_are_made_once_on_each_connection_and_reads_use_them() {
     let calls = |name| mounts.lock().unwrap().iter().map(|meter| meter.statistics().calls(name)).sum::<u64>();
     // The files are made by opens too.
     assert_eq!((calls("OPEN"), calls("CLOSE"), calls("READ")), (20 + 40, 20 + 40, 512));
+}
+
+#[test]
+fn blocks_of_several_sizes_popular_blocks_and_data_to_compress_are_written_and_checked() {
+    let export = Export::start();
+    for (workload, version) in [("randrw", "2"), ("rw", "3"), ("randrw", "4.0"), ("randwrite", "4.2")] {
+        let distribution = match workload {
+            "rw" => Distribution::Random,
+            _ => "zipf:1.1".parse().unwrap(),
+        };
+        let job = Job {
+            block_split: Some("4k/50:6k/50,512/20:8k/80".parse().unwrap()),
+            distribution,
+            compress_percent: Some(50),
+            verify: true,
+            connections: 3,
+            ..export.job(workload, &format!("/{workload}.{version}?version={version}"))
+        };
+        let outcome = run(&job).unwrap();
+        let moved_bytes = outcome.summary.total().bytes;
+        assert!((2 * MIB..2 * MIB + 3 * 8192).contains(&moved_bytes), "{workload} {version}: {moved_bytes}");
+        assert_eq!((outcome.summary.errors(), outcome.first_error.is_none()), (0, true), "{workload} {version}");
+    }
 }

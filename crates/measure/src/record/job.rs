@@ -78,8 +78,8 @@ pub struct JobSummary {
     pub workload: String,
     /// Against which server and file: a URL.
     pub target: String,
-    /// The bytes of one operation.
-    pub block_bytes: u64,
+    /// The bytes of one operation, or several sizes with their shares.
+    pub block_sizes: String,
     /// How many operations were outstanding at once on each connection.
     pub depth: u32,
     /// How many connections there were.
@@ -138,7 +138,7 @@ mod tests {
             name: "both".to_owned(),
             workload: "rw".to_owned(),
             target: "nfs://[::1]/export/file".to_owned(),
-            block_bytes: 512,
+            block_sizes: "512B".to_owned(),
             depth: 1,
             connections: 1,
             options: Vec::new(),
