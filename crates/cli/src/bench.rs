@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -87,6 +88,12 @@ pub struct Flags {
     /// Spread reads, metadata operations and locks over COUNT files, named with the suffixes .0, .1 and so on.
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["own_files", "verify"], value_parser = up_to(Job::MAX_FILES))]
     files: Option<u32>,
+    /// Send a COMMIT after every N writes of a connection.
+    #[arg(long, value_name = "N")]
+    fsync: Option<NonZeroU32>,
+    /// Pause of a connection after each operation, before it begins the next one.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0s", conflicts_with = "rate")]
+    thinktime: Duration,
     /// Request stable storage for every write (FILE_SYNC).
     #[arg(long)]
     sync: bool,
@@ -241,6 +248,8 @@ impl Flags {
             rate: self.rate,
             end: self.end(),
             warm_up: self.ramp_time,
+            commit_every: self.fsync,
+            think_time: self.thinktime,
             stable_writes: self.sync,
             verify: self.verify,
             files: match self.files {

@@ -135,14 +135,17 @@ pub enum BenchError {
 impl BenchError {
     /// Whether the command line is wrong.
     pub fn is_of_arguments(&self) -> bool {
-        use lab::bench::Error::{BlockSize, FileSize, NoBlocks, NotRandom, Range};
+        use lab::bench::Error::{BlockSize, FileSize, NoBlocks, NotRandom, NothingToCommit, Range};
         match self {
             BenchError::Unknown(_)
             | BenchError::Only(_)
             | BenchError::NoServers { .. }
             | BenchError::NoBuilds { .. }
             | BenchError::NoFigure { .. } => true,
-            BenchError::Lab(error) => matches!(error, Range { .. } | FileSize { .. } | BlockSize(_) | NoBlocks { .. } | NotRandom(_)),
+            BenchError::Lab(error) => matches!(
+                error,
+                Range { .. } | FileSize { .. } | BlockSize(_) | NoBlocks { .. } | NotRandom(_) | NothingToCommit(_)
+            ),
             _ => false,
         }
     }

@@ -2,18 +2,13 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
-};
-use tokio::io::unix::AsyncFd;
 
 use super::Stop;
-use crate::sys;
+use super::timer::Timer;
 
 /// How often operations begin, as text `N` or `N,poisson`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,48 +94,24 @@ impl Iterator for Times {
     }
 }
 
-/// Lets operations of one connection begin when they are due. Its timer is the kernel's: tokio's counts milliseconds.
+/// Lets operations of one connection begin when they are due.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     times: Times,
-    timer: AsyncFd<OwnedFd>,
+    timer: Timer,
 }
-
-/// How soon it is seen that a job is to end.
-const STOP_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Arrivals {
     /// Those of the connection with this number, from 0, of so many. It is called inside of a runtime.
     pub(super) fn new(rate: Rate, number: u32, connections: u32, seed: u64) -> io::Result<Arrivals> {
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-        let timer = sys::watched(timer)?;
-        Ok(Arrivals { times: Times::new(rate, number, connections, seed), timer })
+        Ok(Arrivals { times: Times::new(rate, number, connections, seed), timer: Timer::new()? })
     }
 
     /// Waits until the next operation is due, and tells when that is: earlier than now when it had to wait for others.
     /// Nothing when the job has ended before.
     pub(super) async fn next(&mut self, start: Instant, deadline: Option<Instant>, stop: &Stop) -> Option<Instant> {
         let due = start + self.times.next()?;
-        loop {
-            let now = Instant::now();
-            if stop.is_stopped() || deadline.is_some_and(|deadline| due >= deadline || now >= deadline) {
-                return None;
-            }
-            let left = due.saturating_duration_since(now);
-            if left.is_zero() {
-                return Some(due);
-            }
-            self.sleep(left.min(STOP_INTERVAL)).await.ok()?;
-        }
-    }
-
-    async fn sleep(&self, time: Duration) -> io::Result<()> {
-        let after = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
-        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: after };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
-        // What it has counted is forgotten when it is set again.
-        self.timer.readable().await?.clear_ready();
-        Ok(())
+        self.timer.wait_until(due, deadline, stop).await
     }
 }
 

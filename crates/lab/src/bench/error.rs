@@ -90,6 +90,9 @@ pub enum Error {
         /// The workload.
         workload: String,
     },
+    /// Nothing is written.
+    #[error("--fsync requires a workload that writes, such as randwrite, and {0} does not")]
+    NothingToCommit(String),
     /// Blocks in sequence are used equally often.
     #[error(
         "the workload {0} uses its blocks one after the other: a random distribution requires a workload such as \

@@ -1,3 +1,4 @@
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use client::{Mount, Options, Url};
@@ -39,6 +40,11 @@ pub struct Job {
     pub end: End,
     /// How long it runs before anything is measured.
     pub warm_up: Duration,
+    /// After how many writes a connection asks for stable storage of its file. The COMMIT follows the reply to the last
+    /// of them.
+    pub commit_every: Option<NonZeroU32>,
+    /// How long a connection begins no operation after one is over.
+    pub think_time: Duration,
     /// Whether every write is on stable storage before it is answered. Otherwise each connection asks for that once, at
     /// its end, which is measured for itself.
     pub stable_writes: bool,
@@ -132,6 +138,8 @@ impl Job {
             rate: None,
             end: End::After(Duration::from_secs(5)),
             warm_up: Duration::ZERO,
+            commit_every: None,
+            think_time: Duration::ZERO,
             stable_writes: false,
             verify: false,
             files: Files::One,
@@ -222,6 +230,12 @@ impl Job {
         if self.workload.reads() && self.workload.writes() {
             options.push(("rwmixread", self.workload.read_percent.to_string()));
         }
+        if let Some(every) = self.commit_every {
+            options.push(("fsync", every.to_string()));
+        }
+        if !self.think_time.is_zero() {
+            options.push(("thinktime", self.think_time.as_micros().to_string()));
+        }
         if let Files::Spread(count) = self.files {
             options.push(("nrfiles", count.to_string()));
         }
@@ -258,6 +272,9 @@ impl Job {
         let moves_bytes = self.workload.operation.moves_bytes() || self.workload.operation == Operation::Mix;
         if self.block_split.is_some() && !moves_bytes {
             return Err(Error::NoBlocks { what: "--bssplit", workload: workload() });
+        }
+        if self.commit_every.is_some() && !self.workload.writes() {
+            return Err(Error::NothingToCommit(workload()));
         }
         if self.distribution != Distribution::Random && self.workload.order == Order::Sequential {
             return Err(Error::NotRandom(workload()));
@@ -303,6 +320,7 @@ mod tests {
         assert!(matches!(split("4k/50:1g/50").check(), Err(Error::FileSize { .. })));
         let getattr = Job { workload: "getattr".parse().unwrap(), ..split("4k/50:8k/50") };
         assert!(matches!(getattr.check(), Err(Error::NoBlocks { .. })));
+        assert!(matches!(Job { commit_every: NonZeroU32::new(1), ..job() }.check(), Err(Error::NothingToCommit(_))));
         let zipf = Job { distribution: Distribution::Zipf { theta: 1.0 }, ..job() };
         assert!(matches!(zipf.check(), Err(Error::NotRandom(_))));
     }

@@ -22,6 +22,7 @@ use super::payload::Payload;
 use super::plan::{Plan, Step};
 use super::tally::{Done, Tally, Times};
 use super::target::{Mismatches, Target, write_all};
+use super::timer::Timer;
 use super::unstable::Unstable;
 use super::watch::Meter;
 use super::{End, Error, Files, Job, Operation, OperationError, Stop};
@@ -135,6 +136,9 @@ pub(super) struct Lane {
     /// Those that are open all the time, by their numbers.
     opened: Vec<File>,
     operation: Operation,
+    /// How long nothing begins after an operation, and the timer of the worker that waits for that.
+    think_time: Duration,
+    think_timer: Option<Mutex<Timer>>,
     /// When operations are due, in an open loop.
     arrivals: Option<Mutex<Arrivals>>,
     granule_bytes: u32,
@@ -167,7 +171,11 @@ impl Lane {
         let arrivals = |rate| Arrivals::new(rate, number, job.connections, job.seed).map(Mutex::new);
         let payload = Rc::new(Payload::new(job, number));
         let metadata = Metadata::new(number, mount.clone(), &targets[first_target], Rc::clone(&payload));
+        let thinks = !job.think_time.is_zero();
+        let think_timer = thinks.then(Timer::new).transpose().map_err(Error::Timer)?.map(Mutex::new);
         Ok(Lane {
+            think_time: job.think_time,
+            think_timer,
             arrivals: job.rate.map(arrivals).transpose().map_err(Error::Timer)?,
             metadata,
             mount,
@@ -234,8 +242,18 @@ impl Lane {
             let operation = pin!(self.carry_out(step, open.as_ref()));
             let (result, submitted) = submit(operation).await;
             let times = Times { began, submitted, ended: Instant::now() };
-            self.record(step, result, times, began >= schedule.measured_from);
+            let is_measured = began >= schedule.measured_from;
+            self.record(step, result, times, is_measured);
             now = times.ended;
+            if step.has_commit {
+                now = self.commit(is_measured).await;
+            }
+            if let Some(timer) = &self.think_timer {
+                let timer = timer.lock().await;
+                let due = Instant::now() + self.think_time;
+                let Some(due) = timer.wait_until(due, schedule.deadline, &self.stop).await else { break };
+                now = due;
+            }
         }
         if let Some(Err(error)) = close(open).await {
             self.note_failure(|found| &mut found.metadata, error.into());
@@ -337,7 +355,8 @@ impl Lane {
         let data = self.payload.block(offset, bytes);
         let (is_short, unstable) = write_all(&self.mount, self.target(0).handle, offset, data, self.stability).await?;
         self.state.borrow_mut().unstable.merge(unstable);
-        let granules = offset / u64::from(self.granule_bytes)..(offset + u64::from(bytes)) / u64::from(self.granule_bytes);
+        let granules =
+            offset / u64::from(self.granule_bytes)..(offset + u64::from(bytes)) / u64::from(self.granule_bytes);
         let mut found = self.counts.found.borrow_mut();
         if let Some(is_written) = found.is_written.get_mut(granules.start as usize..granules.end as usize) {
             is_written.fill(true);
@@ -366,12 +385,18 @@ impl Lane {
         found.first_error.get_or_insert(error);
     }
 
-    /// Asks for stable storage of what was written. What may be lost all the same counts as a failure.
+    /// Asks for stable storage of what is not there yet when everything is written.
     async fn sync(&self) {
-        let unstable = std::mem::take(&mut self.state.borrow_mut().unstable);
-        if unstable.is_empty() || self.mount.version() == Version::V2 {
-            return;
+        let is_stable = self.state.borrow().unstable.is_empty();
+        if !is_stable && self.mount.version() != Version::V2 {
+            self.commit(true).await;
         }
+    }
+
+    /// Asks for stable storage of what was written. What may be lost all the same counts as a failure. Returns when
+    /// that was over.
+    async fn commit(&self, is_measured: bool) -> Instant {
+        let unstable = std::mem::take(&mut self.state.borrow_mut().unstable);
         let began = Instant::now();
         let commit = pin!(self.mount.commit(&self.target(0).handle, 0, 0));
         let (result, submitted) = submit(commit).await;
@@ -379,13 +404,15 @@ impl Lane {
             0 => Ok(()),
             writes => Err(OperationError::Lost { writes }),
         });
+        let times = Times { began, submitted, ended: Instant::now() };
         match result {
-            Ok(()) => {
-                let times = Times { began, submitted, ended: Instant::now() };
+            Ok(()) if is_measured => {
                 self.counts.found.borrow_mut().syncs.record(Done { moved_bytes: 0, is_short: false }, times);
             }
+            Ok(()) => {}
             Err(error) => self.note_failure(|found| &mut found.syncs, error),
         }
+        times.ended
     }
 }
 

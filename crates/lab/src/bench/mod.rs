@@ -35,6 +35,7 @@ mod run;
 mod stop;
 mod tally;
 mod target;
+mod timer;
 mod unstable;
 mod watch;
 mod workload;

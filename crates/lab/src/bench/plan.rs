@@ -1,5 +1,7 @@
 //! Which block comes next, and whether it is read or written.
 
+use std::num::NonZeroU32;
+
 use fastrand::Rng;
 
 use super::block_split::BlockSplit;
@@ -16,6 +18,8 @@ pub(super) struct Step {
     pub(super) offset: u64,
     pub(super) bytes: u32,
     pub(super) is_write: bool,
+    /// Whether a COMMIT follows it.
+    pub(super) has_commit: bool,
 }
 
 /// The operations of one connection, in their order.
@@ -37,6 +41,9 @@ pub(super) struct Plan {
     sharers: (u64, u64),
     seed: u64,
     random: Rng,
+    /// How many writes are planned so far, and after how many of them comes a COMMIT.
+    writes: u64,
+    commit_every: Option<NonZeroU32>,
     /// How many bytes there are still to transfer, when that is limited.
     left_bytes: Option<u64>,
 }
@@ -65,6 +72,8 @@ impl Plan {
             },
             seed: job.seed,
             random: Rng::with_seed(job.seed ^ number << u32::BITS),
+            writes: 0,
+            commit_every: job.commit_every,
             left_bytes: match job.end {
                 End::After(_) => None,
                 End::Bytes(bytes) => Some(share(bytes.div_ceil(unit_bytes)) * unit_bytes),
@@ -100,6 +109,12 @@ impl Plan {
         ((unit / self.file_units) as usize, offset - offset % align)
     }
 
+    /// Counts a write.
+    fn is_commit_due(&mut self) -> bool {
+        self.writes += 1;
+        self.commit_every.is_some_and(|every| self.writes.is_multiple_of(every.get().into()))
+    }
+
     fn next_unit(&mut self) -> u64 {
         if let Some(rank) = self.distribution.rank(self.unit_count, &mut self.random) {
             return permuted(rank, self.unit_count, self.seed);
@@ -129,10 +144,11 @@ impl Iterator for Plan {
         };
         let bytes = self.sizes.draw(&mut self.random, is_write);
         let (file, offset) = self.next_place(bytes.into(), is_write);
+        let has_commit = is_write && self.is_commit_due();
         if let Some(left) = &mut self.left_bytes {
             *left = left.saturating_sub(bytes.into());
         }
-        Some(Step { operation, file, offset, bytes, is_write })
+        Some(Step { operation, file, offset, bytes, is_write, has_commit })
     }
 }
 
@@ -229,6 +245,15 @@ mod tests {
         }
         let used: HashSet<u64> = steps.iter().filter(|step| !step.is_write).map(|step| step.offset / 4096).collect();
         assert_eq!(used.len(), 10);
+    }
+
+    #[test]
+    fn commit_comes_after_so_many_writes_however_many_reads_are_between() {
+        let job = Job { commit_every: NonZeroU32::new(4), ..job("randrw") };
+        let steps: Vec<Step> = Plan::new(&job, 0).take(1000).collect();
+        assert!(steps.iter().all(|step| step.is_write || !step.has_commit));
+        let writes = steps.iter().filter(|step| step.is_write);
+        assert!(writes.zip(1..).all(|(step, number)| step.has_commit == (number % 4 == 0)));
     }
 
     #[test]

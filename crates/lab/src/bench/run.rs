@@ -37,10 +37,14 @@ pub struct BenchResult {
 /// Refuses a workload whose operations the version does not have.
 fn check_version(job: &Job, version: Version) -> Result<(), Error> {
     let since = job.workload.operation.since();
-    match version >= since {
-        true => Ok(()),
-        false => Err(Error::Version { workload: job.workload.to_string(), since, version }),
+    if version < since {
+        return Err(Error::Version { workload: job.workload.to_string(), since, version });
     }
+    // Writes of NFSv2 are always stable: it has no COMMIT (RFC 1094 §2.2.9).
+    if job.commit_every.is_some() && version == Version::V2 {
+        return Err(Error::Version { workload: format!("{} with --fsync", job.workload), since: Version::V3, version });
+    }
+    Ok(())
 }
 
 /// Does a job, and waits for its end. It may be called inside of a tokio runtime, which then waits too.

@@ -1,5 +1,6 @@
 //! Jobs against a server in this process that serves from memory.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -390,4 +391,34 @@ fn blocks_of_several_sizes_popular_blocks_and_data_to_compress_are_written_and_c
         assert!((2 * MIB..2 * MIB + 3 * 8192).contains(&moved_bytes), "{workload} {version}: {moved_bytes}");
         assert_eq!((outcome.summary.errors(), outcome.first_error.is_none()), (0, true), "{workload} {version}");
     }
+}
+
+#[test]
+fn commit_follows_every_so_many_writes_and_version_2_has_none() {
+    let export = Export::start();
+    let job = |version| Job {
+        commit_every: NonZeroU32::new(10),
+        depth: 4,
+        ..export.job("randwrite", &format!("/f?version={version}"))
+    };
+    for version in ["3", "4.0", "4.2"] {
+        let outcome = run(&job(version)).unwrap();
+        let [writes, syncs] =
+            [Direction::Write, Direction::Sync].map(|found| direction(&outcome, found).work.operations);
+        // The last two writes have a COMMIT of their own.
+        assert_eq!((writes, syncs, outcome.summary.errors()), (512, 52, 0), "{version}");
+    }
+    let refusal = run(&job("2")).unwrap_err().to_string();
+    assert!(refusal.contains("randwrite with --fsync requires NFSv3"), "{refusal}");
+}
+
+#[test]
+fn connection_thinks_after_each_operation_before_it_begins_the_next_one() {
+    let export = Export::start();
+    let job = Job { think_time: Duration::from_millis(20), depth: 2, ..export.job("randread", "/f") };
+    let job = Job { end: End::Bytes(20 * 4096), ..job };
+    let outcome = run(&job).unwrap();
+    // Two operations begin at once, and each of the others after a pause of its own.
+    let found = direction(&outcome, Direction::Read);
+    assert!(found.runtime >= Duration::from_millis(18 * 20), "{found:?}");
 }
