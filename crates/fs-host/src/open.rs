@@ -122,7 +122,7 @@ pub enum OpenError {
     /// The log would drop changes that may be lost.
     #[error(
         "a write log in front of {path} would lose changes: it is on {file_system}, and {reason}; export a directory of \
-         ext4, XFS, btrfs or F2FS with the log, or run the server without --write-log", path = quoted(path)
+         ext4, XFS or btrfs with the log, or run the server without --write-log", path = quoted(path)
     )]
     HidesErrors {
         /// The exported directory.

@@ -26,8 +26,8 @@ pub(crate) struct StorageRules {
     /// Whether one flush of the whole file system does what those of all its files do, each of which may be shared.
     pub(crate) shares_flushes: bool,
     /// Whether files are flushed with the whole file system. Linux 6.18 loses what `fsync(2)` has flushed by fast
-    /// commits of ext4, if several threads flush at the same time: sizes, bytes, and at times the journal.
-    /// `syncfs(2)` makes a full commit.
+    /// commits of ext4 or into the log tree of btrfs, if several threads change and flush files: names, sizes, bytes,
+    /// and at times the journal or the log tree. `syncfs(2)` makes a full commit.
     pub(crate) flushes_whole: bool,
     /// Whether the directory that a name has left is flushed before the one that the name is in now. On btrfs that
     /// brings the whole move to storage; the other one alone would bring a second name.
@@ -60,13 +60,15 @@ impl StorageRules {
         let device = BlockDevice::new(major, minor);
         let lacks_journal = file_system == "ext2" || file_system == "ext4" && !has_journal(&device);
         let has_fast_commit = if file_system == "ext4" { has_fast_commit(&device) } else { Some(false) };
-        let flushes_whole = has_fast_commit == Some(true) && whole_flushes_report_failures();
+        let fsync_may_lose = file_system == "btrfs" || has_fast_commit == Some(true);
+        let flushes_whole = fsync_may_lose && whole_flushes_report_failures();
         let (new_names, shares_flushes) = match file_system {
             "ext4" if lacks_journal => (NewNames::Each, true),
             "ext4" if has_fast_commit == Some(false) => (NewNames::Either, true),
             "ext4" if flushes_whole => (NewNames::File, true),
             "ext4" => (NewNames::Both, true),
             "xfs" => (NewNames::File, true),
+            "btrfs" if flushes_whole => (NewNames::File, true),
             "btrfs" => (NewNames::Both, true),
             _ => (NewNames::Each, false),
         };
