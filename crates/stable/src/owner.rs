@@ -22,7 +22,7 @@ pub(crate) struct OwnedExport {
     /// The root directory ([`root`]).
     root: (u64, u64),
     /// The memory that had the unflushed changes ([`FileSystem::memory`]).
-    memory: Option<u64>,
+    pub(crate) memory: Option<u64>,
 }
 
 const HEAD: &str = "wharf write log";

@@ -39,6 +39,8 @@ pub(crate) enum StateLine {
     Retired { log: String },
     /// The storage of this export has lost changes of the log with this id: it must be replayed.
     Lost { log: String, export: String },
+    /// Storage has failed while this memory had changes of its files ([`FileSystem::memory`](vfs::FileSystem::memory)).
+    Failed { memory: u64 },
     /// Changes of this export were replayed. There is a line for each time.
     Replayed { export: String },
     /// The log that this export depends on or depended on. The last line of an export counts.
@@ -179,6 +181,7 @@ impl StateLine {
             }
             StateLine::Retired { log } => format!("retired {log}"),
             StateLine::Replayed { export } => format!("replayed {}", hex(export.as_bytes())),
+            StateLine::Failed { memory } => format!("failed {memory}"),
             StateLine::Lost { log, export } => format!("lost {log} {}", hex(export.as_bytes())),
             StateLine::Mark { export, mark } => format!("mark {} {}", hex(export.as_bytes()), mark.text()),
         };
@@ -197,6 +200,7 @@ impl StateLine {
             ["lost", log, export, "."] => {
                 Some(StateLine::Lost { log: log.to_owned(), export: String::from_utf8(bytes(export)?).ok()? })
             }
+            ["failed", memory, "."] => Some(StateLine::Failed { memory: memory.parse().ok()? }),
             ["replayed", export, "."] => Some(StateLine::Replayed { export: String::from_utf8(bytes(export)?).ok()? }),
             ["mark", export, .., "."] => Some(StateLine::Mark {
                 export: String::from_utf8(bytes(export)?).ok()?,
@@ -223,6 +227,7 @@ mod tests {
         let lines = [
             StateLine::Alias { export: "/a b".to_owned(), outer, inner },
             StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".to_owned() },
+            StateLine::Failed { memory: 7 },
             StateLine::Replayed { export: "/a b".to_owned() },
             StateLine::Mark { export: "/a b".to_owned(), mark: Mark::read("needed 0a 7 2 3 2f").unwrap() },
             StateLine::Retired { log: "0a1b".to_owned() },
@@ -232,8 +237,8 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 2]).unwrap();
         let (file, read) = StateFile::open(&dir).unwrap();
-        assert_eq!(read, lines[..4]);
-        file.keep(&lines[4..]).unwrap();
+        assert_eq!(read, lines[..5]);
+        file.keep(&lines[5..]).unwrap();
         assert_eq!(StateFile::open(&dir).unwrap().1, lines);
         fs::remove_dir_all(dir).unwrap();
     }

@@ -67,7 +67,14 @@ impl FileSystem for StableFs {
     }
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        let evicts = mode == OpenMode::Write && self.export.old_pages.are_doubtful();
+        if evicts && !cx.may_block {
+            return Err(Error::WouldBlock);
+        }
         let inner = self.inner.open(cx, &self.inner_of(node)?, mode)?;
+        if evicts {
+            self.export.old_pages.evict(node, &*inner);
+        }
         Ok(Arc::new(StableFile { inner, handle: *node, export: Arc::clone(&self.export) }))
     }
 

@@ -25,6 +25,7 @@ mod file;
 mod filesystem;
 mod flushes;
 mod names;
+mod old_pages;
 mod set_id;
 mod unsynced;
 mod versions;
@@ -43,6 +44,7 @@ use crate::record::{Change, Record};
 use crate::write_log::WriteLog;
 use change_locks::{ChangeGuard, ChangeLocks};
 use flushes::{FlushInFlight, Flushed, Flushes};
+use old_pages::OldPages;
 pub(crate) use unsynced::{Dirty, FlushCount, Unsynced};
 use versions::Versions;
 
@@ -90,6 +92,7 @@ pub(crate) struct LoggedExport {
     /// Whether a flush has failed. Storage reports a loss once, and then accepts changes as if nothing were missing.
     /// Only the log has the lost changes, so nothing may be changed until a start has replayed it.
     has_lost: AtomicBool,
+    pub(crate) old_pages: OldPages,
 }
 
 /// How a change becomes durable.
@@ -112,6 +115,7 @@ impl LoggedExport {
             versions: Versions::default(),
             is_detached: AtomicBool::new(false),
             has_lost: AtomicBool::new(false),
+            old_pages: OldPages::default(),
         }
     }
 
@@ -160,6 +164,13 @@ impl LoggedExport {
     fn wait_for_flushes(&self, what: Flushed) -> Result<()> {
         self.volume.flushes.wait_for_running(what);
         self.check_storage()
+    }
+
+    /// Notes a failure from before the start. Clients write again what was not committed.
+    pub(crate) fn note_failure(&self, error: &Error) {
+        tracing::warn!(export = self.name, %error, "storage has lost data before this start");
+        self.old_pages.doubt();
+        self.log.note_failure(self);
     }
 
     /// Refuses every change from now on: the next start must replay the log.

@@ -75,11 +75,7 @@ pub(super) fn repair(
     exports: &[&LoggedExport],
     state_file: &StateFile,
 ) -> Result<Vec<Replayed>, WriteLogError> {
-    for export in exports {
-        if let Err(error) = flush(export)? {
-            tracing::warn!(export = export.name, %error, "storage has lost data: they are compared with the write log");
-        }
-    }
+    exports.iter().try_for_each(|export| flush(export).map(drop))?;
     let mut sites = super::sites(log, exports, state_file, &mut Tickets::default())?;
     sites.iter_mut().try_for_each(Site::find_files)?;
     shared::merge(&mut sites)?;
@@ -104,11 +100,12 @@ pub(super) fn flush(export: &LoggedExport) -> Result<vfs::Result<()>, WriteLogEr
         false => export.inner.sync_all(&CX),
     };
     let first = flush();
-    if first.is_err()
-        && let Err(source) = flush()
-    {
-        export.lose();
-        return Err(failure(export, source));
+    if let Err(error) = &first {
+        if let Err(source) = flush() {
+            export.lose();
+            return Err(failure(export, source));
+        }
+        export.note_failure(error);
     }
     Ok(first)
 }

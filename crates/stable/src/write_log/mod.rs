@@ -266,6 +266,7 @@ impl WriteLog {
         for line in &self.lines {
             match line {
                 StateLine::Alias { export: of, outer, inner } if of == name => export.aliases.insert(*outer, *inner),
+                StateLine::Failed { memory } if Some(*memory) == now.memory => export.old_pages.doubt(),
                 StateLine::Replayed { export: of } if of == name => export.versions.count_replay(),
                 _ => {}
             }
@@ -297,7 +298,8 @@ impl WriteLog {
             self.check_export(now, &*export.inner, (known.as_ref(), records))?;
             let has_memory = now.has_memory_of(known.as_ref()) && !self.has_lost(&export.name);
             match records {
-                0 => {}
+                // Storage may have lost data that no log has.
+                0 => export.inner.sync_all(&Context::ROOT).unwrap_or_else(|error| export.note_failure(&error)),
                 _ if has_memory && !self.options.always_replay => kept.push(at),
                 _ => lost.push(at),
             }
@@ -612,9 +614,22 @@ impl WriteLog {
         for other in self.exports().iter().flatten().filter(|other| lost.contains(&other.name)) {
             other.note_loss();
         }
+        self.note_failure(export);
         if let Err(error) = self.note_lost(lost) {
             let command = self.site().replay();
             tracing::error!(%error, "the write log cannot note that; run {command} before the next start");
+        }
+    }
+
+    /// Stores that storage has failed, for later starts whose memory has what it has now.
+    pub(crate) fn note_failure(&self, export: &LoggedExport) {
+        let Some(memory) = export.inner.memory() else { return };
+        if let Err(error) = self.state_file.keep(&[StateLine::Failed { memory }]) {
+            tracing::error!(
+                export = export.name,
+                %error,
+                "the next start will not know that the disk has failed: unmount the file system before it"
+            );
         }
     }
 

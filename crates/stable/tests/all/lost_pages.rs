@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use rustix::mount::{MountFlags, mount_remount};
 use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
 use testing::Scratch;
 use testing::disks::{DiskKind, LoopDisk};
-use vfs::{Error, FileSystem, OpenMode, Stability};
+use vfs::{Error, FileSystem, OpenFile, OpenMode, Stability};
 
 use crate::breaking::Breaking;
 use crate::support::site::{CX, at, create, write};
@@ -90,6 +91,18 @@ impl Site {
         rustix::fs::syncfs(File::open(self.disk.dir()).unwrap()).is_err()
     }
 
+    /// Writes back what the files have, and nobody is told of an error that has to be, as when the kernel does it by
+    /// itself: a direct read first writes the pages of its range.
+    fn write_back_silently(&self) {
+        const ALIGNED: usize = 4096;
+        let mut buffer = vec![0; BYTES + ALIGNED];
+        let start = buffer.as_ptr().align_offset(ALIGNED);
+        for export in EXPORTS {
+            let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(self.path(export)).unwrap();
+            assert!(file.read_at(&mut buffer[start..start + BYTES], 0).is_err(), "the disk took the data");
+        }
+    }
+
     /// Writes a file in each export and ends as after `kill -9`; the data of both are lost, and the kernel will not
     /// report it again.
     fn lose_unseen(&self) {
@@ -110,6 +123,15 @@ impl Site {
         EXPORTS.iter().map(|export| fs::read(disk.dir().join(export).join("file")).unwrap()).collect()
     }
 
+    /// Has a client write the first file again and commit it, and everything flushed.
+    fn write_again(&self, started: &Started) {
+        let open = started.open_first();
+        open.write_at(&CX, 0, &data(), Stability::Unstable).unwrap();
+        open.sync(&CX).unwrap();
+        drop(open);
+        started.log.drain().unwrap();
+    }
+
     fn kept(&self) -> String {
         fs::read_to_string(self.base.path("state/write-log-set-aside")).unwrap_or_default()
     }
@@ -120,6 +142,13 @@ impl Started {
         for fs in &self.exports {
             write(fs, &create(fs, &fs.root(), "file"), &data());
         }
+    }
+
+    /// Opens the file of the first export.
+    fn open_first(&self) -> Arc<dyn OpenFile> {
+        let fs = &self.exports[0];
+        let file = fs.lookup(&CX, at(&fs.root(), "file")).unwrap().handle;
+        fs.open(&CX, &file, OpenMode::Write).unwrap()
     }
 
     /// Ends without flushing, as after `kill -9`.
@@ -165,10 +194,7 @@ fn data_are_written_again_when_their_pages_were_evicted_after_the_loss() {
 fn start_repairs_a_loss_that_it_is_told_of_itself() {
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
     site.write_in_vain_and_kill();
-    // As the kernel writes back by itself: nobody is told.
-    EXPORTS.iter().for_each(|export| drop(File::open(site.path(export)).unwrap()));
-    fs::write("/proc/sys/vm/drop_caches", "0").ok();
-    rustix::fs::sync();
+    site.write_back_silently();
     site.disk.repair();
     let started = site.start().unwrap();
     assert!(site.stored().iter().all(|stored| *stored == data()));
@@ -306,4 +332,63 @@ fn state(path: &std::path::Path) -> (i64, i64, i64, i64) {
     use std::os::unix::fs::MetadataExt;
     let metadata = fs::metadata(path).unwrap();
     (metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec())
+}
+
+/// Data that a client has not committed are lost. They are stored when it writes them again after the next start.
+fn uncommitted_data_are_stored_when_they_are_written_again(lose: impl FnOnce(&Site, Started)) {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    let started = site.start().unwrap();
+    let files: Vec<_> = started.exports.iter().map(|fs| create(fs, &fs.root(), "file")).collect();
+    started.log.drain().unwrap();
+    site.disk.fail_new_blocks();
+    for (fs, file) in started.exports.iter().zip(files) {
+        fs.open(&CX, &file, OpenMode::Write).unwrap().write_at(&CX, 0, &data(), Stability::Unstable).unwrap();
+    }
+    lose(&site, started);
+    site.disk.repair();
+    let started = site.start().unwrap();
+    site.write_again(&started);
+    assert!(site.stored().swap_remove(0)[..BYTES] == data(), "committed data are lost");
+    started.end();
+}
+
+#[test]
+fn uncommitted_data_are_stored_when_they_are_written_again_after_a_failed_flush() {
+    uncommitted_data_are_stored_when_they_are_written_again(|_, started| {
+        assert!(started.log.drain().is_err(), "the disk took the data");
+        started.end();
+    });
+}
+
+#[test]
+fn uncommitted_data_are_stored_when_they_are_written_again_after_a_failed_commit() {
+    uncommitted_data_are_stored_when_they_are_written_again(|_, started| {
+        let open = started.open_first();
+        // More than a log takes.
+        open.write_at(&CX, BYTES as u64, &vec![1; 1 << 20], Stability::Unstable).unwrap();
+        assert!(open.sync(&CX).is_err(), "the disk took the data");
+        drop(open);
+        started.end();
+    });
+}
+
+#[test]
+fn uncommitted_data_are_stored_when_they_are_written_again_after_a_kill() {
+    uncommitted_data_are_stored_when_they_are_written_again(|site, started| {
+        started.end();
+        site.write_back_silently();
+    });
+}
+
+#[test]
+fn uncommitted_data_are_stored_when_they_are_written_again_after_another_start() {
+    uncommitted_data_are_stored_when_they_are_written_again(|site, started| {
+        assert!(started.log.drain().is_err(), "the disk took the data");
+        started.end();
+        site.disk.repair();
+        // As `wharf log replay`.
+        let started = site.start().unwrap();
+        started.log.drain().unwrap();
+        started.end();
+    });
 }
