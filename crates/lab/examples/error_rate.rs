@@ -39,11 +39,11 @@ fn count(program: &PathBuf, runs: u64) -> Result<usize, Box<dyn std::error::Erro
     let parent = |path: &str, flag| Parent { path: path.into(), flag };
     let conditions = Conditions {
         program: std::path::absolute(program)?,
+        server_program: std::path::absolute(program)?,
         scale: Scale::Quick,
         memory: parent("/dev/shm", "--memory-dir"),
         disk: parent("/var/tmp", "--disk-dir"),
         servers: Vec::new(),
-        builds: Vec::new(),
     };
     let mut claims = 0;
     for seed in 1..=runs {

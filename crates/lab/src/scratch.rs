@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Why there is no directory for an experiment.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +62,9 @@ impl Scratch {
     /// Makes one with room for so many bytes. Removes those that killed runs have left there.
     pub(crate) fn new(parent: &Parent, experiment: &str, needed_bytes: u64) -> Result<Scratch, ScratchError> {
         remove_left(&parent.path);
-        let path = parent.path.join(format!("{PREFIX}{experiment}-{}", process::id()));
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = parent.path.join(format!("{PREFIX}{experiment}-{number}-{}", process::id()));
         let failed = |source| ScratchError::Make { path: path.clone(), flag: parent.flag, source };
         let free_bytes = free_bytes(&parent.path).map_err(failed)?;
         if free_bytes < needed_bytes {

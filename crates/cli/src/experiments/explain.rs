@@ -95,8 +95,9 @@ fn text(experiment: &dyn Experiment, rounds: u32) -> Result<String, Failure> {
     lines.push(format!("  {passes} passes in each round, about {time:#} for {rounds} rounds"));
     lines.push(format!("  {} for files", units::binary_bytes(needs.space_bytes as f64)));
     lines.push(format!("  root: {}", needs.root.unwrap_or("not needed")));
-    let refusal = experiment.refuses_servers().map(|why| format!("no: {why}"));
-    lines.push(format!("  other servers: {}", refusal.as_deref().unwrap_or("yes, by --server")));
+    let whether = |flag: &str, why: Option<&str>| why.map_or(format!("yes, by {flag}"), |why| format!("no: {why}"));
+    lines.push(format!("  other servers: {}", whether("--server", experiment.refuses_servers())));
+    lines.push(format!("  builds of Wharf: {}", whether("--binary", experiment.refuses_builds())));
     lines.push("settings".to_owned());
     lines.extend(experiment.settings().iter().map(|(name, value)| format!("  {name}: {value}")));
     lines.extend(remarks(&design));

@@ -65,7 +65,7 @@ struct ConditionFlags {
     #[arg(long = "server", value_name = "NAME=URL|COMMAND")]
     servers: Vec<Named>,
     /// Compare builds of Wharf as servers, in turns within one run: NAME=PATH for each, the reference first.
-    #[arg(long = "binary", value_name = "NAME=PATH")]
+    #[arg(long = "binary", value_name = "NAME=PATH", conflicts_with = "servers")]
     builds: Vec<Build>,
     /// Run only levels of a factor whose name is or contains TEXT. May be repeated.
     #[arg(long, value_name = "FACTOR=TEXT")]
@@ -75,19 +75,16 @@ struct ConditionFlags {
 impl ConditionFlags {
     /// Makes the experiment of this name, or of this file.
     fn make(&self, name: &str) -> Result<Box<dyn Experiment>, Failure> {
-        let conditions = self.conditions()?;
-        let experiment = match custom::is_file(name) {
-            true => custom::read(name.as_ref(), &conditions).map_err(BenchError::from)?,
-            false => {
-                let kind = experiments::find(name).map_err(BenchError::from)?;
-                (kind.make)(&conditions).map_err(BenchError::from)?
-            }
+        let make = |conditions: &Conditions| match custom::is_file(name) {
+            true => custom::read(name.as_ref(), conditions).map_err(BenchError::from),
+            false => Ok((experiments::find(name)?.make)(conditions)?),
         };
+        let experiment = experiments::with_builds(&self.builds, &self.conditions()?, make)?;
         if let Some(why) = experiment.refuses_servers().filter(|_| !self.servers.is_empty()) {
             return Err(BenchError::NoServers { name: name.to_owned(), why }.into());
         }
-        if !self.builds.is_empty() && !experiment.compares_builds() {
-            return Err(BenchError::NoBuilds { name: name.to_owned() }.into());
+        if let Some(why) = experiment.refuses_builds().filter(|_| !self.builds.is_empty()) {
+            return Err(BenchError::NoBuilds { name: name.to_owned(), why }.into());
         }
         Ok(experiments::restricted(experiment, self.only.clone()).map_err(BenchError::from)?)
     }
@@ -99,8 +96,10 @@ impl ConditionFlags {
 
     fn conditions(&self) -> Result<Conditions, Failure> {
         let program = std::env::current_exe();
+        let program = program.map_err(|source| Failure::System { action: "find this program's file", source })?;
         Ok(Conditions {
-            program: program.map_err(|source| Failure::System { action: "find this program's file", source })?,
+            server_program: program.clone(),
+            program,
             scale: match (self.quick, self.full) {
                 (true, _) => Scale::Quick,
                 (_, true) => Scale::Full,
@@ -109,7 +108,6 @@ impl ConditionFlags {
             memory: Parent { path: self.memory_dir.clone(), flag: "--memory-dir" },
             disk: Parent { path: self.disk_dir.clone(), flag: "--disk-dir" },
             servers: self.servers.clone(),
-            builds: self.builds.clone(),
         })
     }
 }

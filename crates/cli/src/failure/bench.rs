@@ -21,13 +21,12 @@ pub enum BenchError {
         why: &'static str,
     },
     /// The experiment does not compare builds of Wharf.
-    #[error(
-        "--binary: {name} does not compare builds; mix, andrew and files with one server of Wharf at most do, and \
-         elsewhere --server NAME='PATH serve ...' adds one"
-    )]
+    #[error("--binary: {name} compares no builds of Wharf: {why}")]
     NoBuilds {
         /// The experiment.
         name: String,
+        /// Why.
+        why: &'static str,
     },
     /// A limit is of a figure that there is not.
     #[error("--fail-if: {experiment} has no figure '{figure}'; it has {known}")]

@@ -219,6 +219,26 @@ fn experiment_of_a_file_gives_its_command_the_levels_and_shows_what_it_prints() 
 }
 
 #[test]
+fn builds_take_turns_as_servers_of_an_experiment_whose_load_is_this_programs() {
+    let scratch = Scratch::new();
+    let (file, out, new) = (scratch.path("mine.toml"), scratch.path("out"), scratch.path("new-build"));
+    let this = env!("CARGO_BIN_EXE_wharf");
+    std::fs::copy(this, &new).unwrap();
+    let rate = "case $(readlink /proc/$SERVER_PID/exe) in *new-build) echo rate=71;; *) echo rate=51;; esac";
+    let command = format!("command = '''test \"$WHARF\" = {this} && {rate}'''");
+    let figure = "[[figure]]\nname = 'rate'\nbetter = 'higher'\n";
+    std::fs::write(&file, format!("question = 'x'\nfile_mib = 1\n{command}\n{figure}")).unwrap();
+    let builds = [format!("old={this}"), format!("new={}", new.display())];
+    let arguments = ["run", file.to_str().unwrap(), "--rounds", "1", "--out", out.to_str().unwrap()];
+    let ran = lab(&scratch, &arguments).args(builds.iter().flat_map(|build| ["--binary", build])).output().unwrap();
+    let (shown, said) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{said}");
+    assert!(shown.contains("old, again (A/A)  51.00 → 51.00") && shown.contains("51.00 → 71.00"), "{shown}");
+    let said = wharf_fails(2, &["lab", "run", "segments", "--binary", &builds[0]]);
+    assert!(said.contains("segments compares no builds of Wharf: it compares TCP senders"), "{said}");
+}
+
+#[test]
 fn interrupted_experiment_keeps_its_passes_ends_its_servers_and_resumes() {
     let scratch = Scratch::new();
     let out = scratch.path("a run");

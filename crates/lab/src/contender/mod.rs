@@ -20,17 +20,10 @@ pub use site::Site;
 /// A server that takes part: how it comes to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Contender {
-    /// `wharf serve` of this program, with these further arguments.
+    /// `wharf serve` with these further arguments.
     Wharf(Vec<String>),
     /// The same whose instructions perf or callgrind can count.
     CountedWharf(Vec<String>),
-    /// `wharf serve` of another build.
-    Build {
-        /// Its program.
-        program: PathBuf,
-        /// Further arguments.
-        arguments: Vec<String>,
-    },
     /// `wharf serve` as a user without privileges, which only the superuser can start.
     UnprivilegedWharf,
     /// NFS-Ganesha with its VFS backend.
@@ -53,9 +46,7 @@ impl Contender {
     /// About how long it takes to start, in seconds.
     pub(crate) fn start_seconds(&self) -> f64 {
         match self {
-            Contender::Wharf(_) | Contender::Build { .. } | Contender::UnprivilegedWharf | Contender::Command(_) => {
-                Self::START_SECONDS
-            }
+            Contender::Wharf(_) | Contender::UnprivilegedWharf | Contender::Command(_) => Self::START_SECONDS,
             Contender::CountedWharf(_) => Self::COUNTED_START_SECONDS,
             Contender::Ganesha => Self::GANESHA_START_SECONDS,
             Contender::Running(_) => 0.0,
@@ -140,9 +131,6 @@ impl fmt::Display for Contender {
         match self {
             Contender::Wharf(arguments) if arguments.is_empty() => f.write_str("wharf serve"),
             Contender::Wharf(arguments) => write!(f, "wharf serve {}", arguments.join(" ")),
-            Contender::Build { program, arguments } => {
-                write!(f, "{} serve {}", program.display(), arguments.join(" "))
-            }
             Contender::CountedWharf(arguments) => write!(f, "valgrind wharf serve {}", arguments.join(" ")),
             Contender::UnprivilegedWharf => write!(f, "wharf serve, as user {NOBODY}"),
             Contender::Ganesha => f.write_str("ganesha.nfsd"),

@@ -265,10 +265,6 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
             add_wharf(&mut command, site, arguments, nfs);
             command
         }
-        Contender::Build { program, arguments } => {
-            let own = Site { program: program.clone(), ..site.clone() };
-            command(&own, &Contender::Wharf(arguments.clone()), ports)?
-        }
         Contender::UnprivilegedWharf => {
             chown(&site.state, Some(NOBODY), Some(NOBODY))?;
             let mut command = command(site, &Contender::Wharf(Vec::new()), ports)?;
@@ -321,9 +317,7 @@ fn free_ports(contender: &Contender) -> io::Result<Ports> {
     let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let [nfs, other] = [one.local_addr()?.port(), other.local_addr()?.port()];
     let mount = match contender {
-        Contender::Wharf(_) | Contender::CountedWharf(_) | Contender::Build { .. } | Contender::UnprivilegedWharf => {
-            nfs
-        }
+        Contender::Wharf(_) | Contender::CountedWharf(_) | Contender::UnprivilegedWharf => nfs,
         Contender::Command(text) if !text.contains("MOUNT_PORT") => nfs,
         _ => other,
     };

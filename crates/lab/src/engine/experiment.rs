@@ -27,10 +27,19 @@ pub trait Experiment {
     /// Why no further servers can take part; nothing if they can.
     fn refuses_servers(&self) -> Option<&'static str>;
 
-    /// Whether it compares the builds of its conditions.
-    fn compares_builds(&self) -> bool {
-        false
+    /// Why builds of Wharf cannot be compared under its loads; nothing if they can.
+    fn refuses_builds(&self) -> Option<&'static str> {
+        None
     }
+
+    /// The rate that loads of this round are shares of, if it has measured one: builds that are compared get the first
+    /// one's.
+    fn reference_rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// Has loads of this round be shares of a rate.
+    fn set_reference_rate(&mut self, _rate: f64) {}
 
     /// Adds the file systems and programs that take part to the description of the machine.
     fn describe(&self, _machine: &mut Machine) {}

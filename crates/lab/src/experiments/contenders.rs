@@ -5,7 +5,7 @@ use std::process::Command;
 
 use measure::record::Machine;
 
-use crate::contender::{Build, Contender, Named};
+use crate::contender::{Contender, Named};
 
 /// The reference of experiments that compare servers: Wharf as it is.
 pub(crate) const WHARF: &str = "Wharf";
@@ -20,20 +20,6 @@ pub(crate) const GANESHA: &str = "NFS-Ganesha";
 /// The reference and its control.
 pub(crate) fn wharf_twice() -> Vec<Named> {
     with_control(vec![Named { name: WHARF.to_owned(), contender: Contender::Wharf(Vec::new()) }])
-}
-
-/// The reference and its control, and the builds that are compared with it, if there are any.
-pub(crate) fn builds_or_wharf(builds: &[Build]) -> Vec<Named> {
-    if builds.is_empty() { wharf_twice() } else { with_control(builds_as(builds, &[])) }
-}
-
-/// Builds with further arguments.
-pub(crate) fn builds_as(builds: &[Build], arguments: &[String]) -> Vec<Named> {
-    let named = |build: &Build| Named {
-        name: build.name.clone(),
-        contender: Contender::Build { program: build.program.clone(), arguments: arguments.to_vec() },
-    };
-    builds.iter().map(named).collect()
 }
 
 /// The same with the first one once more, behind it.

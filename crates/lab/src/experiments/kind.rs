@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use client::{Url, UrlError, Version};
 
-use crate::contender::{Build, Named};
+use crate::contender::Named;
 use crate::engine::{Error, Experiment};
 use crate::scratch::Parent;
 
@@ -22,8 +22,10 @@ pub struct Kind {
 /// Under which conditions an experiment is done.
 #[derive(Debug, Clone)]
 pub struct Conditions {
-    /// The program `wharf`, which is started as a server.
+    /// This program, which loads run.
     pub program: PathBuf,
+    /// The program that is started as a server of Wharf, or mounts as a client that is compared.
+    pub server_program: PathBuf,
     /// How much is done in each pass.
     pub scale: Scale,
     /// Where files in memory are made.
@@ -32,8 +34,6 @@ pub struct Conditions {
     pub disk: Parent,
     /// Further servers that take part.
     pub servers: Vec<Named>,
-    /// Builds of Wharf that are compared instead of this program as a server; the first is the reference.
-    pub builds: Vec<Build>,
 }
 
 /// How much is done in each pass.

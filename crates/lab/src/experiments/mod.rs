@@ -1,6 +1,7 @@
 //! The experiments of the lab.
 
 mod andrew;
+mod builds;
 mod clients;
 mod contenders;
 pub mod custom;
@@ -17,6 +18,7 @@ mod segments;
 mod stable_storage;
 mod truth;
 
+pub use builds::with_builds;
 pub use kind::{Conditions, Kind, Scale};
 pub use restricted::{Only, OnlyError, restricted};
 
@@ -83,7 +85,8 @@ pub(crate) mod tests {
     pub(crate) fn conditions(scale: Scale) -> Conditions {
         let parent = |path: &str| Parent { path: path.into(), flag: "--dir" };
         let (memory, disk) = (parent("/dev/shm"), parent("/var/tmp"));
-        Conditions { program: "wharf".into(), scale, memory, disk, servers: Vec::new(), builds: Vec::new() }
+        let program = std::path::PathBuf::from("wharf");
+        Conditions { server_program: program.clone(), program, scale, memory, disk, servers: Vec::new() }
     }
 
     #[test]
@@ -101,7 +104,7 @@ pub(crate) mod tests {
     #[test]
     fn all_quick_experiments_take_less_than_ten_minutes_with_every_server_that_there_may_be() {
         // As root all of them take part; this program is one that any user can run.
-        let mut conditions = Conditions { program: "/bin/true".into(), ..conditions(Scale::Quick) };
+        let mut conditions = Conditions { server_program: "/bin/true".into(), ..conditions(Scale::Quick) };
         if ganesha().is_err() {
             conditions.servers.push(Named { name: GANESHA.to_owned(), contender: Contender::Ganesha });
         }

@@ -127,11 +127,12 @@ fn fill(slow: &Path) -> Result<(), Error> {
 
 impl Neighbours {
     fn start(&self) -> Result<Running, Error> {
-        let Conditions { program, memory, .. } = &self.conditions;
+        let Conditions { server_program, memory, .. } = &self.conditions;
         let slow = Scratch::new(memory, "neighbours-slow", 2 * MIB)?;
         fill(slow.path())?;
         let own = vec![wharf(WHARF, slow.path(), &[]), wharf(UNFAIR, slow.path(), &["--no-fairness"])];
-        let mut servers = Servers::new(program, memory, 2 * FILE_BYTES, NAME, [own, self.others.clone()].concat());
+        let mut servers =
+            Servers::new(server_program, memory, 2 * FILE_BYTES, NAME, [own, self.others.clone()].concat());
         servers.make_file_once(FILE, FILE_BYTES)?;
         Ok(Running { servers, slow })
     }

@@ -124,8 +124,8 @@ impl Experiment for Restricted {
         self.inner.refuses_servers()
     }
 
-    fn compares_builds(&self) -> bool {
-        self.inner.compares_builds()
+    fn refuses_builds(&self) -> Option<&'static str> {
+        self.inner.refuses_builds()
     }
 
     fn describe(&self, machine: &mut Machine) {

@@ -74,7 +74,7 @@ struct Truth {
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let server = |(name, fault): (&str, &str)| Named { name: name.to_owned(), contender: waiting(fault) };
     let servers = SERVERS.map(server).to_vec();
-    let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes(), NAME, servers);
+    let servers = Servers::new(&conditions.server_program, &conditions.memory, space_bytes(), NAME, servers);
     Ok(Box::new(Truth { servers, scale: conditions.scale, drift_round: 0 }))
 }
 
@@ -168,6 +168,10 @@ impl Experiment for Truth {
 
     fn refuses_servers(&self) -> Option<&'static str> {
         Some("the delays of its servers have to be known")
+    }
+
+    fn refuses_builds(&self) -> Option<&'static str> {
+        Some("it measures the machine")
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

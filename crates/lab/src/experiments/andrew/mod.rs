@@ -11,7 +11,7 @@ use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, PassP
 use tokio::runtime::{Builder, Runtime};
 
 use self::script::{PHASES, Script};
-use super::contenders::{builds_or_wharf, describe_programs};
+use super::contenders::{describe_programs, wharf_twice};
 use super::kind::{Conditions, Kind, Scale, named, version};
 use crate::contender::Named;
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
@@ -34,14 +34,15 @@ struct Andrew {
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
-    let contenders = [builds_or_wharf(&conditions.builds), conditions.servers.clone()].concat();
+    let contenders = [wharf_twice(), conditions.servers.clone()].concat();
     let (directories, files) = match conditions.scale {
         Scale::Quick => (5, 10),
         Scale::Usual => (20, 20),
         Scale::Full => (100, 40),
     };
     let script = Script::new(directories, files);
-    let servers = Servers::new(&conditions.program, &conditions.memory, script.space_bytes(), NAME, contenders.clone());
+    let servers =
+        Servers::new(&conditions.server_program, &conditions.memory, script.space_bytes(), NAME, contenders.clone());
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     Ok(Box::new(Andrew { contenders, servers, script, runtime }))
 }
@@ -89,10 +90,6 @@ impl Experiment for Andrew {
 
     fn refuses_servers(&self) -> Option<&'static str> {
         None
-    }
-
-    fn compares_builds(&self) -> bool {
-        true
     }
 
     fn describe(&self, machine: &mut Machine) {

@@ -66,7 +66,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     }
     let wharf = Named { name: WHARF.to_owned(), contender: Contender::Wharf(Vec::new()) };
     let contenders = [vec![wharf], conditions.servers.clone()].concat();
-    let (scale, program) = (conditions.scale, conditions.program.clone());
+    let (scale, program) = (conditions.scale, conditions.server_program.clone());
     let servers = Servers::new(&program, &conditions.memory, space_bytes(scale), NAME, contenders.clone());
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     Ok(Box::new(Clients { clients, contenders, servers, scale, runtime, program, skipped }))

@@ -9,8 +9,8 @@ use client::Url;
 use measure::record::{Better, FigureKind};
 use serde::Deserialize;
 
-use crate::contender::{Build, Contender, Named};
-use crate::experiments::contenders::{WHARF, builds_as};
+use crate::contender::{Contender, Named};
+use crate::experiments::contenders::WHARF;
 
 /// Why a file is no experiment.
 #[derive(Debug, thiserror::Error)]
@@ -194,18 +194,8 @@ impl Custom {
         }
     }
 
-    /// Whether servers are compared, and there is one of Wharf whose place builds can take.
-    pub(super) fn compares_builds(&self) -> bool {
-        let is_wharf = self.servers.iter().all(|server| server.wharf.is_some());
-        self.contenders == SERVER && self.servers.len() <= 1 && is_wharf
-    }
-
-    /// The servers, or Wharf where the file names none; builds, if there are any, with the arguments of the first.
-    pub(super) fn servers(&self, builds: &[Build]) -> Vec<Named> {
-        if !builds.is_empty() {
-            let arguments = self.servers.first().and_then(|server| server.wharf.clone()).unwrap_or_default();
-            return builds_as(builds, &arguments);
-        }
+    /// The servers, or Wharf where the file names none.
+    pub(super) fn servers(&self) -> Vec<Named> {
         let named =
             |server: &ServerTable| Some(Named { name: server.name.clone(), contender: server.contender().ok()? });
         match self.servers.is_empty() {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use self::file::{Custom, SERVER};
 use super::contenders::{CONTROL, describe_programs, with_control};
 use super::kind::Conditions;
-use crate::contender::{Named, Server};
+use crate::contender::{Contender, Named, Server};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
@@ -56,12 +56,12 @@ pub fn is_file(name: &str) -> bool {
 pub fn read(path: &Path, conditions: &Conditions) -> Result<Box<dyn Experiment>, FileError> {
     let custom = Custom::read(path)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut named = [custom.servers(&conditions.builds), conditions.servers.clone()].concat();
+    let mut named = [custom.servers(), conditions.servers.clone()].concat();
     if custom.contenders == SERVER {
         named = with_control(named);
     }
     let space_bytes = space_bytes(&custom);
-    let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes, &name, named.clone());
+    let servers = Servers::new(&conditions.server_program, &conditions.memory, space_bytes, &name, named.clone());
     Ok(Box::new(CustomExperiment { name, custom, named, servers, program: conditions.program.clone() }))
 }
 
@@ -176,8 +176,9 @@ impl Experiment for CustomExperiment {
         None
     }
 
-    fn compares_builds(&self) -> bool {
-        self.custom.compares_builds()
+    fn refuses_builds(&self) -> Option<&'static str> {
+        let has_wharf = self.named.iter().any(|one| matches!(one.contender, Contender::Wharf(_)));
+        if has_wharf { None } else { Some("none of its servers is Wharf") }
     }
 
     fn describe(&self, machine: &mut Machine) {
@@ -256,7 +257,6 @@ fn bench_figures(text: &str) -> Result<Figures, PassError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contender::Build;
     use crate::engine::Schedule;
 
     #[test]
@@ -272,18 +272,18 @@ mod tests {
     }
 
     #[test]
-    fn builds_take_the_place_of_the_files_server_with_its_arguments() {
-        let mut custom: Custom = toml::from_str(
-            "question = \"?\"\nbench = \"--rw read\"\n[[server]]\nname = \"s\"\nwharf = [\"--loops\", \"1\"]\n",
-        )
-        .unwrap();
-        let builds: Vec<Build> = ["old=/bin/true", "new=/bin/false"].map(|text| text.parse().unwrap()).to_vec();
-        let named = with_control(custom.servers(&builds));
-        let names: Vec<&str> = named.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!((names.as_slice(), custom.compares_builds()), (["old", "old, again (A/A)", "new"].as_slice(), true));
-        assert_eq!(named[2].contender.to_string(), "/bin/false serve --loops 1");
-        custom.contenders = "block".to_owned();
-        assert!(!custom.compares_builds());
+    fn file_without_a_server_of_wharf_compares_no_builds() {
+        let folder = std::env::temp_dir().join(format!("wharf-lab-builds-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let refused = |server: &str| {
+            let path = folder.join("own.toml");
+            let text = format!("question = \"?\"\nbench = \"--rw read\"\n[[server]]\nname = \"s\"\n{server}\n");
+            std::fs::write(&path, text).unwrap();
+            read(&path, &super::super::tests::conditions(super::super::Scale::Quick)).unwrap().refuses_builds()
+        };
+        assert_eq!(refused("wharf = [\"--loops\", \"1\"]"), None);
+        assert_eq!(refused("command = \"true\""), Some("none of its servers is Wharf"));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

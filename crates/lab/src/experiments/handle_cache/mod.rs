@@ -45,7 +45,8 @@ struct HandleCache {
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let scale = conditions.scale;
     let each = [PLAIN, SLOW].into_iter().flat_map(|opens| [OFF, AGAIN, ON].map(|cache| server(cache, opens)));
-    let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes(scale), NAME, each.collect());
+    let servers =
+        Servers::new(&conditions.server_program, &conditions.memory, space_bytes(scale), NAME, each.collect());
     Ok(Box::new(HandleCache { servers, scale }))
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use measure::record::{Better, CurveKind, Design, Factor, FigureKind, Levels, Machine, PassPlace, TableKind};
 
-use super::contenders::{builds_or_wharf, describe_programs};
+use super::contenders::{describe_programs, wharf_twice};
 use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::{End, Job, Rate, Spacing, Workload};
 use crate::bench_load::{self, OPERATIONS, P50, P99, SERVER_COST};
@@ -62,8 +62,8 @@ struct Mix {
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
-    let contenders = [builds_or_wharf(&conditions.builds), conditions.servers.clone()].concat();
-    let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes(), NAME, contenders.clone());
+    let contenders = [wharf_twice(), conditions.servers.clone()].concat();
+    let servers = Servers::new(&conditions.server_program, &conditions.memory, space_bytes(), NAME, contenders.clone());
     Ok(Box::new(Mix { contenders, servers, scale: conditions.scale, most: 0.0 }))
 }
 
@@ -158,8 +158,12 @@ impl Experiment for Mix {
         None
     }
 
-    fn compares_builds(&self) -> bool {
-        true
+    fn reference_rate(&self) -> Option<f64> {
+        Some(self.most)
+    }
+
+    fn set_reference_rate(&mut self, rate: f64) {
+        self.most = rate;
     }
 
     fn describe(&self, machine: &mut Machine) {

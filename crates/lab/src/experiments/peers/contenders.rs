@@ -24,7 +24,7 @@ pub(super) fn all(conditions: &Conditions) -> (Vec<Named>, Vec<String>) {
     let (mut found, mut skipped) = (wharf_twice(), Vec::new());
     let uncached = ["--open-files", "0"].map(str::to_owned).to_vec();
     found.push(Named { name: UNCACHED.to_owned(), contender: Contender::Wharf(uncached) });
-    for candidate in [unprivileged(&conditions.program), ganesha()] {
+    for candidate in [unprivileged(&conditions.server_program), ganesha()] {
         match candidate {
             Ok(contender) => found.push(contender),
             Err(why) => skipped.push(why),

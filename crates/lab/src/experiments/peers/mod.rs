@@ -67,7 +67,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
             Group::TwoLoops => (&conditions.memory, "peers-loops", 2),
         };
         let space_bytes = space_bytes(scale, group);
-        let servers = Servers::new(&conditions.program, parent, space_bytes, name, contenders.clone());
+        let servers = Servers::new(&conditions.server_program, parent, space_bytes, name, contenders.clone());
         (group, servers.with_loops(loops))
     };
     let servers = Group::ALL.map(servers).into();
@@ -381,7 +381,7 @@ mod tests {
     fn server_that_cannot_take_part_is_skipped_with_the_reason() {
         let mut conditions = conditions(Scale::Quick);
         conditions.servers = vec!["far=nfs://host/export".parse().unwrap()];
-        conditions.program = "/nothing/wharf".into();
+        conditions.server_program = "/nothing/wharf".into();
         let skipped = make(&conditions).unwrap().design().skipped;
         assert!(skipped.iter().any(|line| line.starts_with("far on the disk, and with two loops:")), "{skipped:?}");
         assert!(skipped.iter().any(|line| line.starts_with(UNPRIVILEGED)), "{skipped:?}");

@@ -62,7 +62,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
         server(OFF, &["--read-ahead", "off"]),
     ];
     let space_bytes = file_bytes(scale) + 16 * MIB;
-    let servers = Servers::new(&conditions.program, &conditions.disk, space_bytes, NAME, ways);
+    let servers = Servers::new(&conditions.server_program, &conditions.disk, space_bytes, NAME, ways);
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     Ok(Box::new(ReadAhead { servers, scale, runtime, file: PathBuf::new() }))
 }

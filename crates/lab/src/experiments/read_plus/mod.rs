@@ -358,7 +358,7 @@ impl Experiment for ReadPlus {
             None => self.start()?,
         };
         let names = self.file_systems();
-        self.running.insert(running).restart(&self.conditions.program, &names)
+        self.running.insert(running).restart(&self.conditions.server_program, &names)
     }
 
     fn pass(&mut self, levels: &Levels, _place: &PassPlace, _seed: u64) -> Result<Figures, PassError> {

@@ -68,7 +68,7 @@ struct ReplyPath {
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let scale = conditions.scale;
     let ways: Vec<Named> = way::all(scale == Scale::Quick).into_iter().chain(conditions.servers.clone()).collect();
-    let servers = Servers::new(&conditions.program, &conditions.memory, space_bytes(scale), NAME, ways.clone());
+    let servers = Servers::new(&conditions.server_program, &conditions.memory, space_bytes(scale), NAME, ways.clone());
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     let (can_count, unlimited) = (contender::can_count(), Wired::missing());
     Ok(Box::new(ReplyPath { ways, servers, scale, runtime, can_count, unlimited, wired: None, loads: None, peak: 0.0 }))
@@ -188,6 +188,14 @@ impl Experiment for ReplyPath {
 
     fn refuses_servers(&self) -> Option<&'static str> {
         None
+    }
+
+    fn reference_rate(&self) -> Option<f64> {
+        Some(self.peak)
+    }
+
+    fn set_reference_rate(&mut self, rate: f64) {
+        self.peak = rate;
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {

@@ -254,6 +254,10 @@ impl Experiment for Segments {
         Some("it compares TCP senders, and no NFS server takes part")
     }
 
+    fn refuses_builds(&self) -> Option<&'static str> {
+        self.refuses_servers()
+    }
+
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
         Ok(())
     }

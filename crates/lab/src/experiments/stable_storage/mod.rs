@@ -92,10 +92,10 @@ impl StableStorage {
 
     /// The directories of the servers and of their logs.
     fn start(&self) -> Result<Running, Error> {
-        let Conditions { program, memory, disk, .. } = &self.conditions;
+        let Conditions { server_program, memory, disk, .. } = &self.conditions;
         let logs = Scratch::new(memory, "stable-storage-logs", self.log_bytes())?;
         let contenders = self.storages.iter().map(|storage| storage.server(logs.path())).collect();
-        let mut servers = Servers::new(program, disk, self.space_bytes(), NAME, contenders);
+        let mut servers = Servers::new(server_program, disk, self.space_bytes(), NAME, contenders);
         let file = servers.export()?.join(FILE);
         data_file::make(&file, file_bytes(self.conditions.scale))
             .map_err(|source| Error::File { path: file.clone(), source })?;
