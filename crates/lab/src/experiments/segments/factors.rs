@@ -13,6 +13,8 @@ pub(super) const BEFORE: &str = "before";
 pub(super) const AGAIN: &str = "before, again (A/A)";
 pub(super) const AFTER: &str = "after";
 pub(super) const TODAY: &str = "today";
+/// The sender of this machine's kernel, which has a rule of its own.
+pub(super) const KERNEL: &str = "kernel";
 
 pub(super) fn buffer_name(send_bytes: usize) -> String {
     format!("{}K", send_bytes >> 10)

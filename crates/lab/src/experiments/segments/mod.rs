@@ -1,7 +1,7 @@
 //! The experiment of the third source: what rules for cutting a TCP stream into sends do to packets, speed and cost.
 //!
-//! The same sender runs in virtual time, limited in three ways, with the receiver nearest to the source's trace, and
-//! over a TAP device to this machine's kernel.
+//! The same sender runs in virtual time, limited in three ways, with the receiver nearest to the source's trace, over a
+//! TAP device to this machine's kernel, and over a wire of the source's speed, beside the kernel's own sender.
 
 mod document;
 mod factors;
@@ -12,14 +12,15 @@ use std::time::Duration;
 
 use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, PassPlace, TableKind};
 use segments::Rule;
-use segments::link;
+use segments::kernel::{self, Test};
+use segments::link::{self, LinkOptions};
 use segments::model::{self, DOCUMENT_BUFFERS, Host, Limit, Situation};
 use segments::sender::Config;
 use segments::trace::Tally;
-use segments::user::{self, Control, Places};
+use segments::user::{self, Control, Places, TransferResult};
 
 use self::document::TRACED_SEND_BYTES;
-use self::factors::{AFTER, AGAIN, BEFORE, BUFFERS, DIRECTION, PATH, RULE, TO_R1, TO_S1, TODAY, buffer_name};
+use self::factors::{AFTER, AGAIN, BEFORE, BUFFERS, DIRECTION, KERNEL, PATH, RULE, TO_R1, TO_S1, TODAY, buffer_name};
 use super::kind::{Conditions, Kind, Scale, named};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 
@@ -29,6 +30,7 @@ pub(super) const KIND: Kind =
 const NAME: &str = "segments";
 
 const TAP: &str = "TAP device";
+const WIRE: &str = "wire of 10 Gbit/s";
 const NEAREST: &str = "model: nearest";
 /// What limits the model's speed, by the level's name.
 const LIMITS: [(&str, Limit); 4] = [
@@ -38,6 +40,9 @@ const LIMITS: [(&str, Limit); 4] = [
     (NEAREST, Limit::Receiver),
 ];
 
+/// Paths that have only the buffers of the trace with --quick.
+const BRIEF: [&str; 3] = [LIMITS[0].0, LIMITS[1].0, WIRE];
+
 const SPEED: &str = "speed";
 const SENDER_COST: &str = "sender cost";
 const RECEIVER_COST: &str = "receiver cost";
@@ -45,12 +50,16 @@ const RECEIVER_COST: &str = "receiver cost";
 const SENDER_CPU: &str = "sender CPU";
 const RECEIVER_CPU: &str = "receiver CPU";
 const PACKETS: &str = "data packets";
+const WIRE_PACKETS: &str = "packets on the wire";
 const SINGLE: &str = "single-MSS";
 const OTHERS: &str = "not single-MSS";
 
 /// Most bytes of an IP packet on Ethernet.
 const MTU: u16 = 1500;
 const READ_BYTES: usize = 64 << 10;
+/// What the kernel's sender gets in each write: as much as the model's.
+const WRITE_BYTES: usize = 128 << 10;
+const LINK: LinkOptions = LinkOptions { bits_per_second: 10_000_000_000, mtu: MTU };
 const TUN: &str = "/dev/net/tun";
 
 struct Segments {
@@ -97,7 +106,8 @@ fn rule(name: &str) -> Rule {
 impl Segments {
     fn paths(&self) -> Vec<String> {
         let models = LIMITS.iter().map(|(name, _)| *name);
-        models.chain(self.has_tap.then_some(TAP)).map(str::to_owned).collect()
+        let devices = if self.has_tap { &[TAP, WIRE][..] } else { &[] };
+        models.chain(devices.iter().copied()).map(str::to_owned).collect()
     }
 
     fn tables(&self) -> Vec<TableKind> {
@@ -109,7 +119,7 @@ impl Segments {
         let by_rule = |title: &str, figure: &str| TableKind::new(title, figure, RULE, BEFORE);
         let traced = buffer_name(TRACED_SEND_BYTES);
         let by_buffer = |title: &str, figure: &str| TableKind::new(title, figure, BUFFERS, &traced);
-        let tap = |table| TableKind { only: Levels::from([(PATH.to_owned(), TAP.to_owned())]), ..table };
+        let on = |path: &str, table| TableKind { only: Levels::from([(PATH.to_owned(), path.to_owned())]), ..table };
         let mut tables = vec![
             with(by_rule("Share of other packets than single-MSS ones", OTHERS), vec![document::others()]),
             with(by_rule("Data packets as the sender hands them over", PACKETS), vec![document::packets()]),
@@ -119,9 +129,12 @@ impl Segments {
             TableKind::new("Speed by direction", SPEED, DIRECTION, TO_R1),
         ];
         if self.has_tap {
-            tables.push(tap(by_rule("Processor time of the receiver", RECEIVER_COST)));
+            tables.extend([TAP, WIRE].map(|path| {
+                let title = format!("Processor time of the receiver, {path}");
+                on(path, by_rule(&title, RECEIVER_COST))
+            }));
             let by_buffer = by_buffer("Processor time of the receiver by send buffer", RECEIVER_COST);
-            tables.push(tap(with(by_buffer, document::receiver_cost())));
+            tables.push(on(TAP, with(by_buffer, document::receiver_cost())));
         }
         tables
     }
@@ -140,7 +153,8 @@ impl Segments {
         Ok(figures)
     }
 
-    fn tap(&self, rule: Rule, buffers: Buffers, receiver: Host, seed: u64) -> Result<Figures, PassError> {
+    /// The sender in user space, with a wire or without one.
+    fn send(&self, rule: Rule, buffers: Buffers, way: Way, seed: u64) -> Result<Figures, PassError> {
         let options = user::Options {
             sender: Config { rule, send_buffer_bytes: buffers.send_bytes, ..Config::default() },
             mtu: MTU,
@@ -149,10 +163,10 @@ impl Segments {
             read_bytes: READ_BYTES,
             total_bytes: total_bytes(self.scale),
             duration: None,
-            wire_bits_per_second: None,
+            wire_bits_per_second: way.has_wire.then_some(LINK.bits_per_second),
             capture: None,
             faults: segments::Faults::default(),
-            places: Some(if receiver == Host::S1 { Places::Swapped } else { Places::Straight }),
+            places: Some(if way.receiver == Host::S1 { Places::Swapped } else { Places::Straight }),
             seed,
         };
         let outcome = user::run(&options, &Control::default())?;
@@ -160,12 +174,55 @@ impl Segments {
             return Err(PassError(format!("{} received bytes were wrong", outcome.wrong_bytes)));
         }
         let mut figures = counts(&outcome.tally);
-        figures.set(SPEED, outcome.bits_per_second() / 1e6);
-        figures.set(SENDER_COST, outcome.sender_us_per_kib());
-        figures.set(RECEIVER_COST, outcome.receiver_us_per_kib());
-        figures.set(SENDER_CPU, percent_of(outcome.sender_time, outcome.elapsed));
-        figures.set(RECEIVER_CPU, percent_of(outcome.receiver_time, outcome.elapsed));
+        let TransferResult { received_bytes, elapsed, sender_time, receiver_time, .. } = outcome;
+        Transfer { received_bytes, elapsed, sender_time, receiver_time }.add_to(&mut figures);
         Ok(figures)
+    }
+
+    /// The kernel's sender over the same wire. Its packets are counted on the wire alone.
+    fn send_by_kernel(&self, buffers: Buffers) -> Result<Figures, PassError> {
+        let direction = kernel::Direction::Out;
+        let test = Test {
+            kind: kernel::Kind::Stream { direction, message_bytes: WRITE_BYTES, read_bytes: READ_BYTES },
+            connections: 1,
+            total: Some(total_bytes(self.scale)),
+            duration: None,
+            send_buffer_bytes: Some(buffers.send_bytes),
+            receive_buffer_bytes: Some(usize::try_from(buffers.receive_bytes)?),
+        };
+        let (outcome, frames) = link::run(LINK, true, &test, &kernel::Control::default())?;
+        let kernel::End { received_bytes, elapsed, process_time: receiver_time, .. } = outcome.remote;
+        let sender_time = outcome.local.process_time;
+        let mut figures = Figures::default();
+        figures.set(WIRE_PACKETS, frames as f64);
+        Transfer { received_bytes, elapsed, sender_time, receiver_time }.add_to(&mut figures);
+        Ok(figures)
+    }
+}
+
+/// How a stream in user space goes.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    has_wire: bool,
+    receiver: Host,
+}
+
+/// What both ends of a stream have measured.
+struct Transfer {
+    received_bytes: u64,
+    elapsed: Duration,
+    sender_time: Duration,
+    receiver_time: Duration,
+}
+
+impl Transfer {
+    fn add_to(&self, figures: &mut Figures) {
+        let us_per_kib = |time: Duration| time.as_secs_f64() * 1e6 / (self.received_bytes as f64 / 1024.0);
+        figures.set(SPEED, self.received_bytes as f64 * 8e-6 / self.elapsed.as_secs_f64());
+        figures.set(SENDER_COST, us_per_kib(self.sender_time));
+        figures.set(RECEIVER_COST, us_per_kib(self.receiver_time));
+        figures.set(SENDER_CPU, percent_of(self.sender_time, self.elapsed));
+        figures.set(RECEIVER_CPU, percent_of(self.receiver_time, self.elapsed));
     }
 }
 
@@ -178,7 +235,7 @@ fn counts(tally: &Tally) -> Figures {
     let percent = |count| tally.share(count).unwrap_or_default() * 100.0;
     let mut figures = Figures::default();
     figures.set(PACKETS, tally.packets() as f64);
-    figures.set("packets on the wire", tally.wire_packets as f64);
+    figures.set(WIRE_PACKETS, tally.wire_packets as f64);
     figures.set(SINGLE, percent(tally.single));
     figures.set(OTHERS, percent(tally.packets() - tally.single));
     figures.set("fractional", percent(tally.partial()));
@@ -188,7 +245,8 @@ fn counts(tally: &Tally) -> Figures {
 impl Experiment for Segments {
     fn design(&self) -> Design {
         let pairs = buffers(self.scale).map(|buffers| buffer_name(buffers.send_bytes)).collect();
-        let no_tap = format!("The TAP device: it needs root and {TUN}.");
+        let no_tap = format!("The TAP device and the wire, with the kernel's sender: they need root and {TUN}.");
+        let brief = format!("Other buffers than the trace's on {}: left out with --quick.", BRIEF.join(", "));
         Design {
             name: NAME.to_owned(),
             question: "What does the rule by which a TCP sender cuts its data do to packets, speed and cost?"
@@ -198,7 +256,7 @@ impl Experiment for Segments {
                 Factor::new(PATH, self.paths()).computing(LIMITS.map(|(name, _)| name.to_owned())),
                 Factor::new(BUFFERS, pairs),
                 Factor::new(DIRECTION, named([TO_R1, TO_S1])),
-                Factor::new(RULE, named([BEFORE, AGAIN, AFTER, TODAY])),
+                Factor::new(RULE, named([BEFORE, AGAIN, AFTER, TODAY, KERNEL])),
             ],
             contenders: RULE.to_owned(),
             control: Some(AGAIN.to_owned()),
@@ -209,7 +267,7 @@ impl Experiment for Segments {
                 FigureKind::new(SENDER_CPU, "%", Better::Lower),
                 FigureKind::new(RECEIVER_CPU, "%", Better::Lower),
                 FigureKind::new(PACKETS, "", Better::Lower),
-                FigureKind::new("packets on the wire", "", Better::Lower),
+                FigureKind::new(WIRE_PACKETS, "", Better::Lower),
                 FigureKind::new(SINGLE, "%", Better::Lower),
                 FigureKind::new(OTHERS, "%", Better::Higher),
                 FigureKind::new("fractional", "%", Better::Neither),
@@ -221,13 +279,19 @@ impl Experiment for Segments {
                 "Each rule runs in both directions; the source ran before and after in opposite ones, so that its differences \
                  hold those of its hosts. The model's receivers have the processor times of the source's two hosts. Over \
                  the TAP device, the two ends change places between two processors of this machine.",
-                "The TAP device has no wire of 10 Gbit/s behind it: the receiver is this machine's kernel.",
+                "The receiver of the TAP device and of the wire is this machine's kernel. Only the wire has the source's 10 Gbit/s; \
+                 its ends share two processors with a bridge and a token bucket, so it is seldom full.",
+                "'kernel' is the sender of this machine's kernel, with a rule of its own. How much it hands over at once is not \
+                 counted, and its receiver does not compare the bytes with what was sent, which saves it processor time.",
                 "The model's processor times of the sender are chosen; only its differences between rules mean anything. \
                  Those of its receiver are from netperf's rows in the source, and the speed follows from them.",
                 "The source does not have its receiver's reads, acknowledgments and window updates. 'model: nearest' has \
                  those that a scan found nearest to the trace: a possible cause, and no proof.",
             ]),
-            skipped: if self.has_tap { Vec::new() } else { vec![no_tap] },
+            skipped: [(!self.has_tap).then_some(no_tap), (self.scale == Scale::Quick).then_some(brief)]
+                .into_iter()
+                .flatten()
+                .collect(),
         }
     }
 
@@ -239,15 +303,31 @@ impl Experiment for Segments {
         ])
     }
 
-    /// The hosts differ where the receiver is the limit, and the processors of this machine.
+    /// The hosts differ where the receiver is the limit, and the processors of this machine. The kernel's sender is on
+    /// the wire alone, whose ends are in one direction.
     fn has(&self, levels: &Levels) -> bool {
+        let is_brief = BRIEF.contains(&levels[PATH].as_str());
+        if self.scale == Scale::Quick && is_brief && levels[BUFFERS] != buffer_name(TRACED_SEND_BYTES) {
+            return false;
+        }
+        if levels[PATH] == WIRE {
+            return levels[DIRECTION] == TO_R1;
+        }
+        if levels[RULE] == KERNEL {
+            return false;
+        }
         let limit = LIMITS.iter().find(|(name, _)| *name == levels[PATH]).map(|(_, limit)| *limit);
         levels[DIRECTION] == TO_R1 || limit.is_none_or(|limit| limit == Limit::Receiver)
     }
 
     fn needs(&self) -> Needs {
         let mib = (total_bytes(self.scale) >> 20) as f64;
-        Needs { pass_seconds: 0.05 + mib * 0.008, round_seconds: 0.0, space_bytes: 0, root: Some("the TAP device") }
+        Needs {
+            pass_seconds: 0.05 + mib * 0.008,
+            round_seconds: 0.0,
+            space_bytes: 0,
+            root: Some("the TAP device and the wire"),
+        }
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {
@@ -270,7 +350,8 @@ impl Experiment for Segments {
         match LIMITS.iter().find(|(name, _)| *name == levels[PATH]) {
             Some((NEAREST, _)) => self.model(Situation::nearest_to_document(rule, seed), pair, receiver),
             Some((_, limit)) => self.model(Situation::document(*limit, rule, seed), pair, receiver),
-            None => self.tap(rule, pair, receiver, seed),
+            None if levels[RULE] == KERNEL => self.send_by_kernel(pair),
+            None => self.send(rule, pair, Way { has_wire: levels[PATH] == WIRE, receiver }, seed),
         }
     }
 }
@@ -314,6 +395,36 @@ mod tests {
         let compared: Vec<(&str, usize)> = compared.iter().map(|(figure, count)| (figure.as_str(), *count)).collect();
         let none = |figure| (figure, 0);
         let expected = [(OTHERS, 1), (PACKETS, 1), none(SPEED), none(SENDER_COST), (SPEED, 14), none(SPEED)];
-        assert_eq!(compared, [&expected[..], &[none(RECEIVER_COST), (RECEIVER_COST, 14)]].concat());
+        let of_receiver = [none(RECEIVER_COST), none(RECEIVER_COST), (RECEIVER_COST, 14)];
+        assert_eq!(compared, [&expected[..], &of_receiver].concat());
+    }
+
+    #[test]
+    fn kernel_sends_over_the_wire_alone() {
+        let experiment = Segments { scale: Scale::Usual, has_tap: true };
+        let has = |path: &str, direction: &str, rule: &str| {
+            let levels = [(PATH, path), (DIRECTION, direction), (RULE, rule)];
+            experiment.has(&levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into())
+        };
+        assert!(has(WIRE, TO_R1, KERNEL) && has(WIRE, TO_R1, BEFORE) && !has(WIRE, TO_S1, BEFORE));
+        assert!(has(TAP, TO_S1, BEFORE) && !has(TAP, TO_R1, KERNEL) && !has(NEAREST, TO_R1, KERNEL));
+    }
+
+    #[test]
+    fn the_wire_carries_the_stream_of_the_kernel_and_of_the_rules() {
+        if !link::is_permitted() || !Path::new(TUN).exists() {
+            println!("skipped: a wire and a TAP device need root");
+            return;
+        }
+        let experiment = Segments { scale: Scale::Quick, has_tap: true };
+        let way = Way { has_wire: true, receiver: Host::R1 };
+        let of_rule = experiment.send(Rule::Before, TRACED, way, 1).unwrap().values;
+        let of_kernel = experiment.send_by_kernel(TRACED).unwrap().values;
+        let full = (total_bytes(Scale::Quick) / 1448) as f64;
+        for figures in [&of_rule, &of_kernel] {
+            assert!(figures[SPEED] > 0.0, "{figures:?}");
+            assert!(figures[WIRE_PACKETS] >= full, "{figures:?}");
+        }
+        assert!(of_rule.contains_key(SINGLE) && !of_kernel.contains_key(SINGLE));
     }
 }
