@@ -120,7 +120,7 @@ fn through_log(inner: Arc<HostFs>, folder: &Path) -> Arc<dyn FileSystem> {
     let device = Arc::new(MemoryDevice::new(LOG_BYTES));
     WriteLog::create(device.clone()).unwrap();
     let log = WriteLog::open(device, LogOptions::new(folder.join("log-state"))).unwrap();
-    let (logged, _) = log.attach(EXPORT, inner).unwrap();
+    let (logged, _) = log.attach(Path::new(EXPORT), inner).unwrap();
     log.start().unwrap();
     Arc::new(logged)
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use own_files::OwnDir;
-use vfs::{Error, FileSystem, LogMark, StoredMark};
+use vfs::{Error, FileSystem, LogMark, StoredMark, quoted};
 
 use crate::error::WriteLogError;
 use crate::log_site::LogSite;
@@ -21,7 +21,7 @@ use crate::state_file::{self, StateFile, StateLine};
 
 /// What is known of the log of an export, or of a directory that overlaps with it.
 pub(crate) struct Known {
-    pub(crate) export: String,
+    pub(crate) export: PathBuf,
     pub(crate) mark: Mark,
     pub(crate) is_own: bool,
     /// Whether the mark cannot be forged, so that a start may depend on it; otherwise it can only refuse one.
@@ -33,12 +33,12 @@ pub(crate) struct Known {
 impl Known {
     /// The marks of an export, of the directories above it, and of those that the state directory knows and that
     /// overlap with it.
-    pub(crate) fn of(export: &str, fs: &dyn FileSystem, lines: &[StateLine]) -> Result<Vec<Known>, WriteLogError> {
+    pub(crate) fn of(export: &Path, fs: &dyn FileSystem, lines: &[StateLine]) -> Result<Vec<Known>, WriteLogError> {
         let unreadable = |source| WriteLogError::Mark { export: export.to_owned(), source };
-        let mut names: Vec<&String> = marks(lines).map(|(name, _)| name).collect();
+        let mut names: Vec<&PathBuf> = marks(lines).map(|(name, _)| name).collect();
         names.sort_unstable();
         names.dedup();
-        let dirs = fs.log_marks(&names.into_iter().map(PathBuf::from).collect::<Vec<_>>()).map_err(unreadable)?;
+        let dirs = fs.log_marks(&names.into_iter().cloned().collect::<Vec<_>>()).map_err(unreadable)?;
         if dirs.is_empty() {
             let kept = Mark::kept(export, lines).filter(|mark| mark.root == root(fs));
             return Ok(kept.into_iter().map(|mark| Known::new(export, mark)).collect());
@@ -46,19 +46,19 @@ impl Known {
         Ok(dirs.iter().flat_map(|dir| Known::of_dir(export, dir, lines)).collect())
     }
 
-    fn new(export: &str, mark: Mark) -> Known {
+    fn new(export: &Path, mark: Mark) -> Known {
         Known { export: export.to_owned(), mark, is_own: true, is_safe: true, attribute: None }
     }
 
     /// The marks of one directory. Of two logs, both may have its changes.
-    fn of_dir(export: &str, dir: &LogMark, lines: &[StateLine]) -> Vec<Known> {
+    fn of_dir(export: &Path, dir: &LogMark, lines: &[StateLine]) -> Vec<Known> {
         let root = (dir.origin.fileid, dir.origin.birth);
         let is_here = |mark: &Mark| mark.root == root;
         let read = |stored: &StoredMark| Mark::read(std::str::from_utf8(&stored.text).ok()?).filter(is_here);
         let stored = dir.stored.as_ref().and_then(|stored| Some((read(stored)?, stored)));
         let kept = marks(lines).rev().map(|(_, mark)| mark).find(|mark| is_here(mark)).cloned();
-        let name = if dir.is_own { export.to_owned() } else { dir.dir.to_string_lossy().into_owned() };
-        let known = |mark| Known { is_own: dir.is_own, ..Known::new(&name, mark) };
+        let name = if dir.is_own { export } else { &dir.dir };
+        let known = |mark| Known { is_own: dir.is_own, ..Known::new(name, mark) };
         match (stored, kept) {
             (Some((own, StoredMark { is_safe: true, .. })), Some(kept)) if own.log == kept.log => {
                 vec![known(newer(own, kept))]
@@ -77,13 +77,13 @@ impl Known {
         let forged = format!(
             ", and others than the server may have written it: if no log is known to be missing, remove it with \
              `setfattr -x {name} {}`",
-            vfs::quoted(&self.export)
+            quoted(&self.export)
         );
         format!(" (only its extended attribute {name} says so{})", if self.is_safe { "" } else { &forged })
     }
 }
 
-fn marks(lines: &[StateLine]) -> impl DoubleEndedIterator<Item = (&String, &Mark)> {
+fn marks(lines: &[StateLine]) -> impl DoubleEndedIterator<Item = (&PathBuf, &Mark)> {
     lines.iter().filter_map(|line| match line {
         StateLine::Mark { export, mark } => Some((export, mark)),
         _ => None,
@@ -92,18 +92,23 @@ fn marks(lines: &[StateLine]) -> impl DoubleEndedIterator<Item = (&String, &Mark
 
 impl Mark {
     /// The newest mark of an export in the state directory.
-    fn kept(export: &str, lines: &[StateLine]) -> Option<Mark> {
+    fn kept(export: &Path, lines: &[StateLine]) -> Option<Mark> {
         marks(lines).rev().find(|(of, _)| *of == export).map(|(_, mark)| mark.clone())
     }
 
     /// Stores the mark in the state directory and in the export, in which it may be impossible.
-    pub(crate) fn store(&self, export: &str, fs: &dyn FileSystem, state_file: &StateFile) -> Result<(), WriteLogError> {
+    pub(crate) fn store(
+        &self,
+        export: &Path,
+        fs: &dyn FileSystem,
+        state_file: &StateFile,
+    ) -> Result<(), WriteLogError> {
         state_file.keep(&[StateLine::Mark { export: export.to_owned(), mark: self.clone() }])?;
         match fs.set_log_mark(self.text().as_bytes()) {
             Err(source @ Error::Io(_)) => Err(WriteLogError::Mark { export: export.to_owned(), source }),
             Err(error) => {
                 tracing::info!(
-                    export, %error,
+                    export = %quoted(export), %error,
                     "the export cannot be marked as one with a write log: only the state directory knows its log"
                 );
                 Ok(())
@@ -118,7 +123,7 @@ impl Mark {
 /// # Errors
 /// [`WriteLogError::NeedsLog`] when acknowledged changes of the export may be in a log alone, or when the mark cannot
 /// be read.
-pub fn check_unlogged(export: &str, fs: &dyn FileSystem, state_dir: Option<&Path>) -> Result<(), WriteLogError> {
+pub fn check_unlogged(export: &Path, fs: &dyn FileSystem, state_dir: Option<&Path>) -> Result<(), WriteLogError> {
     let lines = lines_in(state_dir)?;
     match Known::of(export, fs, &lines)?.into_iter().find(|known| known.mark.is_needed) {
         Some(known) => Err(WriteLogError::NeedsLog {
@@ -134,9 +139,9 @@ pub fn check_unlogged(export: &str, fs: &dyn FileSystem, state_dir: Option<&Path
 ///
 /// # Errors
 /// When the state directory cannot be read.
-pub fn exports_of_log(path: &Path, state_dir: &Path) -> Result<Vec<String>, WriteLogError> {
+pub fn exports_of_log(path: &Path, state_dir: &Path) -> Result<Vec<PathBuf>, WriteLogError> {
     let path = absolute(path);
-    let mut exports: Vec<(String, bool)> = Vec::new();
+    let mut exports: Vec<(PathBuf, bool)> = Vec::new();
     for line in lines_in(Some(state_dir))? {
         if let StateLine::Mark { export, mark } = line {
             exports.retain(|(name, _)| *name != export);
@@ -151,7 +156,7 @@ pub fn exports_of_log(path: &Path, state_dir: &Path) -> Result<Vec<String>, Writ
 ///
 /// # Errors
 /// When the marks cannot be read or changed.
-pub fn give_up_log(export: &str, fs: Option<&dyn FileSystem>, state_dir: &Path) -> Result<bool, WriteLogError> {
+pub fn give_up_log(export: &Path, fs: Option<&dyn FileSystem>, state_dir: &Path) -> Result<bool, WriteLogError> {
     let unreadable = |source| WriteLogError::State { path: state_dir.to_owned(), source };
     let (state_file, lines) = StateFile::open(state_dir).map_err(unreadable)?;
     let mark = match fs {
@@ -176,7 +181,7 @@ pub fn give_up_log(export: &str, fs: Option<&dyn FileSystem>, state_dir: &Path) 
 ///
 /// # Errors
 /// [`WriteLogError::InUse`], or when the directory cannot be looked at.
-pub fn check_unused(export: &str, fs: &dyn FileSystem) -> Result<(), WriteLogError> {
+pub fn check_unused(export: &Path, fs: &dyn FileSystem) -> Result<(), WriteLogError> {
     let unreadable = |source| WriteLogError::Mark { export: export.to_owned(), source };
     let is_in_use = fs.log_marks(&[]).map_err(unreadable)?.iter().any(|dir| dir.is_in_use);
     if is_in_use { Err(WriteLogError::InUse { export: export.to_owned() }) } else { Ok(()) }

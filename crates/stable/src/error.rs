@@ -43,7 +43,7 @@ pub enum WriteLogError {
     )]
     OtherTree {
         /// The export.
-        export: String,
+        export: PathBuf,
         /// How many records there are.
         records: u64,
         /// The log.
@@ -57,7 +57,7 @@ pub enum WriteLogError {
     )]
     Missing {
         /// The export.
-        export: String,
+        export: PathBuf,
         /// How many records there are.
         records: u64,
         /// The log.
@@ -83,7 +83,7 @@ pub enum WriteLogError {
     )]
     NeedsLog {
         /// The export.
-        export: String,
+        export: PathBuf,
         /// The log that it needs.
         site: LogSite,
         /// Who says so, if it is only the directory.
@@ -99,7 +99,7 @@ pub enum WriteLogError {
         /// The log that it needs.
         site: LogSite,
         /// The exports.
-        exports: Vec<String>,
+        exports: Vec<PathBuf>,
     },
     /// An export needs another log, or a newer copy of this one.
     #[error(
@@ -109,7 +109,7 @@ pub enum WriteLogError {
     )]
     NeedsOtherLog {
         /// The export.
-        export: String,
+        export: PathBuf,
         /// The log that it needs.
         site: LogSite,
         /// How to use the log that was given, if it has something.
@@ -126,7 +126,7 @@ pub enum WriteLogError {
     )]
     NotOfExport {
         /// The export.
-        export: String,
+        export: PathBuf,
         /// How many records there are.
         records: u64,
         /// The log.
@@ -136,13 +136,13 @@ pub enum WriteLogError {
     #[error("a running server uses {} with a write log; end that server first", quoted(export))]
     InUse {
         /// The export.
-        export: String,
+        export: PathBuf,
     },
     /// The mark of an export cannot be read or stored.
     #[error("cannot read or store which write log {export} depends on: {source}", export = quoted(export))]
     Mark {
         /// The export.
-        export: String,
+        export: PathBuf,
         /// The error of the file system.
         source: vfs::Error,
     },
@@ -160,7 +160,7 @@ pub enum WriteLogError {
     )]
     Replay {
         /// The export.
-        export: String,
+        export: PathBuf,
         /// What was tried.
         action: String,
         /// The error of the file system.
@@ -174,7 +174,7 @@ pub enum WriteLogError {
     )]
     Storage {
         /// The export.
-        export: String,
+        export: PathBuf,
         /// The error of the file system.
         source: vfs::Error,
     },
@@ -186,13 +186,13 @@ pub enum WriteLogError {
     )]
     Lost {
         /// The export.
-        export: String,
+        export: PathBuf,
     },
     /// No thread could be started.
     #[error("cannot start the thread that trims the write log: {0}")]
     Thread(io::Error),
 }
 
-fn listed(exports: &[String]) -> String {
+fn listed(exports: &[PathBuf]) -> String {
     exports.iter().map(quoted).collect::<Vec<_>>().join(" and ")
 }

@@ -30,7 +30,7 @@ impl LogSite {
 
     /// The command that drops the log's changes, also of these exports if they are another server's.
     #[must_use]
-    pub fn discard(&self, exports: &[String]) -> String {
+    pub fn discard(&self, exports: &[PathBuf]) -> String {
         self.command("drain --discard", exports)
     }
 
@@ -52,7 +52,7 @@ impl LogSite {
         LogSite::new(path, None).command("check", &[])
     }
 
-    fn command(&self, action: &str, exports: &[String]) -> String {
+    fn command(&self, action: &str, exports: &[PathBuf]) -> String {
         let state_dir = self.state_dir.iter().map(|dir| format!(" --state-dir {}", quoted(dir)));
         let exports = exports.iter().map(|export| format!(" --export {}", quoted(export)));
         let options: String = state_dir.chain(exports).collect();

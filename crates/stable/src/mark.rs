@@ -1,12 +1,10 @@
 //! The mark of an export: which log it depends on, and whether it still does.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use vfs::FileSystem;
 
-use crate::hex::{bytes, hex};
+use crate::hex;
 
 /// The log of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +25,7 @@ impl Mark {
     pub(crate) fn text(&self) -> String {
         let need = if self.is_needed { "needed" } else { "released" };
         let (fileid, birth) = self.root;
-        let path = hex(self.path.as_os_str().as_encoded_bytes());
+        let path = hex::hex_path(&self.path);
         format!("{need} {} {} {fileid} {birth} {path}", self.log, self.generation)
     }
 
@@ -41,7 +39,7 @@ impl Mark {
             },
             log: log.to_owned(),
             generation: generation.parse().ok()?,
-            path: OsString::from_vec(bytes(path)?).into(),
+            path: hex::path(path)?,
             root: (fileid.parse().ok()?, birth.parse().ok()?),
         })
     }

@@ -1,8 +1,10 @@
 //! The owner's description of itself in a log's header.
 
+use std::path::{Path, PathBuf};
+
 use vfs::FileSystem;
 
-use crate::hex::{bytes, hex};
+use crate::hex;
 use crate::mark::root;
 
 /// The log's random name, and the numbers of the exports that it has records of.
@@ -17,7 +19,7 @@ pub(crate) struct LogOwner {
 /// An export of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnedExport {
-    pub(crate) name: String,
+    pub(crate) name: PathBuf,
     pub(crate) number: u32,
     /// The root directory ([`root`]).
     root: (u64, u64),
@@ -71,13 +73,13 @@ impl LogOwner {
     }
 
     /// Gives the export of this name another number when it returns.
-    pub(crate) fn forget(&mut self, name: &str) {
+    pub(crate) fn forget(&mut self, name: &Path) {
         self.exports.retain(|owned| owned.name != name);
     }
 
     /// Treats unflushed changes of an export, and of all others with the same memory, as lost: storage reports a loss
     /// to one of them. They are replayed when the exports return. Returns the names of these exports.
-    pub(crate) fn forget_memory(&mut self, name: &str) -> Vec<String> {
+    pub(crate) fn forget_memory(&mut self, name: &Path) -> Vec<PathBuf> {
         let memory = self.exports.iter().find(|owned| owned.name == name).and_then(|owned| owned.memory);
         let is_lost = |owned: &&mut OwnedExport| owned.name == name || (memory.is_some() && owned.memory == memory);
         let lost = self.exports.iter_mut().filter(is_lost).map(|owned| {
@@ -94,12 +96,12 @@ fn new_id() -> String {
 
 /// The names of the exports in the header of a write log; `None` for another log.
 #[must_use]
-pub fn owners_exports(owner: &[u8]) -> Option<Vec<String>> {
+pub fn owners_exports(owner: &[u8]) -> Option<Vec<PathBuf>> {
     Some(LogOwner::read(owner)?.exports.into_iter().map(|owned| owned.name).collect())
 }
 
 impl OwnedExport {
-    pub(crate) fn of(name: &str, fs: &dyn FileSystem) -> OwnedExport {
+    pub(crate) fn of(name: &Path, fs: &dyn FileSystem) -> OwnedExport {
         OwnedExport { name: name.to_owned(), number: 0, root: root(fs), memory: fs.memory() }
     }
 
@@ -114,13 +116,13 @@ impl OwnedExport {
 
     fn text(&self) -> String {
         let memory = self.memory.map_or_else(|| "-".to_owned(), |memory| memory.to_string());
-        format!("{} {} {} {memory} {}", self.number, self.root.0, self.root.1, hex(self.name.as_bytes()))
+        format!("{} {} {} {memory} {}", self.number, self.root.0, self.root.1, hex::hex_path(&self.name))
     }
 
     fn read(line: &str) -> Option<OwnedExport> {
         let [number, fileid, birth, memory, name] = *line.split(' ').collect::<Vec<_>>() else { return None };
         Some(OwnedExport {
-            name: String::from_utf8(bytes(name)?).ok()?,
+            name: hex::path(name)?,
             number: number.parse().ok()?,
             root: (fileid.parse().ok()?, birth.parse().ok()?),
             memory: if memory == "-" { None } else { Some(memory.parse().ok()?) },
@@ -135,9 +137,9 @@ mod tests {
     #[test]
     fn description_of_an_export_stays_that_of_its_records_until_it_is_replaced() {
         let mut owner = LogOwner::new();
-        let export = |memory| OwnedExport { name: "/a".to_owned(), number: 0, root: (0, 0), memory };
+        let export = |memory| OwnedExport { name: "/a".into(), number: 0, root: (0, 0), memory };
         owner.number_of(&export(Some(1)));
-        owner.forget_memory("/a");
+        owner.forget_memory(Path::new("/a"));
         owner.number_of(&export(Some(1)));
         assert_eq!(owner.exports[0].memory, None, "a start that fails stores that nothing must be replayed");
         owner.describe(&export(Some(1)));
@@ -148,10 +150,10 @@ mod tests {
     fn loss_that_one_export_hears_of_is_one_of_all_exports_with_its_memory() {
         let mut owner = LogOwner::new();
         for (name, memory) in [("/a", Some(1)), ("/b", Some(2)), ("/c", Some(1)), ("/d", None)] {
-            owner.number_of(&OwnedExport { name: name.to_owned(), number: 0, root: (0, 0), memory });
+            owner.number_of(&OwnedExport { name: name.into(), number: 0, root: (0, 0), memory });
         }
-        assert_eq!(owner.forget_memory("/a"), ["/a", "/c"]);
-        assert_eq!(owner.forget_memory("/d"), ["/d"]);
+        assert_eq!(owner.forget_memory(Path::new("/a")), ["/a", "/c"].map(PathBuf::from));
+        assert_eq!(owner.forget_memory(Path::new("/d")), ["/d"].map(PathBuf::from));
         let memories: Vec<_> = owner.exports.iter().map(|owned| owned.memory).collect();
         assert_eq!(memories, [None, Some(2), None, None]);
     }

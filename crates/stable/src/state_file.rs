@@ -15,7 +15,7 @@ use own_files::OwnDir;
 use vfs::Handle;
 
 use crate::error::WriteLogError;
-use crate::hex::{bytes, hex};
+use crate::hex::{self, bytes, hex, hex_path};
 use crate::mark::Mark;
 
 /// The file in the state directory.
@@ -34,17 +34,17 @@ const SET_ASIDE: &str = "write-log-set-aside";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StateLine {
     /// In this export, clients know a file by the first handle, and the file system by the second.
-    Alias { export: String, outer: Handle, inner: Handle },
+    Alias { export: PathBuf, outer: Handle, inner: Handle },
     /// All changes of the log with this id are in storage: it must not be replayed.
     Retired { log: String },
     /// The storage of this export has lost changes of the log with this id: it must be replayed.
-    Lost { log: String, export: String },
+    Lost { log: String, export: PathBuf },
     /// Storage has failed while this memory had changes of its files ([`FileSystem::memory`](vfs::FileSystem::memory)).
     Failed { memory: u64 },
     /// Changes of this export were replayed. There is a line for each time.
-    Replayed { export: String },
+    Replayed { export: PathBuf },
     /// The log that this export depends on or depended on. The last line of an export counts.
-    Mark { export: String, mark: Mark },
+    Mark { export: PathBuf, mark: Mark },
 }
 
 /// The files, which are made when something is kept: a start that is refused leaves nothing.
@@ -177,13 +177,13 @@ impl StateLine {
     fn text(&self) -> String {
         let text = match self {
             StateLine::Alias { export, outer, inner } => {
-                format!("alias {} {} {}", hex(export.as_bytes()), hex(outer.as_bytes()), hex(inner.as_bytes()))
+                format!("alias {} {} {}", hex_path(export), hex(outer.as_bytes()), hex(inner.as_bytes()))
             }
             StateLine::Retired { log } => format!("retired {log}"),
-            StateLine::Replayed { export } => format!("replayed {}", hex(export.as_bytes())),
+            StateLine::Replayed { export } => format!("replayed {}", hex_path(export)),
             StateLine::Failed { memory } => format!("failed {memory}"),
-            StateLine::Lost { log, export } => format!("lost {log} {}", hex(export.as_bytes())),
-            StateLine::Mark { export, mark } => format!("mark {} {}", hex(export.as_bytes()), mark.text()),
+            StateLine::Lost { log, export } => format!("lost {log} {}", hex_path(export)),
+            StateLine::Mark { export, mark } => format!("mark {} {}", hex_path(export), mark.text()),
         };
         // The end distinguishes a whole line from a torn one.
         text + " ."
@@ -192,18 +192,16 @@ impl StateLine {
     fn read(text: &str) -> Option<StateLine> {
         match *text.split(' ').collect::<Vec<_>>() {
             ["alias", export, outer, inner, "."] => Some(StateLine::Alias {
-                export: String::from_utf8(bytes(export)?).ok()?,
+                export: hex::path(export)?,
                 outer: Handle::new(&bytes(outer)?)?,
                 inner: Handle::new(&bytes(inner)?)?,
             }),
             ["retired", log, "."] => Some(StateLine::Retired { log: log.to_owned() }),
-            ["lost", log, export, "."] => {
-                Some(StateLine::Lost { log: log.to_owned(), export: String::from_utf8(bytes(export)?).ok()? })
-            }
+            ["lost", log, export, "."] => Some(StateLine::Lost { log: log.to_owned(), export: hex::path(export)? }),
             ["failed", memory, "."] => Some(StateLine::Failed { memory: memory.parse().ok()? }),
-            ["replayed", export, "."] => Some(StateLine::Replayed { export: String::from_utf8(bytes(export)?).ok()? }),
+            ["replayed", export, "."] => Some(StateLine::Replayed { export: hex::path(export)? }),
             ["mark", export, .., "."] => Some(StateLine::Mark {
-                export: String::from_utf8(bytes(export)?).ok()?,
+                export: hex::path(export)?,
                 mark: Mark::read(
                     text.strip_prefix("mark ")?.strip_prefix(export)?.strip_prefix(' ')?.strip_suffix(" .")?,
                 )?,
@@ -225,11 +223,11 @@ mod tests {
         let (file, _) = StateFile::open(&dir).unwrap();
         let (outer, inner) = (Handle::from_u64(1), Handle::from_u64(2));
         let lines = [
-            StateLine::Alias { export: "/a b".to_owned(), outer, inner },
-            StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".to_owned() },
+            StateLine::Alias { export: "/a b".into(), outer, inner },
+            StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".into() },
             StateLine::Failed { memory: 7 },
-            StateLine::Replayed { export: "/a b".to_owned() },
-            StateLine::Mark { export: "/a b".to_owned(), mark: Mark::read("needed 0a 7 2 3 2f").unwrap() },
+            StateLine::Replayed { export: "/a b".into() },
+            StateLine::Mark { export: "/a b".into(), mark: Mark::read("needed 0a 7 2 3 2f").unwrap() },
             StateLine::Retired { log: "0a1b".to_owned() },
         ];
         file.keep(&lines).unwrap();

@@ -75,7 +75,7 @@ pub enum Failure {
         /// The state directory.
         state_dir: PathBuf,
         /// The directories in the log.
-        dirs: Vec<String>,
+        dirs: Vec<PathBuf>,
     },
     /// There is nothing to give up.
     #[error(
@@ -440,7 +440,7 @@ pub enum Failure {
     #[error(
         "log {} is damaged from byte {} to byte {}: acknowledged changes may be lost; restore the log from a copy, or \
          remove it together with the changes in it",
-        path.display(), damage.from_bytes, damage.to_bytes
+        quoted(path), damage.from_bytes, damage.to_bytes
     )]
     LogDamage {
         /// The log.

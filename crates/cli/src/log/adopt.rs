@@ -1,5 +1,4 @@
 use std::io::Write;
-use std::path::Path;
 
 use clap::Args;
 use vfs::quoted;
@@ -24,7 +23,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     site.log.check_named()?;
     let mut output = Output::new();
     for (dir, _) in site.log.kept()?.into_iter().filter(|(_, records)| *records > 0) {
-        let host = super::replay::open_dir(Path::new(&dir), &site.state_dir)?;
+        let host = super::replay::open_dir(&dir, &site.state_dir)?;
         stable::check_unused(&dir, &*host)?;
         let records = site.log.adopt(&dir, host)?;
         writeln!(output, "the next start replays {records} changes of {}", quoted(dir))?;

@@ -1,5 +1,7 @@
 use std::io::Write;
 
+use vfs::quoted;
+
 use super::examined::{self, Flags};
 use crate::failure::Failure;
 
@@ -7,7 +9,7 @@ use crate::failure::Failure;
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let check = examined::print(flags, |output, check| {
         if check.damages.is_empty() {
-            let path = flags.path.display();
+            let path = quoted(&flags.path);
             writeln!(output, "{path}: {} records in {} batches, all of them whole", check.records, check.batches)?;
         }
         Ok(())

@@ -37,7 +37,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let _lock = lock(&state_dir)?;
     // Nothing is dropped if a directory is named wrongly.
     for dir in &flags.exports {
-        stable::check_unused(&dir.to_string_lossy(), &*open_dir(dir, &state_dir)?)?;
+        stable::check_unused(dir, &*open_dir(dir, &state_dir)?)?;
     }
     let mut output = Output::new();
     if is_there {
@@ -53,7 +53,7 @@ fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<
     let log = flags.site.open_log(state_dir, false)?;
     let unnamed = log.unnamed()?;
     let kept: Vec<_> = log.kept()?.into_iter().filter(|(_, records)| *records > 0).collect();
-    let is_given = |dir: &str| flags.exports.iter().any(|given| given.to_string_lossy() == dir);
+    let is_given = |dir: &PathBuf| flags.exports.contains(dir);
     let dirs: Vec<_> = kept.iter().filter(|(dir, _)| !is_given(dir)).map(|(dir, _)| dir.clone()).collect();
     if !dirs.is_empty() && !log.is_known()? {
         let (path, state_dir) = (flags.site.path().to_owned(), state_dir.to_owned());
@@ -74,7 +74,7 @@ fn give_up(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<bool,
     let mut is_given_up = false;
     for dir in stable::exports_of_log(flags.site.path(), state_dir)? {
         // The directory may be gone.
-        let host = open_dir(Path::new(&dir), state_dir).ok();
+        let host = open_dir(&dir, state_dir).ok();
         let host = host.as_deref().map(|host| host as &dyn FileSystem);
         stable::give_up_log(&dir, host, state_dir)?;
         writeln!(output, "{} no longer depends on the log", quoted(dir))?;
@@ -82,7 +82,7 @@ fn give_up(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<bool,
     }
     for dir in &flags.exports {
         let host = open_dir(dir, state_dir)?;
-        if stable::give_up_log(&dir.to_string_lossy(), Some(&*host), state_dir)? {
+        if stable::give_up_log(dir, Some(&*host), state_dir)? {
             writeln!(output, "{} no longer depends on a log", quoted(dir))?;
             is_given_up = true;
         }

@@ -18,7 +18,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> {
     let exports = stable::owners_exports(&check.owner).unwrap_or_default();
     let bytes = |bytes: u64| units::binary_bytes(bytes as f64);
-    writeln!(output, "    Log: {}", path.display())?;
+    writeln!(output, "    Log: {}", quoted(path))?;
     writeln!(output, "   Size: {}, used: {}", bytes(check.size_bytes), bytes(check.used_bytes))?;
     for dir in exports {
         writeln!(output, " Export: {}", quoted(dir))?;

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use stable::Check;
+use vfs::quoted;
 
 /// A log in `--json`.
 #[derive(Debug, Serialize)]
@@ -32,10 +33,10 @@ impl LogRecord {
     pub fn new(path: &Path, check: &Check) -> LogRecord {
         let damages = check.damages.iter();
         LogRecord {
-            path: path.display().to_string(),
+            path: text(path),
             size_bytes: check.size_bytes,
             used_bytes: check.used_bytes,
-            exports: stable::owners_exports(&check.owner).unwrap_or_default(),
+            exports: stable::owners_exports(&check.owner).unwrap_or_default().iter().map(|dir| text(dir)).collect(),
             batches: check.batches,
             records: check.records,
             record_bytes: check.record_bytes,
@@ -48,4 +49,9 @@ impl LogRecord {
                 .collect(),
         }
     }
+}
+
+/// A path, quoted for the shell if it is not UTF-8: JSON has no other bytes.
+fn text(path: &Path) -> String {
+    path.to_str().map_or_else(|| quoted(path), str::to_owned)
 }

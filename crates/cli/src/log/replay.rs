@@ -75,9 +75,8 @@ impl Site {
         }
         let mut dirs: Vec<(PathBuf, Arc<dyn FileSystem>)> = Vec::new();
         for (dir, records) in kept {
-            let dir = Path::new(&dir);
-            match open_dir(dir, &state_dir) {
-                Ok(host) => dirs.push((dir.to_owned(), host)),
+            match open_dir(&dir, &state_dir) {
+                Ok(host) => dirs.push((dir, host)),
                 Err(failure) if records > 0 => return Err(failure),
                 // It may be gone, and the log has nothing of it.
                 Err(_) => {}

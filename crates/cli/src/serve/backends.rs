@@ -199,7 +199,7 @@ impl Backends {
 
     /// Refuses a directory with acknowledged changes that may be in a write log alone.
     fn unlogged(&self, dir: &Path, inner: Arc<dyn FileSystem>) -> Result<Arc<dyn FileSystem>, ExportError> {
-        stable::check_unlogged(&dir.to_string_lossy(), &*inner, self.options.state_dir.as_deref())?;
+        stable::check_unlogged(dir, &*inner, self.options.state_dir.as_deref())?;
         Ok(inner)
     }
 

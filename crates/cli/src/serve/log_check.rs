@@ -35,7 +35,7 @@ pub fn check(plan: &Plan) -> Result<Option<&'static str>, Failure> {
         let Source::Dir(dir) = &spec.source else { continue };
         let checked = open(dir, scratch.as_ref(), has_log).and_then(|fs| {
             if !has_log {
-                stable::check_unlogged(&dir.to_string_lossy(), &*fs, state_dir)?;
+                stable::check_unlogged(dir, &*fs, state_dir)?;
             }
             Ok(fs)
         });

@@ -10,7 +10,7 @@ use rustix::fs::{Access, access};
 use stable::{
     Device, FileDevice, LogSite, MadeChange, MemoryDevice, Options, Replayed, StableFs, Status, WriteLog, WriteLogError,
 };
-use vfs::FileSystem;
+use vfs::{FileSystem, quoted};
 
 use crate::failure::{ExportError, Failure};
 
@@ -70,7 +70,7 @@ impl ServedLog {
     /// When the log does not fit to the directories, or changes cannot be replayed.
     pub fn attach(&self, dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>) -> Result<Vec<Arc<dyn FileSystem>>, WriteLogError> {
         if !self.is_started {
-            self.log.check_exports(&named(dirs.clone()))?;
+            self.log.check_exports(&dirs)?;
         }
         dirs.iter().for_each(|(dir, _)| warn_if_in_memory(dir));
         attach(&self.log, dirs)?.into_iter().map(|(fs, _)| Ok(Arc::new(fs) as _)).collect()
@@ -93,8 +93,7 @@ impl ServedLog {
     /// # Errors
     /// When their changes cannot be flushed.
     pub fn keep(&self, dirs: &[PathBuf]) -> Result<(), WriteLogError> {
-        let names: Vec<_> = dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
-        if self.is_started { self.log.keep(&names) } else { Ok(()) }
+        if self.is_started { self.log.keep(dirs) } else { Ok(()) }
     }
 
     /// The name changes that requests made before a power failure.
@@ -125,7 +124,7 @@ impl ServedLog {
 fn warn_if_in_memory(dir: &Path) {
     if let Ok(Some(memory)) = fs_host::memory_behind(dir) {
         tracing::warn!(
-            export = %dir.display(), memory,
+            export = %quoted(dir), memory,
             "the export is in memory: a power failure ends its data, and the write log does not bring them back"
         );
     }
@@ -183,7 +182,7 @@ pub fn check_dirs(
         }
         _ => None,
     };
-    WriteLog::check(device, options(settings, state_dir), &named(dirs))
+    WriteLog::check(device, options(settings, state_dir), &dirs)
 }
 
 /// Refuses a size that no log can have, and water marks that contradict each other.
@@ -246,7 +245,7 @@ fn file(path: &Path, size_bytes: u64) -> Result<Arc<dyn Device>, WriteLogError> 
             Err(error) => Err(error),
         };
     }
-    tracing::info!(path = %path.display(), size_bytes, "creating the write log");
+    tracing::info!(path = %quoted(path), size_bytes, "creating the write log");
     let device = Arc::new(FileDevice::create(path, size_bytes)?);
     WriteLog::create(Arc::clone(&device) as _)?;
     Ok(device)
@@ -270,19 +269,14 @@ pub fn attach(
     dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>,
 ) -> Result<Vec<(StableFs, Replayed)>, WriteLogError> {
     let paths: Vec<PathBuf> = dirs.iter().map(|(dir, _)| dir.clone()).collect();
-    let attached = log.attach_all(named(dirs))?;
+    let attached = log.attach_all(dirs)?;
     paths.iter().zip(&attached).for_each(|(dir, (_, replayed))| tell(dir, replayed));
     Ok(attached)
 }
 
-/// Names directories as the log does.
-fn named(dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>) -> Vec<(String, Arc<dyn FileSystem>)> {
-    dirs.into_iter().map(|(dir, inner)| (dir.to_string_lossy().into_owned(), inner)).collect()
-}
-
 fn tell(dir: &Path, replayed: &Replayed) {
     let Replayed { records, compared, checked_bytes, made, names, data_bytes, conflicts, set_aside } = *replayed;
-    let dir = dir.display();
+    let dir = quoted(dir);
     if compared {
         tracing::warn!(
             %dir, records, made, names, data_bytes, conflicts, set_aside,

@@ -21,6 +21,7 @@ mod log;
 mod log_check;
 mod log_commands;
 mod log_marks;
+mod log_names;
 mod lost_logs;
 mod mount;
 mod mount_locks;

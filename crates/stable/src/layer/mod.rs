@@ -31,11 +31,12 @@ mod unsynced;
 mod versions;
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use vfs::{Context, Entry, Error, FileSystem, Handle, Place, Result, Timestamp};
+use vfs::{Context, Entry, Error, FileSystem, Handle, Place, Result, Timestamp, quoted};
 
 use crate::aliases::{Aliases, Outer};
 use crate::log::{Ahead, Position};
@@ -81,7 +82,7 @@ impl Volume {
 /// An export of a write log.
 pub(crate) struct LoggedExport {
     pub(crate) inner: Arc<dyn FileSystem>,
-    pub(crate) name: String,
+    pub(crate) name: PathBuf,
     pub(crate) number: u32,
     log: Arc<WriteLog>,
     pub(crate) aliases: Aliases,
@@ -104,7 +105,7 @@ pub(crate) enum Pending {
 }
 
 impl LoggedExport {
-    pub(crate) fn new(inner: Arc<dyn FileSystem>, name: &str, number: u32, log: &Arc<WriteLog>) -> LoggedExport {
+    pub(crate) fn new(inner: Arc<dyn FileSystem>, name: &Path, number: u32, log: &Arc<WriteLog>) -> LoggedExport {
         LoggedExport {
             volume: log.volume(inner.storage()),
             inner,
@@ -168,7 +169,7 @@ impl LoggedExport {
 
     /// Notes a failure from before the start. Clients write again what was not committed.
     pub(crate) fn note_failure(&self, error: &Error) {
-        tracing::warn!(export = self.name, %error, "storage has lost data before this start");
+        tracing::warn!(export = %quoted(&self.name), %error, "storage has lost data before this start");
         self.old_pages.doubt();
         self.log.note_failure(self);
     }

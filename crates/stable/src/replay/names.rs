@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use vfs::{Entry, Error, FileKind, Handle};
+use vfs::{Entry, Error, FileKind, Handle, quoted};
 
 use super::CX;
 use super::lost;
@@ -218,7 +218,7 @@ fn keep_aside(site: &mut Site<'_>, spare: &Spare) -> Result<(), WriteLogError> {
     let name = (spare.at.0, site.temporary(KEPT));
     let is_kept = site.rename(&spare.at, &name)?.is_ok();
     tracing::warn!(
-        export = %site.export.name, file = site.path_of_name(if is_kept { &name } else { &spare.at }),
+        export = %quoted(&site.export.name), file = site.path_of_name(if is_kept { &name } else { &spare.at }),
         "a file that cannot have its name is kept under another one; move it to where it belongs"
     );
     Ok(())

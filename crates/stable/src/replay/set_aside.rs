@@ -1,6 +1,6 @@
 //! Changes that a replay cannot make: each is reported, and kept in a file of the state directory.
 
-use vfs::{Error, Handle};
+use vfs::{Error, Handle, quoted};
 
 use super::plan::OuterName;
 use super::site::Site;
@@ -112,10 +112,9 @@ impl Site<'_> {
             (None, Some(file)) => self.path_of_data(&file),
             (None, None) => "unknown".to_owned(),
         };
-        let (export, why, remedy) = (&self.export.name, reason.text(), reason.remedy());
+        let (export, why, remedy) = (quoted(&self.export.name), reason.text(), reason.remedy());
         let text = format!(
-            "export: {}\nfile: {file}\nchange: {change}\nreason: {why}\nremedy: {remedy}\ndata in hex: {}\n\n",
-            export.escape_debug(),
+            "export: {export}\nfile: {file}\nchange: {change}\nreason: {why}\nremedy: {remedy}\ndata in hex: {}\n\n",
             hex(data)
         );
         let kept_in = self.state_file.set_aside(&text)?;

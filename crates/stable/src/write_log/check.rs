@@ -1,5 +1,6 @@
 //! Whether a log and exports fit together.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use vfs::FileSystem;
@@ -23,7 +24,7 @@ impl WriteLog {
     pub fn check(
         device: Option<Arc<dyn Device>>,
         options: Options,
-        exports: &[(String, Arc<dyn FileSystem>)],
+        exports: &[(PathBuf, Arc<dyn FileSystem>)],
     ) -> Result<(), WriteLogError> {
         let found = device.map_or(Ok(None), Log::open_unless_blank);
         let found = found.map_err(|error| open_error(error, &options))?;
@@ -35,7 +36,7 @@ impl WriteLog {
     ///
     /// # Errors
     /// As of [`WriteLog::check`].
-    pub fn check_exports(&self, exports: &[(String, Arc<dyn FileSystem>)]) -> Result<(), WriteLogError> {
+    pub fn check_exports(&self, exports: &[(PathBuf, Arc<dyn FileSystem>)]) -> Result<(), WriteLogError> {
         let counts = if self.is_retired() { Counts::default() } else { Counts::read(&self.log)? };
         let known = hold(&self.owner).exports.clone();
         self.check_unnamed(counts.of_others(&known))?;
@@ -77,7 +78,7 @@ impl WriteLog {
     }
 
     /// Refuses an export that needs another log or a newer copy of this one, and records that it does not need.
-    pub(super) fn check_mark(&self, name: &str, fs: &dyn FileSystem, records: u64) -> Result<(), WriteLogError> {
+    pub(super) fn check_mark(&self, name: &Path, fs: &dyn FileSystem, records: u64) -> Result<(), WriteLogError> {
         let known = Known::of(name, fs, &self.lines)?;
         known.iter().try_for_each(|known| self.check_known(known))?;
         let mut own = known.iter().filter(|known| known.is_own).peekable();
@@ -117,7 +118,7 @@ impl WriteLog {
         &self,
         counts: &Counts,
         known: &[OwnedExport],
-        is_attached: impl Fn(&str) -> bool,
+        is_attached: impl Fn(&Path) -> bool,
     ) -> Result<(), WriteLogError> {
         for other in known.iter().filter(|known| !is_attached(&known.name)) {
             let records = counts.of(other.number);

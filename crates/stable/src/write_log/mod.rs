@@ -4,12 +4,12 @@ mod check;
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use vfs::{Context, Error, FileSystem, Handle, Result};
+use vfs::{Context, Error, FileSystem, Handle, Result, quoted};
 
 use crate::dependence::Known;
 use crate::device::Device;
@@ -180,7 +180,7 @@ impl WriteLog {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn kept(&self) -> std::result::Result<Vec<(String, u64)>, WriteLogError> {
+    pub fn kept(&self) -> std::result::Result<Vec<(PathBuf, u64)>, WriteLogError> {
         let counts = Counts::read(&self.log)?;
         let owner = hold(&self.owner);
         Ok(owner.exports.iter().map(|owned| (owned.name.clone(), counts.of(owned.number))).collect())
@@ -221,7 +221,7 @@ impl WriteLog {
     /// when changes cannot be replayed.
     pub fn attach(
         self: &Arc<Self>,
-        name: &str,
+        name: &Path,
         inner: Arc<dyn FileSystem>,
     ) -> std::result::Result<(StableFs, Replayed), WriteLogError> {
         let attached = self.attach_all(vec![(name.to_owned(), inner)])?.pop();
@@ -235,7 +235,7 @@ impl WriteLog {
     /// As of [`WriteLog::attach`]; then none is attached.
     pub fn attach_all(
         self: &Arc<Self>,
-        exports: Vec<(String, Arc<dyn FileSystem>)>,
+        exports: Vec<(PathBuf, Arc<dyn FileSystem>)>,
     ) -> std::result::Result<Vec<(StableFs, Replayed)>, WriteLogError> {
         let is_started = self.is_started.load(Ordering::Acquire);
         if is_started && !exports.is_empty() {
@@ -259,7 +259,7 @@ impl WriteLog {
         Ok(entered.into_iter().map(|entered| StableFs::new(entered.export)).zip(replayed).collect())
     }
 
-    fn enter(self: &Arc<Self>, name: &str, inner: Arc<dyn FileSystem>) -> Entered {
+    fn enter(self: &Arc<Self>, name: &Path, inner: Arc<dyn FileSystem>) -> Entered {
         let now = OwnedExport::of(name, &*inner);
         let (number, known) = hold(&self.owner).number_of(&now);
         let export = Arc::new(LoggedExport::new(inner, name, number, self));
@@ -341,7 +341,7 @@ impl WriteLog {
     ///
     /// # Errors
     /// When the log has no records of this directory, or marks cannot be stored.
-    pub fn adopt(self: &Arc<Self>, name: &str, inner: Arc<dyn FileSystem>) -> std::result::Result<u64, WriteLogError> {
+    pub fn adopt(self: &Arc<Self>, name: &Path, inner: Arc<dyn FileSystem>) -> std::result::Result<u64, WriteLogError> {
         let now = OwnedExport::of(name, &*inner);
         let (number, known) = hold(&self.owner).number_of(&now);
         let records = Counts::read(&self.log)?.of(number);
@@ -358,7 +358,7 @@ impl WriteLog {
     }
 
     /// Whether storage lost changes of an export before this start.
-    fn has_lost(&self, export: &str) -> bool {
+    fn has_lost(&self, export: &Path) -> bool {
         let line = StateLine::Lost { log: hold(&self.owner).id.clone(), export: export.to_owned() };
         self.lines.contains(&line)
     }
@@ -400,7 +400,7 @@ impl WriteLog {
     /// When there are records of an export that was not attached, or the log's device fails.
     pub fn start(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
         let counts = Counts::read(&self.log)?;
-        let attached: Vec<String> = self.exports()?.iter().map(|export| export.name.clone()).collect();
+        let attached: Vec<PathBuf> = self.exports()?.iter().map(|export| export.name.clone()).collect();
         let mut owner = hold(&self.owner);
         self.check_unnamed(counts.of_others(&owner.exports))?;
         self.check_all_are_there(&counts, &owner.exports, |name| attached.iter().any(|export| export == name))?;
@@ -448,7 +448,7 @@ impl WriteLog {
     ///
     /// # Errors
     /// When their changes cannot be flushed; then nothing is detached.
-    pub fn keep(&self, names: &[String]) -> std::result::Result<(), WriteLogError> {
+    pub fn keep(&self, names: &[PathBuf]) -> std::result::Result<(), WriteLogError> {
         let exports = self.exports()?;
         if exports.iter().all(|export| names.contains(&export.name)) {
             return Ok(());
@@ -605,7 +605,7 @@ impl WriteLog {
     /// exports of this storage, which hear nothing of it.
     pub(crate) fn lost(&self, export: &LoggedExport) {
         tracing::error!(
-            export = export.name,
+            export = %quoted(&export.name),
             "storage has failed to take changes, which only the write log has now: nothing is changed any more; repair the \
              storage, and start the server again, which makes these changes again"
         );
@@ -626,7 +626,7 @@ impl WriteLog {
         let Some(memory) = export.inner.memory() else { return };
         if let Err(error) = self.state_file.keep(&[StateLine::Failed { memory }]) {
             tracing::error!(
-                export = export.name,
+                export = %quoted(&export.name),
                 %error,
                 "the next start will not know that the disk has failed: unmount the file system before it"
             );
@@ -634,7 +634,7 @@ impl WriteLog {
     }
 
     /// Stores that the changes of exports must be replayed: in the log or, if its device has failed too, beside it.
-    fn note_lost(&self, exports: Vec<String>) -> std::result::Result<(), WriteLogError> {
+    fn note_lost(&self, exports: Vec<PathBuf>) -> std::result::Result<(), WriteLogError> {
         let owner = hold(&self.owner);
         if self.log.set_owner(&owner.bytes()).is_ok() {
             return Ok(());

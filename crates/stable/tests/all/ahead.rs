@@ -1,5 +1,6 @@
 //! Removals are recorded before they are made: neither a trim nor a failing device in between may lose one.
 
+use std::path::Path;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
@@ -62,7 +63,7 @@ fn serve() -> Served {
     let device = Breaking::new(1 << 20);
     WriteLog::create(device.clone()).unwrap();
     let log = WriteLog::open(device.clone(), Options::new(state)).unwrap();
-    let (fs, _) = log.attach("export", slow.clone()).unwrap();
+    let (fs, _) = log.attach(Path::new("export"), slow.clone()).unwrap();
     log.start().unwrap();
     Served { device, slow, log, fs, _scratch: scratch }
 }

@@ -225,7 +225,7 @@ impl Site {
             let name = format!("export{number}");
             let gated = Gated { inner: self.host(&name), gates: Arc::clone(gates) };
             number += 1;
-            log.attach(&name, Arc::new(gated)).unwrap().0
+            log.attach(Path::new(&name), Arc::new(gated)).unwrap().0
         });
         log.start().unwrap();
         (log, exports)
@@ -249,7 +249,7 @@ impl Site {
         // The server went on after the copy was made, so that this is an old copy.
         let log = self.open(left.clone());
         (0..N).map(|number| format!("export{number}")).for_each(|name| {
-            log.adopt(&name, self.host(&name)).unwrap();
+            log.adopt(Path::new(&name), self.host(&name)).unwrap();
         });
         drop(log);
         let (log, exports) = self.serve(left, [&gates; N]);

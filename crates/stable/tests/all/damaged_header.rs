@@ -60,7 +60,7 @@ fn either_header_names_the_exports_from_the_first_run_on() {
         if let Err(error) = site.open(true) {
             // The newer header is lost: nobody knows whether this is an older copy.
             assert!(header == 1 && matches!(error, WriteLogError::NeedsOtherLog { .. }), "header {header}: {error}");
-            assert!(site.log().adopt("export", host(&site.base.path("export"))).unwrap() > 0);
+            assert!(site.log().adopt(Path::new("export"), host(&site.base.path("export"))).unwrap() > 0);
             site.open(true).unwrap().2.close();
         }
         assert_eq!(fs::read(site.path("file")).unwrap(), b"data", "header {header}");
@@ -98,7 +98,7 @@ fn changes_of_an_unnamed_export_are_not_taken_for_those_of_a_named_one() {
     site.base.dir("other");
     let attach_both = || {
         let log = site.log();
-        let dirs = ["export", "other"].map(|name| (name.to_owned(), host(&site.base.path(name)) as _));
+        let dirs = ["export", "other"].map(|name| (name.into(), host(&site.base.path(name)) as _));
         let mut attached = log.attach_all(dirs.into())?;
         log.start()?;
         Ok((attached.remove(1).0, log))

@@ -1,5 +1,6 @@
 //! A log whose device fails: nothing is lost, and the log is never used again.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use fs_host::{HostFs, HostOptions};
@@ -29,7 +30,7 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
         let log =
             WriteLog::open(device.clone(), Options { always_replay: true, ..Options::new(state.clone()) }).unwrap();
         let host = HostOptions { state_dir: Some(state.clone()), sync_metadata: false, ..HostOptions::default() };
-        let (fs, replayed) = log.attach("export", Arc::new(HostFs::open(&export, host).unwrap())).unwrap();
+        let (fs, replayed) = log.attach(Path::new("export"), Arc::new(HostFs::open(&export, host).unwrap())).unwrap();
         log.start().unwrap();
         (fs, replayed, log)
     };
@@ -61,7 +62,7 @@ fn change_of_an_event_loop_is_not_deferred_after_it_was_made() {
     WriteLog::create(device.clone()).unwrap();
     let log = WriteLog::open(device.clone(), Options::new(scratch.path("state"))).unwrap();
     let host = HostOptions { sync_metadata: false, ..HostOptions::default() };
-    let (fs, _) = log.attach("export", Arc::new(HostFs::open(&export, host).unwrap())).unwrap();
+    let (fs, _) = log.attach(Path::new("export"), Arc::new(HostFs::open(&export, host).unwrap())).unwrap();
     log.start().unwrap();
     let entry = fs.create(&CX, place(&fs, "file"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
     let file = fs.open(&CX, &entry.handle, OpenMode::Write).unwrap();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -125,7 +126,7 @@ impl Site {
         let (fails, shortages) = (Arc::clone(&self.fails), Arc::clone(&self.shortages));
         let failing =
             Failing { inner, memory: self.memory, fails, shortages, keeps_pages: Arc::clone(&self.keeps_pages) };
-        let (fs, replayed) = log.attach("export", Arc::new(failing))?;
+        let (fs, replayed) = log.attach(Path::new("export"), Arc::new(failing))?;
         log.start().unwrap();
         Ok((fs, replayed, log))
     }

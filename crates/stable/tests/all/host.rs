@@ -2,6 +2,7 @@
 //! before.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -178,7 +179,8 @@ fn event_loop_writes_stably_when_the_log_is_quick_and_has_room_and_nobody_change
     WriteLog::create(device.clone()).unwrap();
     let log = WriteLog::open(device, Options::new(site.base.path("state"))).unwrap();
     let host = HostOptions { sync_metadata: false, ..HostOptions::default() };
-    let (fs, _) = log.attach("export", Arc::new(HostFs::open(&site.base.path("export"), host).unwrap())).unwrap();
+    let (fs, _) =
+        log.attach(Path::new("export"), Arc::new(HostFs::open(&site.base.path("export"), host).unwrap())).unwrap();
     log.start().unwrap();
     let entry = fs.create(&CX, at(&fs.root(), "a"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
     let file = fs.open(&CX, &entry.handle, OpenMode::Write).unwrap();

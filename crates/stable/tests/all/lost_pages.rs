@@ -58,10 +58,7 @@ impl Site {
                 sync_metadata: false,
                 ..HostOptions::default()
             };
-            (
-                name.to_owned(),
-                Arc::new(HostFs::open(&self.disk.dir().join(name), options).unwrap()) as Arc<dyn FileSystem>,
-            )
+            (name.into(), Arc::new(HostFs::open(&self.disk.dir().join(name), options).unwrap()) as Arc<dyn FileSystem>)
         };
         let attached = log.attach_all(EXPORTS.map(export).into())?;
         log.start()?;

@@ -2,6 +2,7 @@
 //! ones.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -32,12 +33,12 @@ impl Site {
 
     fn adopt(&self) -> Result<u64, WriteLogError> {
         let device = Arc::new(FileDevice::open(&self.base.path("log")).unwrap());
-        WriteLog::open(device, Options::new(self.base.path("state")))?.adopt("export", self.host("export"))
+        WriteLog::open(device, Options::new(self.base.path("state")))?.adopt(Path::new("export"), self.host("export"))
     }
 
     /// Serves the directory without a log, with this state directory.
     fn check_unlogged(&self, state: &str) -> Result<(), WriteLogError> {
-        check_unlogged("export", &*self.host("export"), Some(&self.base.path(state)))
+        check_unlogged(Path::new("export"), &*self.host("export"), Some(&self.base.path(state)))
     }
 
     /// A start and a clean end of the server.
@@ -112,12 +113,12 @@ fn new_log_in_the_place_of_a_lost_one_is_refused() {
     let site = Site::new(HandleForm::Auto);
     site.write("file");
     let (log, state) = (site.base.path("log"), site.base.path("state"));
-    assert_eq!(exports_of_log(&log, &state).unwrap(), ["export"]);
+    assert_eq!(exports_of_log(&log, &state).unwrap(), [Path::new("export")]);
     fs::remove_file(&log).unwrap();
     WriteLog::create(Arc::new(FileDevice::create(&log, 4 << 20).unwrap())).unwrap();
     let error = refused(site.open(false));
     assert!(matches!(&error, WriteLogError::NeedsOtherLog { site, .. } if site.path == log), "{error}");
-    assert!(give_up_log("export", Some(&*site.host("export")), &state).unwrap());
+    assert!(give_up_log(Path::new("export"), Some(&*site.host("export")), &state).unwrap());
     assert!(exports_of_log(&log, &state).unwrap().is_empty());
     site.open(false).unwrap().2.close();
 }
@@ -142,8 +143,8 @@ fn log_whose_changes_were_given_up_is_refused_when_it_comes_back() {
     let site = Site::new(HandleForm::Auto);
     site.write("file");
     let state = site.base.path("state");
-    assert!(give_up_log("export", Some(&*site.host("export")), &state).unwrap());
-    assert!(!give_up_log("export", Some(&*site.host("export")), &state).unwrap());
+    assert!(give_up_log(Path::new("export"), Some(&*site.host("export")), &state).unwrap());
+    assert!(!give_up_log(Path::new("export"), Some(&*site.host("export")), &state).unwrap());
     site.check_unlogged("state").unwrap();
     let error = refused(site.open(false));
     assert!(matches!(error, WriteLogError::NotOfExport { .. }), "{error}");
@@ -163,7 +164,7 @@ fn export_says_itself_that_it_needs_a_log_and_a_copy_of_it_does_not() {
     let copy = site.base.path("copy");
     let copied = Command::new("cp").arg("-a").args([&site.base.path("export"), &copy]).status().unwrap();
     assert!(copied.success());
-    check_unlogged("export", &*site.host("copy"), None).unwrap();
+    check_unlogged(Path::new("export"), &*site.host("copy"), None).unwrap();
 }
 
 #[test]

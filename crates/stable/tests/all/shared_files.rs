@@ -52,7 +52,10 @@ impl Site {
             let state_dir = Some(state_dir.clone());
             let options =
                 HostOptions { handle_form: self.form, state_dir, sync_metadata: false, ..HostOptions::default() };
-            ((*name).to_owned(), Arc::new(HostFs::open(&self.base.path(name), options).unwrap()) as Arc<dyn FileSystem>)
+            (
+                PathBuf::from(name),
+                Arc::new(HostFs::open(&self.base.path(name), options).unwrap()) as Arc<dyn FileSystem>,
+            )
         };
         let attached = log.attach_all(EXPORTS.iter().map(host).collect()).unwrap();
         log.start().unwrap();

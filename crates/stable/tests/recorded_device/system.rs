@@ -188,7 +188,7 @@ impl System {
         };
         let log = WriteLog::open(Arc::new(FileDevice::open(&log_path)?), options)?;
         self.log = Some(Arc::clone(&log));
-        let inner = (0..EXPORTS).map(|number| (number.to_string(), self.open(number, false) as _)).collect();
+        let inner = (0..EXPORTS).map(|number| (number.to_string().into(), self.open(number, false) as _)).collect();
         for (export, replayed) in log.attach_all(inner)? {
             self.exports.push(Arc::new(export));
             self.replayed.push(replayed);

@@ -143,7 +143,7 @@ impl Machine {
             self.device.clone(),
             Options { large_write_bytes: LARGE_WRITE_BYTES, ..Options::new(state_dir.to_owned()) },
         )?;
-        let attached = log.attach("/export", self.fs.clone());
+        let attached = log.attach(Path::new("/export"), self.fs.clone());
         match attached.and_then(|attached| log.start().map(|()| attached)) {
             Ok((fs, replayed)) => Ok((fs, replayed, log)),
             Err(error) => {

@@ -47,7 +47,7 @@ impl Site {
             sync_metadata: false,
             ..HostOptions::default()
         };
-        let (fs, replayed) = log.attach("export", Arc::new(HostFs::open(dir, host).unwrap()))?;
+        let (fs, replayed) = log.attach(Path::new("export"), Arc::new(HostFs::open(dir, host).unwrap()))?;
         log.start()?;
         Ok((fs, replayed, log))
     }
