@@ -39,6 +39,7 @@ mod mark;
 mod owner;
 mod record;
 mod replay;
+mod set_aside_file;
 mod state_file;
 mod write_log;
 
@@ -50,4 +51,5 @@ pub use log::{Check, Damage, Log, LogError, MAX_OWNER_BYTES, MAX_RECORD_BYTES, P
 pub use log_site::LogSite;
 pub use owner::owners_exports;
 pub use replay::{MadeChange, Replayed};
+pub use set_aside_file::{SetAside, changes_set_aside, set_aside_path};
 pub use write_log::{Options, WriteLog};

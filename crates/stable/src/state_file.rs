@@ -28,7 +28,7 @@ const GENERATION_NAME: &str = "write-log-generation";
 const GENERATION_BYTES: usize = 64;
 
 /// The file of changes that could not be replayed.
-const SET_ASIDE: &str = "write-log-set-aside";
+pub(crate) const SET_ASIDE: &str = "write-log-set-aside";
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Files {
 }
 
 /// Opens a directory; `None` if it is missing.
-fn existing(dir: &Path) -> io::Result<Option<OwnDir>> {
+pub(crate) fn existing(dir: &Path) -> io::Result<Option<OwnDir>> {
     match OwnDir::open(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         opened => opened.map(Some),

@@ -2,18 +2,21 @@ use std::io::Write;
 
 use vfs::quoted;
 
-use super::examined::{self, Flags};
+use super::examined::{self, ExaminedLog};
+use super::record::LogRecord;
 use crate::failure::Failure;
+use crate::output::Output;
 
 /// Checks it.
-pub fn run(flags: &Flags) -> Result<(), Failure> {
-    let check = examined::print(flags, |output, check| {
-        if check.damages.is_empty() {
-            let path = quoted(&flags.path);
-            writeln!(output, "{path}: {} records in {} batches, all of them whole", check.records, check.batches)?;
-        }
-        Ok(())
-    })?;
+pub fn run(flags: &ExaminedLog) -> Result<(), Failure> {
+    let (check, mut output) = (examined::read(flags)?, Output::new());
+    if flags.json {
+        output.json(&LogRecord::new(&flags.path, &check))?;
+    } else if check.damages.is_empty() {
+        let path = quoted(&flags.path);
+        writeln!(output, "{path}: {} records in {} batches, all of them whole", check.records, check.batches)?;
+    }
+    output.finish()?;
     let damages = check.damages.iter().map(|damage| Failure::LogDamage { path: flags.path.clone(), damage: *damage });
     Failure::if_any(damages.collect())
 }

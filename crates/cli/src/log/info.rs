@@ -1,18 +1,40 @@
 use std::io::Write;
 use std::path::Path;
 
+use clap::Args;
 use report::units;
-use stable::{Check, LogSite};
+use stable::{Check, LogSite, SetAside};
 use vfs::quoted;
 
-use super::examined::{self, Flags};
+use super::examined::{self, ExaminedLog};
+use super::record::LogRecord;
+use super::state_dir::StateDirFlag;
 use crate::failure::Failure;
 use crate::output::Output;
 
+/// Show the size of a write log, its server's exports, the number of records, and the changes that replays could not
+/// make.
+#[derive(Debug, Args)]
+pub struct Flags {
+    #[command(flatten)]
+    log: ExaminedLog,
+    #[command(flatten)]
+    state_dir: StateDirFlag,
+}
+
 /// Shows it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    examined::print(flags, |output, check| show(output, &flags.path, check))?;
-    Ok(())
+    let (path, state_dir) = (&flags.log.path, flags.state_dir.path()?);
+    let (check, changes) = (examined::read(&flags.log)?, stable::changes_set_aside(&state_dir)?);
+    let set_aside = stable::set_aside_path(&state_dir);
+    let mut output = Output::new();
+    if flags.log.json {
+        output.json(&LogRecord::new(path, &check).with_set_aside(&set_aside, changes))?;
+    } else {
+        show(&mut output, path, &check)?;
+        show_set_aside(&mut output, &set_aside, &changes)?;
+    }
+    Ok(output.finish()?)
 }
 
 fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> {
@@ -28,6 +50,25 @@ fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> 
         writeln!(output, " Oldest: {} ago", units::duration(age))?;
     }
     writeln!(output, "  State: {}", state(path, check))?;
+    Ok(())
+}
+
+/// Shows the changes that replays did not make, and what to do with them.
+fn show_set_aside(output: &mut Output, path: &Path, changes: &[SetAside]) -> Result<(), Failure> {
+    let path = quoted(path);
+    if changes.is_empty() {
+        writeln!(output, "  Aside: no changes in {path}")?;
+        return Ok(());
+    }
+    writeln!(output, "  Aside: {} changes that a replay could not make, in {path}", changes.len())?;
+    for SetAside { export, file, change, reason, remedy, data_bytes } in changes {
+        writeln!(output, "\n Change: {change}\n   File: {file}, in {export}")?;
+        if *data_bytes > 0 {
+            writeln!(output, "   Data: {data_bytes} bytes, in hex in {path}")?;
+        }
+        writeln!(output, " Reason: {reason}\n Remedy: {remedy}")?;
+    }
+    writeln!(output, "\nDelete {path} when nothing in it is needed any more.")?;
     Ok(())
 }
 

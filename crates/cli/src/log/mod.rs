@@ -7,6 +7,7 @@ mod examined;
 mod info;
 mod record;
 mod replay;
+mod state_dir;
 
 use clap::{Args, Subcommand};
 
@@ -22,10 +23,9 @@ pub struct Flags {
 /// What to do with a log.
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show the size of a write log, its server's exports, and the number of records.
-    Info(examined::Flags),
+    Info(info::Flags),
     /// Read a whole write log, and report damaged parts.
-    Check(examined::Flags),
+    Check(examined::ExaminedLog),
     Replay(replay::Flags),
     Drain(drain::Flags),
     Adopt(adopt::Flags),

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use stable::Check;
+use stable::{Check, SetAside};
 use vfs::quoted;
 
 /// A log in `--json`.
@@ -19,6 +19,26 @@ pub struct LogRecord {
     interrupted_write: bool,
     damaged_header: bool,
     damages: Vec<DamageRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_aside: Option<SetAsideRecords>,
+}
+
+/// Changes that replays did not make.
+#[derive(Debug, Serialize)]
+struct SetAsideRecords {
+    path: String,
+    changes: Vec<SetAsideRecord>,
+}
+
+/// One of them.
+#[derive(Debug, Serialize)]
+struct SetAsideRecord {
+    export: String,
+    file: String,
+    change: String,
+    reason: String,
+    remedy: String,
+    data_bytes: u64,
 }
 
 /// A damaged part of the file.
@@ -47,7 +67,22 @@ impl LogRecord {
             damages: damages
                 .map(|damage| DamageRecord { from_bytes: damage.from_bytes, to_bytes: damage.to_bytes })
                 .collect(),
+            set_aside: None,
         }
+    }
+
+    /// The same with changes that replays did not make, which this file has.
+    pub fn with_set_aside(self, path: &Path, changes: Vec<SetAside>) -> LogRecord {
+        let record = |SetAside { export, file, change, reason, remedy, data_bytes }| SetAsideRecord {
+            export,
+            file,
+            change,
+            reason,
+            remedy,
+            data_bytes,
+        };
+        let set_aside = SetAsideRecords { path: text(path), changes: changes.into_iter().map(record).collect() };
+        LogRecord { set_aside: Some(set_aside), ..self }
     }
 }
 

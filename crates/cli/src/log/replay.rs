@@ -8,8 +8,9 @@ use fs_host::{HostFs, HostOptions};
 use stable::{FileDevice, Options, WriteLog};
 use vfs::FileSystem;
 
+use super::state_dir::StateDirFlag;
 use crate::failure::{ExportError, Failure};
-use crate::serve::{Privilege, attach_to_log, explained, start_logging};
+use crate::serve::{attach_to_log, explained, start_logging};
 
 /// Replay a write log to its exports, and empty it.
 ///
@@ -27,9 +28,8 @@ pub struct Site {
     /// The log: a file or a block device.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// State directory of the server. [default: as for `wharf serve`]
-    #[arg(long, value_name = "DIR")]
-    state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    state_dir: StateDirFlag,
 }
 
 /// A log that no server uses.
@@ -46,9 +46,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 
 impl Site {
     pub(super) fn state_dir(&self) -> Result<PathBuf, Failure> {
-        let state_dir = self.state_dir.clone();
-        let default = || daemon::default_state_dir(Privilege::of_this_process().is_superuser());
-        state_dir.or_else(default).ok_or(Failure::WriteLogWithoutState)
+        self.state_dir.path()
     }
 
     /// Opens the log, and keeps servers from its state directory.

@@ -62,7 +62,10 @@ fn log_without_records_is_clean() {
     log.trim(log.end()).unwrap();
     drop(log);
     let path = path.to_str().unwrap();
-    assert!(wharf_ok(&["log", "info", path]).ends_with("State: clean: no record is needed\n"));
+    let state = scratch.path("state");
+    let shown = wharf_ok(&["log", "info", path, "--state-dir", state.to_str().unwrap()]);
+    assert!(shown.contains("  State: clean: no record is needed\n"), "{shown}");
+    assert!(shown.ends_with(&format!("  Aside: no changes in {}/write-log-set-aside\n", state.display())), "{shown}");
     assert!(wharf_ok(&["log", "check", "--json", path]).contains("\"clean\": true"));
 }
 

@@ -147,6 +147,22 @@ fn changes_that_cannot_be_made_are_named_and_kept_and_the_others_are_replayed() 
     assert_eq!(fs::read_to_string(site.export.join("good")).unwrap(), "acknowledged");
     let kept = fs::read_to_string(Path::new(&state).join("write-log-set-aside")).unwrap();
     assert!(kept.contains("reason: operation not permitted"), "{kept}");
+    let listed = wharf_ok(&["log", "info", &log, "--state-dir", &state]);
+    let count = kept.matches("export: ").count();
+    assert!(
+        count > 1 && listed.contains(&format!("  Aside: {count} changes that a replay could not make")),
+        "{listed}"
+    );
+    for (kept_as, shown_as) in [("file: ", "   File: "), ("reason: ", " Reason: "), ("remedy: ", " Remedy: ")] {
+        let values: Vec<_> = kept.lines().filter_map(|line| line.strip_prefix(kept_as)).collect();
+        let shown: Vec<_> = listed.lines().filter_map(|line| line.strip_prefix(shown_as)).collect();
+        assert!(values.iter().zip(&shown).all(|(value, shown)| shown.starts_with(value)), "{listed}");
+        assert_eq!(values.len(), shown.len(), "{listed}");
+    }
+    assert!(listed.contains(" Change: write 12 bytes at offset 0\n") && listed.contains("Delete "), "{listed}");
+    let json = wharf_ok(&["log", "info", &log, "--json", "--state-dir", &state]);
+    assert_eq!(json.matches("\"remedy\": \"").count(), count, "{json}");
+    assert!(json.contains("\"data_bytes\": 12"), "{json}");
     wharf_ok(&replay);
     drop(site.serve());
 }

@@ -6,6 +6,7 @@ use super::plan::OuterName;
 use super::site::Site;
 use crate::error::WriteLogError;
 use crate::hex::hex;
+use crate::set_aside_file::SetAside;
 
 /// A change that is not made.
 #[derive(Default)]
@@ -112,15 +113,13 @@ impl Site<'_> {
             (None, Some(file)) => self.path_of_data(&file),
             (None, None) => "unknown".to_owned(),
         };
-        let (export, why, remedy) = (quoted(&self.export.name), reason.text(), reason.remedy());
-        let text = format!(
-            "export: {export}\nfile: {file}\nchange: {change}\nreason: {why}\nremedy: {remedy}\ndata in hex: {}\n\n",
-            hex(data)
-        );
-        let kept_in = self.state_file.set_aside(&text)?;
+        let (export, remedy, data_bytes) = (quoted(&self.export.name), reason.remedy().to_owned(), data.len() as u64);
+        let change = SetAside { export, file, change, reason: reason.text(), remedy, data_bytes };
+        let kept_in = self.state_file.set_aside(&change.text(data))?;
         if !is_told {
+            let SetAside { export, file, change, reason: why, remedy, .. } = change;
             tracing::warn!(
-                %export, file, change, why, remedy, kept_in = %kept_in.display(),
+                %export, file, change, why, remedy, kept_in = %quoted(kept_in),
                 "set a change of the write log aside"
             );
         }

@@ -1,0 +1,25 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::serve::Privilege;
+
+/// Where the server of a log keeps its state.
+#[derive(Debug, Args)]
+pub struct StateDirFlag {
+    /// State directory of the server. [default: as for `wharf serve`]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+impl StateDirFlag {
+    /// The directory.
+    ///
+    /// # Errors
+    /// When there is no default one.
+    pub fn path(&self) -> Result<PathBuf, Failure> {
+        let default = || daemon::default_state_dir(Privilege::of_this_process().is_superuser());
+        self.state_dir.clone().or_else(default).ok_or(Failure::WriteLogWithoutState)
+    }
+}
