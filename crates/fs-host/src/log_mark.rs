@@ -8,6 +8,8 @@ use std::fs::read_link;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
@@ -31,9 +33,18 @@ const PROBE: &CStr = c"trusted.wharf.probe";
 /// The permissions of others than the owner to write, and of an access list.
 const OTHERS_MAY_WRITE: u16 = 0o022;
 
-/// What a server with a write log locks of the exported directory. Directories cannot be opened for writing, so that no
-/// lock of another program is ever in the way of this one.
+/// What a server with a write log locks of the exported directory, before it marks it. Directories cannot be opened for
+/// writing, so that no lock of another program is ever in the way of this one.
 const IN_USE: LockExtent = LockExtent { start_bytes: 0x0077_6861_7266, length_bytes: 1 };
+
+/// What is locked while another process than the server changes the mark. Both take their own lock first and look for
+/// the other's then, so that at least one of them sees the other.
+const CLAIMED: LockExtent = LockExtent { start_bytes: IN_USE.start_bytes + 1, length_bytes: 1 };
+
+/// How long a server that starts waits for the end of a claim, which takes some flushes. Everybody who may read the
+/// directory can lock it, and must not stop servers.
+const CLAIM_PATIENCE: Duration = Duration::from_secs(10);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 const TO_LOOK: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -41,7 +52,7 @@ impl HostFs {
     pub(crate) fn read_log_marks(&self, others: &[PathBuf]) -> Result<Vec<LogMark>> {
         self.identity.own()?;
         let root = self.volume.root();
-        let own = LogMark { is_own: true, is_in_use: is_in_use(root), ..mark_of(root)? };
+        let own = LogMark { is_own: true, ..mark_of(root)? };
         let mut marks = vec![own];
         let mut at = rustix::io::fcntl_dupfd_cloexec(root, 0).map_err(failed)?;
         // The directories above on the same storage. The root of all is its own parent.
@@ -71,6 +82,7 @@ impl HostFs {
         let root = self.volume.root();
         // Without such locks, only the state directory and the log tell that a server runs.
         let _ = sys::set_lock(root, LockKind::Shared, IN_USE);
+        self.wait_for_claim();
         match rustix::fs::fsetxattr(root, TRUSTED, mark, XattrFlags::empty()) {
             // From now on this one counts.
             Ok(()) => match rustix::fs::fremovexattr(root, USERS) {
@@ -84,18 +96,53 @@ impl HostFs {
         }
         rustix::fs::fsync(root).map_err(failed)
     }
+
+    /// Keeps servers from marking the directory as long as this is open, so that its mark can be changed without one.
+    /// `false` if a server with a write log uses the directory, or another process has claimed the mark.
+    ///
+    /// # Errors
+    /// When this thread cannot act as the server.
+    pub fn claim_log_mark(&self) -> Result<bool> {
+        self.identity.own()?;
+        let root = self.volume.root();
+        // Without such locks, only the state directory and the log tell that a server runs.
+        let _ = sys::set_lock(root, LockKind::Shared, CLAIMED);
+        Ok(!is_locked(root, IN_USE) && !is_locked(root, CLAIMED))
+    }
+
+    fn wait_for_claim(&self) {
+        let (root, began) = (self.volume.root(), Instant::now());
+        while is_locked(root, CLAIMED) {
+            if began.elapsed() >= CLAIM_PATIENCE {
+                tracing::warn!(
+                    dir = %shown(&proc_path(root)).display(), waited = ?CLAIM_PATIENCE,
+                    "another process keeps a lock of the exported directory, as `wharf log` does while it changes which \
+                     write log the directory depends on: if lslocks shows one, end it, and start the server again"
+                );
+                return;
+            }
+            thread::sleep(BETWEEN_LOOKS);
+        }
+    }
 }
 
 impl Drop for HostFs {
     /// Unlocks the directory at once: a process that is being started may have a copy of the descriptor.
     fn drop(&mut self) {
-        let _ = sys::set_lock(self.volume.root(), LockKind::None, IN_USE);
+        for extent in [IN_USE, CLAIMED] {
+            let _ = sys::set_lock(self.volume.root(), LockKind::None, extent);
+        }
     }
 }
 
-/// Whether a server that runs has marked this directory, by way of another descriptor than this one.
-fn is_in_use(dir: BorrowedFd<'_>) -> bool {
-    matches!(sys::find_lock(dir, LockKind::Exclusive, IN_USE), Ok(Some(_)))
+/// Whether another descriptor than this one has locked this of the directory.
+fn is_locked(dir: BorrowedFd<'_>, extent: LockExtent) -> bool {
+    matches!(sys::find_lock(dir, LockKind::Exclusive, extent), Ok(Some(_)))
+}
+
+/// Where a directory is.
+fn shown(proc_path: &CStr) -> PathBuf {
+    read_link(OsStr::from_bytes(proc_path.to_bytes())).unwrap_or_default()
 }
 
 fn mark_of(dir: BorrowedFd<'_>) -> Result<LogMark> {
@@ -104,8 +151,7 @@ fn mark_of(dir: BorrowedFd<'_>) -> Result<LogMark> {
     let is_ours = stat.stx_uid == 0 || stat.stx_uid == rustix::process::geteuid().as_raw();
     let is_safe = is_ours && stat.stx_mode & OTHERS_MAY_WRITE == 0;
     let path = proc_path(dir);
-    let shown = read_link(OsStr::from_bytes(path.to_bytes())).unwrap_or_default();
-    Ok(LogMark { dir: shown, origin, is_own: false, is_in_use: false, stored: stored(&path, is_safe)? })
+    Ok(LogMark { dir: shown(&path), origin, is_own: false, stored: stored(&path, is_safe)? })
 }
 
 /// A mark under `user.` is newer than a trusted one, whose server would have removed it.

@@ -152,7 +152,7 @@ pub fn exports_of_log(path: &Path, state_dir: &Path) -> Result<Vec<PathBuf>, Wri
 }
 
 /// Gives up what a log may have of an export, so that the export can be served without it; `fs` is missing if its
-/// directory is gone. Returns whether the export had depended on a log.
+/// directory is gone. Returns whether the export had depended on a log. No server may use the export meanwhile.
 ///
 /// # Errors
 /// When the marks cannot be read or changed.
@@ -161,7 +161,6 @@ pub fn give_up_log(export: &Path, fs: Option<&dyn FileSystem>, state_dir: &Path)
     let (state_file, lines) = StateFile::open(state_dir).map_err(unreadable)?;
     let mark = match fs {
         Some(fs) => {
-            check_unused(export, fs)?;
             let own = Known::of(export, fs, &lines)?.into_iter().filter(|known| known.is_own);
             own.map(|known| known.mark).find(|mark| mark.is_needed)
         }
@@ -175,16 +174,6 @@ pub fn give_up_log(export: &Path, fs: Option<&dyn FileSystem>, state_dir: &Path)
         None => state_file.keep(&[StateLine::Mark { export: export.to_owned(), mark }])?,
     }
     Ok(true)
-}
-
-/// Refuses an export that a running server uses with a write log.
-///
-/// # Errors
-/// [`WriteLogError::InUse`], or when the directory cannot be looked at.
-pub fn check_unused(export: &Path, fs: &dyn FileSystem) -> Result<(), WriteLogError> {
-    let unreadable = |source| WriteLogError::Mark { export: export.to_owned(), source };
-    let is_in_use = fs.log_marks(&[]).map_err(unreadable)?.iter().any(|dir| dir.is_in_use);
-    if is_in_use { Err(WriteLogError::InUse { export: export.to_owned() }) } else { Ok(()) }
 }
 
 fn lines_in(state_dir: Option<&Path>) -> Result<Vec<StateLine>, WriteLogError> {

@@ -132,8 +132,8 @@ pub enum WriteLogError {
         /// The log.
         site: LogSite,
     },
-    /// A running server uses an export with a write log.
-    #[error("a running server uses {} with a write log; end that server first", quoted(export))]
+    /// Another process uses an export with a write log, or changes its mark.
+    #[error("a running server uses {} with a write log, or another `wharf log` does; end it first", quoted(export))]
     InUse {
         /// The export.
         export: PathBuf,

@@ -11,8 +11,6 @@ pub struct LogMark {
     pub origin: Origin,
     /// Whether it is the root of the file system that was asked.
     pub is_own: bool,
-    /// Whether another server uses it with a write log now.
-    pub is_in_use: bool,
     /// What it says of its log.
     pub stored: Option<StoredMark>,
 }

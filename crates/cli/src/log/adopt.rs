@@ -3,7 +3,7 @@ use std::io::Write;
 use clap::Args;
 use vfs::quoted;
 
-use super::replay::Site;
+use super::replay::{Site, claim_dir};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -22,9 +22,10 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let site = flags.site.open(false)?;
     site.log.check_named()?;
     let mut output = Output::new();
-    for (dir, _) in site.log.kept()?.into_iter().filter(|(_, records)| *records > 0) {
-        let host = super::replay::open_dir(&dir, &site.state_dir)?;
-        stable::check_unused(&dir, &*host)?;
+    let kept = site.log.kept()?.into_iter().filter(|(_, records)| *records > 0);
+    let claimed =
+        kept.map(|(dir, _)| Ok((claim_dir(&dir, &site.state_dir)?, dir))).collect::<Result<Vec<_>, Failure>>()?;
+    for (host, dir) in claimed {
         let records = site.log.adopt(&dir, host)?;
         writeln!(output, "the next start replays {records} changes of {}", quoted(dir))?;
     }

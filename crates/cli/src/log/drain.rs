@@ -1,10 +1,14 @@
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
+use fs_host::HostFs;
+use stable::WriteLogError;
 use vfs::{FileSystem, quoted};
 
-use super::replay::{Site, lock, open_dir};
+use super::replay::{Site, claim_dir, lock};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -35,15 +39,13 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         return Err(not_needed());
     }
     let _lock = lock(&state_dir)?;
-    // Nothing is dropped if a directory is named wrongly.
-    for dir in &flags.exports {
-        stable::check_unused(dir, &*open_dir(dir, &state_dir)?)?;
-    }
+    // Nothing is dropped if a directory is named wrongly, or in use.
+    let dirs = claim_all(flags, &state_dir)?;
     let mut output = Output::new();
     if is_there {
         drop_changes(flags, &state_dir, &mut output)?;
     }
-    let is_given_up = give_up(flags, &state_dir, &mut output)?;
+    let is_given_up = give_up(&dirs, &state_dir, &mut output)?;
     output.finish()?;
     if is_there || is_given_up { Ok(()) } else { Err(not_needed()) }
 }
@@ -69,21 +71,45 @@ fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<
     Ok(())
 }
 
-/// Lets the exports that depend on the log be served without it. Returns whether there were any.
-fn give_up(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<bool, Failure> {
-    let mut is_given_up = false;
+/// A directory that no server can use until it is released.
+struct Claimed {
+    dir: PathBuf,
+    /// Missing if the directory is gone.
+    host: Option<Arc<HostFs>>,
+    /// What it depends on, in messages.
+    on: &'static str,
+}
+
+/// Keeps servers from the exports of the log and the named directories.
+fn claim_all(flags: &Flags, state_dir: &Path) -> Result<Vec<Claimed>, Failure> {
+    let mut claimed = Vec::new();
     for dir in stable::exports_of_log(flags.site.path(), state_dir)? {
-        // The directory may be gone.
-        let host = open_dir(&dir, state_dir).ok();
-        let host = host.as_deref().map(|host| host as &dyn FileSystem);
-        stable::give_up_log(&dir, host, state_dir)?;
-        writeln!(output, "{} no longer depends on the log", quoted(dir))?;
-        is_given_up = true;
+        let host = match claim_dir(&dir, state_dir) {
+            Err(failure @ Failure::WriteLog(WriteLogError::InUse { .. })) => return Err(failure),
+            host => host.ok(),
+        };
+        claimed.push(Claimed { dir, host, on: "the log" });
     }
     for dir in &flags.exports {
-        let host = open_dir(dir, state_dir)?;
-        if stable::give_up_log(dir, Some(&*host), state_dir)? {
-            writeln!(output, "{} no longer depends on a log", quoted(dir))?;
+        // A claim of the same directory would be in the way of another one.
+        if !claimed.iter().any(|known| is_same(&known.dir, dir)) {
+            claimed.push(Claimed { dir: dir.clone(), host: Some(claim_dir(dir, state_dir)?), on: "a log" });
+        }
+    }
+    Ok(claimed)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let number = |dir: &Path| dir.metadata().map(|dir| (dir.dev(), dir.ino())).ok();
+    number(one).is_some_and(|one| Some(one) == number(other))
+}
+
+/// Lets directories be served without the log. Returns whether any had depended on it.
+fn give_up(dirs: &[Claimed], state_dir: &Path, output: &mut Output) -> Result<bool, Failure> {
+    let mut is_given_up = false;
+    for Claimed { dir, host, on } in dirs {
+        if stable::give_up_log(dir, host.as_deref().map(|host| host as &dyn FileSystem), state_dir)? {
+            writeln!(output, "{} no longer depends on {on}", quoted(dir))?;
             is_given_up = true;
         }
     }

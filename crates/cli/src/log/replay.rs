@@ -5,7 +5,7 @@ use clap::Args;
 use config::{LogLevel, LogSettings};
 use daemon::StateLock;
 use fs_host::{HostFs, HostOptions};
-use stable::{FileDevice, Options, WriteLog};
+use stable::{FileDevice, Options, WriteLog, WriteLogError};
 use vfs::FileSystem;
 
 use super::state_dir::StateDirFlag;
@@ -105,6 +105,16 @@ pub(super) fn lock(state_dir: &Path) -> Result<StateLock, Failure> {
 pub(super) fn open_dir(dir: &Path, state_dir: &Path) -> Result<Arc<HostFs>, Failure> {
     let options = HostOptions { state_dir: Some(state_dir.to_owned()), sync_metadata: false, ..HostOptions::default() };
     HostFs::open(dir, options).map(Arc::new).map_err(|error| logged(dir, error))
+}
+
+/// Opens a directory of which the mark is to be changed, and keeps servers from it as long as it is open.
+pub(super) fn claim_dir(dir: &Path, state_dir: &Path) -> Result<Arc<HostFs>, Failure> {
+    let host = open_dir(dir, state_dir)?;
+    let unreadable = |source| WriteLogError::Mark { export: dir.to_owned(), source };
+    if !host.claim_log_mark().map_err(unreadable)? {
+        return Err(WriteLogError::InUse { export: dir.to_owned() }.into());
+    }
+    Ok(host)
 }
 
 fn logged(dir: &Path, error: impl Into<ExportError>) -> Failure {

@@ -337,7 +337,7 @@ impl WriteLog {
     }
 
     /// Makes this the log that an export depends on: the next start replays its records, even if the export has newer
-    /// data. Returns how many records there are.
+    /// data. Returns how many records there are. No server may use the export meanwhile.
     ///
     /// # Errors
     /// When the log has no records of this directory, or marks cannot be stored.
