@@ -65,12 +65,14 @@ impl Segments {
             Some(Segment::Data { bytes, .. }) if self.segments.is_empty() => bytes,
             Some(Segment::Hole { .. }) if self.segments.is_empty() && length <= ZEROS.len() => ZEROS.slice(..length),
             Some(last) => {
-                let start = self.segments.first().map_or(0, Segment::offset);
                 self.segments.push(last);
-                let mut bytes = vec![0; length];
-                // The memory is zeroed already.
-                let data = self.segments.iter().filter(|segment| matches!(segment, Segment::Data { .. }));
-                place(data.map(|segment| segment.piece(start)), &mut bytes);
+                let mut bytes = Vec::with_capacity(length);
+                for segment in &self.segments {
+                    match segment {
+                        Segment::Data { bytes: data, .. } => bytes.extend_from_slice(data),
+                        Segment::Hole { length, .. } => bytes.resize(bytes.len() + *length as usize, 0),
+                    }
+                }
                 bytes.into()
             }
         };

@@ -2,12 +2,16 @@ use std::ops::Range;
 
 use client_files::{Entry, File, Handle, Mount, OpenOptions, Result, Segment, Segments, Version};
 
+/// How much data and holes are read with READ_PLUS before a SEEK skips the next hole, in bytes. So small holes cost no
+/// SEEK, and a very long one costs few READ_PLUS.
+const SPAN_BYTES: u64 = 16 << 20;
+
 /// A file on a server that is read to be copied.
 #[derive(Debug)]
 pub(super) struct Source {
     mount: Mount,
     handle: Handle,
-    /// Open only if SEEK can tell holes: otherwise an OPEN costs more than it gains.
+    /// Open only if SEEK and READ_PLUS can tell holes: otherwise an OPEN costs more than it gains.
     file: Option<File>,
     /// Whether the file has holes: it takes less room than its length.
     pub(super) has_holes: bool,
@@ -23,9 +27,24 @@ impl Source {
         Ok(Source { mount: mount.clone(), handle: from.handle, file, has_holes })
     }
 
+    /// The next range to read from `offset` on in a file of `size` bytes, or `None` when only a hole or nothing
+    /// follows. [`Source::read`] finds the holes in it, if READ_PLUS is in use.
+    pub(super) async fn next_range(&self, offset: u64, size: u64) -> Result<Option<Range<u64>>> {
+        match &self.file {
+            Some(file) if offset < size && self.mount.uses_read_plus() => {
+                let start = file.seek_data(offset).await?.filter(|start| *start < size);
+                Ok(start.map(|start| start..size.min(start.saturating_add(SPAN_BYTES))))
+            }
+            _ => self.next_data(offset, size).await,
+        }
+    }
+
     /// The next data from `offset` on in a file of `size` bytes, or `None` when only a hole or nothing follows.
     pub(super) async fn next_data(&self, offset: u64, size: u64) -> Result<Option<Range<u64>>> {
-        let Some(file) = &self.file else { return Ok((offset < size).then_some(offset..size)) };
+        if offset >= size {
+            return Ok(None);
+        }
+        let Some(file) = &self.file else { return Ok(Some(offset..size)) };
         let Some(start) = file.seek_data(offset).await?.filter(|start| *start < size) else { return Ok(None) };
         let end = file.seek_hole(start).await?.unwrap_or(size).min(size);
         // After a truncation in between, or when the hole begins at the data, everything counts as data.

@@ -111,11 +111,11 @@ async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u
     let mut offset = start;
     let (mut is_halted, mut is_end) = (false, false);
     while !is_halted
-        && let Some(data) = source.next_data(offset, size).await.map_err(|error| error.about(&file.path))?
+        && let Some(range) = source.next_range(offset, size).await.map_err(|error| error.about(&file.path))?
     {
-        job.copied(data.start - offset, 0);
-        offset = data.end;
-        for start in data.clone().step_by(step) {
+        job.copied(range.start - offset, 0);
+        offset = range.end;
+        for start in range.clone().step_by(step) {
             let permit = job.transfer().await;
             is_halted = job.halt.is_stopped();
             if is_halted {
@@ -129,7 +129,7 @@ async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u
                 target: Arc::clone(target),
                 to: file.to.clone(),
             };
-            let end = data.end.min(start.saturating_add(step as u64));
+            let end = range.end.min(start.saturating_add(step as u64));
             parts.spawn(async move {
                 let _permit = permit;
                 part.copy(start, end).await
@@ -173,29 +173,39 @@ impl Part {
             if length == 0 {
                 return Err(CopyError::Shrank { path: self.path });
             }
-            for segment in read.segments {
-                match segment {
-                    Segment::Data { offset, bytes } => {
-                        let on_wire = bytes.len() as u64;
-                        self.put(offset, bytes).await?;
-                        self.job.copied(on_wire, on_wire);
-                    }
-                    Segment::Hole { length, .. } => self.job.copied(length, 0),
-                }
+            let on_wire = data_bytes(&read.segments);
+            if on_wire > 0 {
+                self.put(read.segments).await?;
             }
+            self.job.copied(length, on_wire);
             offset += length;
         }
         Ok(is_end)
     }
 
-    async fn put(&self, offset: u64, bytes: Bytes) -> Result<(), CopyError> {
+    /// Writes the data of one reply.
+    async fn put(&self, segments: Vec<Segment>) -> Result<(), CopyError> {
         let (target, to, has_holes) = (Arc::clone(&self.target), self.to.clone(), self.source.has_holes);
         local::blocking(move || {
             let put = if has_holes { put_around_holes } else { put_all };
-            put(&target, offset, &bytes).map_err(LocalError::wrap(&to, "write"))
+            data(&segments)
+                .try_for_each(|(offset, bytes)| put(&target, offset, bytes))
+                .map_err(LocalError::wrap(&to, "write"))
         })
         .await
     }
+}
+
+/// The data among segments, each with its offset.
+fn data(segments: &[Segment]) -> impl Iterator<Item = (u64, &Bytes)> {
+    segments.iter().filter_map(|segment| match segment {
+        Segment::Data { offset, bytes } => Some((*offset, bytes)),
+        Segment::Hole { .. } => None,
+    })
+}
+
+fn data_bytes(segments: &[Segment]) -> u64 {
+    data(segments).map(|(_, bytes)| bytes.len() as u64).sum()
 }
 
 fn put_all(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {

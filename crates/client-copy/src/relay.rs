@@ -182,10 +182,15 @@ impl Pass<'_> {
         Ok(Made::Written)
     }
 
-    /// Copies the next data and the hole before it. Returns `false` if no data is left.
+    /// Copies the next data, or a span of data and holes, and the hole before it. Returns `false` if no data is left.
     async fn copy_next(&mut self, size: u64) -> Result<bool, CopyError> {
         let offset = self.copied_to;
-        let next = self.source.next_data(offset, size).await.map_err(|error| self.about(error))?;
+        // A COPY may fill holes, so it gets data only.
+        let next = match self.may_copy_there() {
+            true => self.source.next_data(offset, size).await,
+            false => self.source.next_range(offset, size).await,
+        };
+        let next = next.map_err(|error| self.about(error))?;
         let Some(data) = next else { return Ok(false) };
         self.job.copied(self.untold(offset..data.start), 0);
         let there = self.copy_there(data.clone()).await.map_err(|error| self.about(error))?;
@@ -210,11 +215,16 @@ impl Pass<'_> {
         }
     }
 
+    /// Whether both files are on one server, which has not refused a COPY.
+    fn may_copy_there(&self) -> bool {
+        self.ends.0.is_some() && !is_known(&self.job.ways.is_without_copy)
+    }
+
     /// Lets the server copy a range. Returns how many bytes it copied before it stopped.
     async fn copy_there(&mut self, range: Range<u64>) -> client_files::Result<u64> {
         let Some((from, to)) = &self.ends.0 else { return Ok(0) };
         let mut at = range.start;
-        while at < range.end && !is_known(&self.job.ways.is_without_copy) && !self.job.halt.is_stopped() {
+        while at < range.end && self.may_copy_there() && !self.job.halt.is_stopped() {
             match self.copy_once(from, to, at, range.end - at).await {
                 Ok(copied) if copied.count == 0 => break,
                 Ok(copied) => {

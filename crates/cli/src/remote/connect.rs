@@ -35,6 +35,11 @@ impl Session {
         session.above(flags).await.ok_or_else(|| Failure::ExportItself { file: url.to_string() })
     }
 
+    /// Whether the URL has the parameter `readplus`.
+    pub fn wants_read_plus(&self) -> bool {
+        self.url.parameters.uses_read_plus == Some(true)
+    }
+
     /// The same file in the mount of the directory above this mount's, which a server of older versions has if both
     /// directories are in one export.
     async fn above(&self, flags: &ConnectFlags) -> Option<Session> {

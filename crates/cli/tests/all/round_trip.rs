@@ -107,6 +107,38 @@ fn holes_stay_holes_on_every_way_of_4_2() {
 }
 
 #[test]
+fn cat_reads_holes_by_read_plus_and_other_files_where_the_url_says_so() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    let (mixed, data) = (export.join("mixed"), export.join("data"));
+    let mut bytes = vec![0; 100_000];
+    bytes[40_000..50_000].fill(b'x');
+    fs::write(&data, &bytes).unwrap();
+    let file = fs::File::create(&mixed).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &bytes[40_000..50_000], 40_000).unwrap();
+    file.set_len(100_000).unwrap();
+    for (file, way, read, read_plus) in [
+        (&mixed, "version=4.2", 0, 1),
+        (&mixed, "version=4.2&noreadplus", 1, 0),
+        (&mixed, "version=4.1&readplus", 1, 0),
+        (&data, "version=4.2", 1, 0),
+        (&data, "version=4.2&readplus", 0, 1),
+    ] {
+        let output = wharf(&["cat", "--nfsstat=json", &format!("{}?{way}", server.url(file))]);
+        assert!(output.status.success() && output.stdout == bytes, "{way}: {output:?}");
+        let counted: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+        let calls = |name: &str| {
+            let operations = counted["operations"].as_array().unwrap();
+            let found = operations.iter().find(|operation| operation["name"] == name);
+            found.map_or(0, |operation| operation["calls"].as_u64().unwrap())
+        };
+        assert_eq!((calls("READ"), calls("READ_PLUS")), (read, read_plus), "{way}");
+        assert_eq!(calls("OPEN"), calls("CLOSE"), "{way}");
+    }
+}
+
+#[test]
 fn every_command_does_in_each_version_what_its_name_says() {
     let scratch = Scratch::new();
     let export = scratch.dir("export");

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use client::copy::{CopyError, CopyOptions, Event, Summary, between};
-use client::{Mount, OpenOptions, Status, Version};
+use client::copy::{CopyError, CopyOptions, Event, Summary, between, download};
+use client::{Mount, OpenOptions, Options, Status, Version};
 use proto::nfs4::OpNumber;
 use vfs::{CreateMode, SetAttributes, Stability};
 
@@ -71,6 +71,39 @@ async fn tebibyte_of_holes_is_copied_by_its_data() {
         let copy = find(&target, &name).await;
         assert_eq!(copy.attributes.size_bytes, HUGE, "{name}");
         assert!(target.read(&copy.handle, HUGE / 2, 5000).await.unwrap().bytes == [7; 5000][..], "{name}");
+    }
+}
+
+/// How many operations of a name a mount has sent.
+fn operations(mount: &Mount, name: &str) -> u64 {
+    mount.statistics().operations().find(|(of, _)| *of == name).map_or(0, |(_, counted)| counted.calls)
+}
+
+#[tokio::test]
+async fn small_holes_are_found_by_read_plus_and_without_it_by_two_seeks_each() {
+    const SEGMENTS: u64 = 1024;
+    const SEGMENT: u64 = 4096;
+    let export = Export::start();
+    let data: Vec<_> =
+        (0..SEGMENTS).step_by(2).map(|number| (number * SEGMENT, vec![number as u8 | 1; SEGMENT as usize])).collect();
+    make(&export.mount(Version::V4_2).await, b"mixed", SEGMENTS * SEGMENT, &data).await;
+    let copy_of = std::env::temp_dir().join(format!("wharf-mixed-{}", std::process::id()));
+    for uses_read_plus in [true, false] {
+        let options = Options { uses_read_plus, ..export.options(Version::V4_2) };
+        let mount = Mount::connect(&export.url(), &options).await.unwrap();
+        let target = export.mount(Version::V3).await;
+        let name = format!("copy-{uses_read_plus}");
+        let summary = copy((&mount, "mixed"), (&target, &name), &checking()).await.unwrap();
+        assert_eq!((summary.bytes, summary.data_bytes), (SEGMENTS * SEGMENT, SEGMENTS * SEGMENT / 2), "{summary:?}");
+        assert_eq!(find(&target, &name).await.attributes.used_bytes, SEGMENTS * SEGMENT / 2);
+        download(&mount, b"mixed", &copy_of, &checking()).await.unwrap();
+        std::fs::remove_file(&copy_of).unwrap();
+        let calls = ["SEEK", "READ_PLUS"].map(|name| operations(&mount, name));
+        // Two copies, each with one SEEK for 16 MiB, or with two for each segment of data and one behind the last.
+        match uses_read_plus {
+            true => assert!(calls[0] == 2 && (2..=64).contains(&calls[1]), "{calls:?}"),
+            false => assert_eq!(calls, [2 * (SEGMENTS + 1), 0]),
+        }
     }
 }
 
