@@ -206,7 +206,7 @@ fn run_with_a_wanted_precision_says_which_ratios_have_it() {
         let results = analyse(run, &passes, Margin::TWO_PERCENT);
         let text = Report::new(run, &passes, &results).unwrap().to_text();
         let row = text.lines().find(|line| line.starts_with("read   4k     gather")).unwrap().to_owned();
-        ["  yes  ", "  no  "].map(|word| row.contains(word))
+        ["yes", "no"].map(|word| row.trim_end().ends_with(word))
     };
     assert_eq!(has(&run), [false, false]);
     run.precision = Some(Precision { level: 0.95, half_width: 0.5 });

@@ -35,8 +35,9 @@ const GAP: i32 = 10;
 /// The space at the sides and below.
 const SIDE: i32 = 28;
 const BELOW: i32 = 40;
-/// The most numbers on the axis.
+/// The most numbers on the axis, and the least room from one to the next.
 const MAX_TICKS: usize = 8;
+const TICK_ROOM: i32 = 56;
 
 /// Draws groups of ratios.
 pub(super) fn chart(head: Head, groups: &[Group]) -> Result<Chart, ChartError> {
@@ -137,7 +138,12 @@ impl Axis {
             range.map(|number| f64::from(number) * step).collect()
         };
         let steps = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
-        let chosen = steps.into_iter().map(percents).find(|ticks| ticks.len() <= MAX_TICKS).unwrap_or_default();
+        let x_of = |percent: f64| self.x_of(1.0 + percent / 100.0);
+        let fits = |ticks: &Vec<f64>| {
+            let has_room = |pair: &[f64]| x_of(pair[1]) - x_of(pair[0]) >= TICK_ROOM;
+            ticks.len() <= MAX_TICKS && ticks.windows(2).all(has_room)
+        };
+        let chosen = steps.into_iter().map(percents).find(fits).unwrap_or_default();
         let sign = |percent: f64| if percent > 0.0 { "+" } else { "" };
         let named = |percent| (1.0 + percent / 100.0, format!("{}{} %", sign(percent), words::shortest(percent)));
         chosen.into_iter().map(named).collect()
@@ -196,6 +202,8 @@ mod tests {
         assert_eq!(ticks(0.96, 1.04), ["-4 %", "-2 %", "0 %", "+2 %", "+4 %"]);
         assert_eq!(ticks(0.9, 1.35), ["-10 %", "0 %", "+10 %", "+20 %", "+30 %"]);
         assert_eq!(ticks(0.8, 90.0), ["1×", "2×", "5×", "10×", "20×", "50×"]);
+        // Those of 50 % would run into each other at the right.
+        assert_eq!(ticks(0.97, 4.6), ["0 %", "+100 %", "+200 %", "+300 %"]);
     }
 
     #[test]

@@ -163,12 +163,14 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
     columns.extend(has_figures.then(|| Column::number("document")));
     columns.push(Column::number("ours"));
     columns.extend(has_document.then(|| Column::number("document %")));
-    columns.extend(["ours %", "interval", "± %", "n"].map(Column::number));
+    columns.extend(["ours %", "interval"].map(Column::number));
+    // What is left of a wide table without scrolling is read first.
+    columns.push(Column::text("verdict"));
+    columns.extend(has_document.then(|| Column::text("document inside")));
+    columns.extend(["± %", "n"].map(Column::number));
     let is_disturbed = rows.iter().any(|row| row.disturbed > 0);
     columns.extend(is_disturbed.then(|| Column::number("disturbed")));
     columns.extend(run.precision.map(|_| Column::text("precise")));
-    columns.push(Column::text("verdict"));
-    columns.extend(has_document.then(|| Column::text("document inside")));
     let mut table = Table::new(columns);
     let pair = |figures: Option<BeforeAfter>| figures.map_or(NONE.to_owned(), words::before_after);
     for row in rows {
@@ -181,14 +183,14 @@ fn ratios(run: &Run, results: &Results, factor: &str, rows: &[Row]) -> Table {
         cells.extend(has_document.then(|| or_none(document.map(|document| words::percent(document.ratio())))));
         cells.push(or_none(row.ratio().map(words::percent)));
         cells.push(or_none(found.map(|found| words::percent_interval(found.ratio.interval))));
+        cells.push(words::verdict(row, results.margin));
+        cells.extend(has_document.then(|| words::agreement(row)));
         cells.push(or_none(found.map(|found| format!("{:.1}", found.half_width() * 100.0))));
         cells.push(or_none(found.map(|found| found.pairs.to_string())));
         let pairs = found.map_or(0, |found| found.pairs);
         cells.extend(is_disturbed.then(|| words::disturbed(row.disturbed, pairs)));
         let is_precise = |wanted: Precision| found.is_some_and(|found| found.half_width() <= wanted.half_width);
         cells.extend(run.precision.map(|wanted| if is_precise(wanted) { "yes" } else { "no" }.to_owned()));
-        cells.push(words::verdict(row, results.margin));
-        cells.extend(has_document.then(|| words::agreement(row)));
         table.push(cells);
     }
     table
