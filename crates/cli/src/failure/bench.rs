@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use super::fio::FioError;
+
 /// Why a benchmark has no figures, or none that can be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
@@ -66,6 +68,9 @@ pub enum BenchError {
     /// Operations failed; this is the first failure.
     #[error("operations failed: {0}")]
     Operation(#[source] lab::bench::OperationError),
+    /// A job file cannot be run.
+    #[error("--fio: {0}")]
+    Fio(#[source] FioError),
     /// The ceiling cannot be measured.
     #[error(transparent)]
     Ceiling(#[from] lab::ceiling::CeilingError),
@@ -140,6 +145,7 @@ impl BenchError {
             | BenchError::Only(_)
             | BenchError::NoServers { .. }
             | BenchError::NoBuilds { .. }
+            | BenchError::Fio(FioError::Line { .. })
             | BenchError::NoFigure { .. } => true,
             BenchError::Lab(error) => matches!(
                 error,

@@ -4,6 +4,7 @@
 
 mod bench;
 mod export;
+mod fio;
 mod mount;
 mod several;
 mod tcp;
@@ -23,6 +24,7 @@ use crate::ending;
 use crate::remote::{LocationError, acts_as_root};
 pub use bench::BenchError;
 pub use export::ExportError;
+pub use fio::{FioError, FioProblem};
 pub use several::{Failures, tell};
 pub use tcp::TcpError;
 

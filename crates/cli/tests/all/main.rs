@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bench_files;
+mod bench_fio;
 mod benchmark;
 mod command_line;
 mod commands;

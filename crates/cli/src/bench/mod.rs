@@ -1,0 +1,187 @@
+//! `wharf bench`: loads on a server, and what was measured of them.
+
+mod fio;
+mod load;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+use std::{process, thread};
+
+use clap::Args;
+use client::{Follow, Status, Url};
+use lab::bench::{BenchResult, End, Existing, Job, Observer, Stop, Workload};
+use report::Run;
+use tokio::sync::oneshot;
+use vfs::FileKind;
+
+use self::fio::FioJob;
+use self::load::Load;
+use crate::failure::{BenchError, Failure};
+use crate::interruption;
+use crate::nfsstat::{OwnFlags, OwnMounts};
+use crate::output::Output;
+use crate::progress::BenchProgress;
+use crate::remote::{self, ConnectFlags, Session, about};
+
+/// Benchmark a server: throughput and latency.
+///
+/// Workloads run one after the other. A missing file is created and filled; in a directory, a temporary file is used.
+/// An existing file is read as it is, and never written without --overwrite. Ctrl-C ends the benchmark and prints the
+/// results so far.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// File or directory to use, such as nfs://host/export/file or host:/export/file.
+    #[arg(value_name = "URL", value_parser = remote::url_argument())]
+    url: Url,
+    /// Run the jobs of a file of fio one after the other. The URL names their directory, or the file of all of them.
+    #[arg(long, value_name = "FILE", conflicts_with = "Load")]
+    fio: Option<PathBuf>,
+    #[command(flatten)]
+    load: Load,
+    /// Replace the contents of existing files: fill those that are too short, and write to them.
+    #[arg(long)]
+    overwrite: bool,
+    /// Process ID of a server on this machine, to report its processor time.
+    #[arg(long, value_name = "PID")]
+    server_pid: Option<u32>,
+    /// Print JSON with the field names of fio.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    own: OwnFlags,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// Runs the benchmark.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let own = Arc::new(OwnMounts::new("bench", flags.own));
+    own.tell(report(flags, &own))
+}
+
+/// Measures, and prints the results, or those up to an interruption.
+fn report(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(), Failure> {
+    let at = SystemTime::now();
+    let (outcomes, ended) = measure(flags, own)?;
+    let first_error = outcomes.iter().position(|outcome| outcome.first_error.is_some());
+    let (summaries, mut errors): (Vec<_>, Vec<_>) =
+        outcomes.into_iter().map(|outcome| (outcome.summary, outcome.first_error)).unzip();
+    let run = Run { version: env!("CARGO_PKG_VERSION").to_owned(), at, jobs: summaries };
+    if !run.jobs.is_empty() {
+        let mut output = Output::new();
+        match flags.json {
+            true => writeln!(output, "{}", run.to_json().map_err(BenchError::Json)?)?,
+            false => write!(output, "{}", run.to_text())?,
+        }
+        output.finish()?;
+    }
+    ended?;
+    match first_error.and_then(|index| errors.swap_remove(index)) {
+        Some(source) => Err(BenchError::Operation(source).into()),
+        None => Ok(()),
+    }
+}
+
+/// How long a benchmark may take to end after Ctrl-C.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Runs all jobs on a thread of their own. Returns the results, and how the jobs ended.
+fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<BenchResult>, Result<(), Failure>), Failure> {
+    let interrupted = interruption::listen()?;
+    let (stop, progress) = (Stop::default(), BenchProgress::start());
+    let jobs = flags.jobs(own)?.into_iter();
+    let jobs: Vec<Job> = jobs.map(|job| Job { watcher: Some(progress.watcher()), stop: stop.clone(), ..job }).collect();
+    let (sender, done) = oneshot::channel();
+    let outcomes = Arc::new(Mutex::new(Vec::new()));
+    let found = Arc::clone(&outcomes);
+    let work = move || sender.send(run_all(&jobs, &found));
+    let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(work);
+    spawned.map_err(|source| Failure::System { action: "start a thread", source })?;
+    let ended = remote::run_to_its_end(wait(flags, done, async {
+        let signal = interrupted.await;
+        stop.stop();
+        signal.ok()
+    }));
+    progress.finish();
+    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok((outcomes, ended))
+}
+
+/// Runs the jobs one after the other, until one fails or they are stopped.
+fn run_all(jobs: &[Job], found: &Mutex<Vec<BenchResult>>) -> Result<(), lab::bench::Error> {
+    // Later jobs may change what earlier ones made.
+    let mut made = Vec::new();
+    for job in jobs.iter().take_while(|job| !job.stop.is_stopped()) {
+        let files = (&job.url, job.files);
+        let existing = if made.contains(&files) { Existing::Overwrite } else { job.existing };
+        let outcome = lab::bench::run(&Job { existing, ..job.clone() })?;
+        if outcome.made_files {
+            made.push(files);
+        }
+        found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+    }
+    Ok(())
+}
+
+/// Waits for the jobs. After a signal it waits only for operations in flight.
+async fn wait(
+    flags: &Flags,
+    done: oneshot::Receiver<Result<(), lab::bench::Error>>,
+    stopped: impl Future<Output = Option<i32>>,
+) -> Result<(), Failure> {
+    let mut done = pin!(done);
+    let signal = tokio::select! {
+        done = &mut done => return Ok(done.unwrap_or(Err(lab::bench::Error::ThreadDied)).map_err(BenchError::Lab)?),
+        Some(signal) = stopped => signal,
+    };
+    if tokio::time::timeout(STOP_TIMEOUT, done).await.is_err() {
+        flags.remove_temporary().await?;
+    }
+    Err(Failure::Interrupted { signal, left: "a file that was made for this is removed".to_owned() })
+}
+
+impl Flags {
+    /// Removes the file that a job makes in a directory. Its name contains the ID of this process.
+    async fn remove_temporary(&self) -> Result<(), Failure> {
+        let url = self.load.file_url(&self.url);
+        let session = Session::open(&url, &self.connect).await?;
+        let found = session.find(Follow::Links).await?;
+        if found.attributes.kind != FileKind::Directory {
+            return Ok(());
+        }
+        let name = format!("wharf-bench.{}", process::id());
+        match session.mount.remove(&found.handle, name.as_bytes()).await {
+            Err(error) if error.status() != Some(Status::NoEntry) => Err(about(format!("{url}/{name}"))(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What to do: the workloads of the command line, or the jobs of a file.
+    fn jobs(&self, own: &Arc<OwnMounts>) -> Result<Vec<Job>, Failure> {
+        let Some(path) = &self.fio else {
+            return Ok(self.load.rw.iter().map(|workload| self.job(&self.load, *workload, own)).collect());
+        };
+        let jobs = fio::read(path).map_err(BenchError::Fio)?;
+        let job = |FioJob { name, workload, load, bytes }: FioJob| {
+            let job = self.job(&load, workload, own);
+            Job { name, end: bytes.map_or(job.end, End::Bytes), ..job }
+        };
+        Ok(jobs.into_iter().map(job).collect())
+    }
+
+    fn job(&self, load: &Load, workload: Workload, own: &Arc<OwnMounts>) -> Job {
+        let job = load.job(workload, &self.url, &self.connect);
+        Job {
+            existing: if self.overwrite { Existing::Overwrite } else { job.existing },
+            observer: self.own.is_wanted().then(|| {
+                let own = Arc::clone(own);
+                Observer(Arc::new(move |mount| own.add(mount)))
+            }),
+            server_pid: self.server_pid,
+            ..job
+        }
+    }
+}
