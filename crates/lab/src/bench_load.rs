@@ -99,6 +99,7 @@ pub(crate) fn figures(summary: &JobSummary) -> Result<Figures, PassError> {
         }
     }
     figures.set_latency(&latency_ns);
+    figures.periods.clone_from(&summary.periods);
     Ok(figures)
 }
 

@@ -12,6 +12,7 @@
 //! - [`repeat`] runs several [`Series`] until their means are precise enough.
 //! - [`shuffled`] and [`paired`] determine the order of runs.
 //! - [`record`] has the types of a recorded run of an experiment, and [`analysis`] evaluates it.
+//! - [`Timeline`] counts rates and latencies over time, in [`Period`]s.
 //! - [`Work`] and [`CpuUse`] turn counts into rates and costs; [`ProcessorTicks`] reads the use of a machine's
 //!   processors.
 #![forbid(unsafe_code)]
@@ -38,6 +39,7 @@ mod samples;
 mod series;
 mod spread;
 mod student;
+mod timeline;
 mod work;
 
 pub use bootstrap::ratio_of_means;
@@ -58,4 +60,5 @@ pub use rank::{Correlation, autocorrelation, mann_whitney, rank_correlation};
 pub use samples::Samples;
 pub use series::{FigureOf, Repeats, Series, SeriesMean, repeat};
 pub use spread::Spread;
+pub use timeline::{Period, Timeline};
 pub use work::Work;

@@ -64,6 +64,7 @@ pub(crate) mod examples {
             runtime: Duration::from_millis(10_000),
             elapsed: Duration::from_millis(10_001),
             directions: vec![direction(Direction::Read, (0..100_000).map(|number| 51 + number % 100))],
+            periods: Vec::new(),
             work_in_runtime: Work { operations: 100_000, bytes: 409_600_000 },
             client_cpu: CpuUse {
                 total: Duration::from_millis(1_750),

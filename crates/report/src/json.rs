@@ -1,13 +1,13 @@
 //! The field names of fio's JSON, so that what reads fio's files reads these.
 //!
 //! What fio has and Wharf does not measure is left out. Added to fio's fields are `wharf version` in the place of `fio
-//! version`, `errors` of each direction, `bw_bytes_with_commit` of unstable writes, `cpu_ns_per_op` and `server_cpu`.
+//! version`, `errors` of each direction, `periods` of each job, `bw_bytes_with_commit` of unstable writes, `cpu_ns_per_op` and `server_cpu`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use measure::record::{Direction, DirectionSummary, JobSummary, Rates};
-use measure::{CpuUse, Histogram, Spread};
+use measure::{CpuUse, Histogram, Period, Spread};
 use serde::{Serialize, Serializer};
 
 use crate::{Run, percentiles};
@@ -43,6 +43,8 @@ struct JobFields<'a> {
     #[serde(flatten)]
     directions: BTreeMap<&'static str, DirectionFields>,
     job_runtime: u64,
+    /// Rates and latencies over time.
+    periods: &'a [Period],
     #[serde(flatten)]
     cpu: CpuFields,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,6 +146,7 @@ impl<'a> JobFields<'a> {
             options: job.options.iter().map(|(name, value)| (*name, value.as_str())).collect(),
             directions: job.directions.iter().map(fields).collect(),
             job_runtime: milliseconds(job.runtime),
+            periods: &job.periods,
             cpu: CpuFields::new(&job.client_cpu, job),
             server_cpu: job.server_cpu.as_ref().map(|cpu| CpuFields::new(cpu, job)),
         }

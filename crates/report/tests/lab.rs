@@ -6,7 +6,7 @@ use std::process::Command;
 
 use measure::analysis::{FigureLimit, analyse};
 use measure::record::{Baseline, BeforeAfter, Bound, DocumentRatio, Goal, Measurement, Precision, Run};
-use measure::{Limit, Margin, Side};
+use measure::{Limit, Margin, Period, Side};
 use report::lab::{Report, compare, gate_lines, junit, results_csv, results_json};
 use testing::synthetic::{Server, levels, passes, run};
 
@@ -213,6 +213,37 @@ fn run_with_a_wanted_precision_says_which_ratios_have_it() {
     assert_eq!(has(&run), [true, false]);
     run.precision = Some(Precision { level: 0.95, half_width: 1e-6 });
     assert_eq!(has(&run), [false, true]);
+}
+
+#[test]
+fn page_shows_rates_and_latencies_over_time_and_texts_do_not() {
+    let (run, mut passes) = example();
+    let results = analyse(&run, &passes, Margin::TWO_PERCENT);
+    assert!(!Report::new(&run, &passes, &results).unwrap().to_html().contains("over time"));
+    let period = |number: u32| Period {
+        at_s: f64::from(number) * 0.1,
+        seconds: 0.1,
+        operations: if number == 3 { 0 } else { 100 + u64::from(number) },
+        bytes: 0,
+        p50_us: 40.0,
+        p99_us: 250.0,
+    };
+    passes.iter_mut().for_each(|pass| pass.periods = (0..5).map(period).collect());
+    let report = Report::new(&run, &passes, &results).unwrap();
+    let page = report.to_html();
+    for title in ["Rate over time: ", "Median latency over time: ", "99th percentile over time: "] {
+        assert!(page.contains(title), "{title}");
+    }
+    // Periods without an operation have a rate and no latency.
+    for (said, is_there) in [
+        ("after 0.2 s: 1020 operations/s", true),
+        ("after 0.3 s: 0 operations/s", true),
+        ("after 0.2 s: 250 µs", true),
+        ("after 0.3 s: 250 µs", false),
+    ] {
+        assert_eq!(page.contains(said), is_there, "{said}");
+    }
+    assert!(!report.to_markdown().contains("over time") && report.charts().iter().all(|chart| chart.id != "time-1-1"));
 }
 
 #[test]

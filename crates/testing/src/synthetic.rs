@@ -159,6 +159,7 @@ fn pass((load, block): (&str, &str), reply: &str, place: PassPlace, speed: f64, 
         failure: None,
         latency: latency.to_vec(),
         disturbance: Disturbance::default(),
+        periods: Vec::new(),
         is_repeated: false,
     }
 }

@@ -86,6 +86,6 @@ impl Experiment for Simulated {
         let common = self.machine + self.starts[&levels[&self.design.contenders]] + effect;
         let names: Vec<String> = self.design.figures.iter().map(|kind| kind.name.clone()).collect();
         let values = names.into_iter().map(|name| (name, 1000.0 * (common + PASS_NOISE * self.normal()).exp()));
-        Ok(Figures { values: values.collect(), latency: Vec::new() })
+        Ok(Figures { values: values.collect(), ..Figures::default() })
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use client::{File, LockKind, Mount, OpenOptions, Segment, Version};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
+use measure::Timeline;
 use measure::record::Direction;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
@@ -81,6 +82,7 @@ pub(super) struct LaneResult {
     pub(super) writes: Tally,
     pub(super) syncs: Tally,
     pub(super) metadata: Tally,
+    pub(super) timeline: Timeline,
     pub(super) first_error: Option<OperationError>,
     pub(super) wrong: Mismatches,
     /// Which granules were written, when that is wanted.
@@ -96,6 +98,7 @@ impl LaneResult {
             writes: Tally::new(Direction::Write),
             syncs: Tally::new(Direction::Sync),
             metadata: Tally::new(Direction::Metadata),
+            timeline: Timeline::default(),
             first_error: None,
             wrong: Mismatches::default(),
             is_written: vec![false; tracked as usize],
@@ -107,6 +110,7 @@ impl LaneResult {
         self.writes.merge(&other.writes);
         self.syncs.merge(&other.syncs);
         self.metadata.merge(&other.metadata);
+        self.timeline.merge(&other.timeline);
         self.first_error = self.first_error.take().or(other.first_error);
         self.wrong.merge(other.wrong);
         self.is_written.iter_mut().zip(&other.is_written).for_each(|(mine, others)| *mine |= others);
@@ -114,6 +118,14 @@ impl LaneResult {
 
     pub(super) fn tallies(&self) -> [&Tally; 4] {
         [&self.reads, &self.writes, &self.syncs, &self.metadata]
+    }
+
+    /// Counts an operation over time, unless it ended after that.
+    fn record_in_time(&mut self, done: Done, times: Times, schedule: Schedule) {
+        if !schedule.is_over(times.ended) {
+            let at = times.ended.saturating_duration_since(schedule.measured_from);
+            self.timeline.record(at, times.latency_ns(), done.moved_bytes);
+        }
     }
 
     fn tally(&mut self, step: Step) -> &mut Tally {
@@ -243,7 +255,7 @@ impl Lane {
             let (result, submitted) = submit(operation).await;
             let times = Times { began, submitted, ended: Instant::now() };
             let is_measured = began >= schedule.measured_from;
-            self.record(step, result, times, is_measured);
+            self.record(step, result, times, is_measured.then_some(schedule));
             now = times.ended;
             if step.has_commit {
                 now = self.commit(is_measured).await;
@@ -364,14 +376,15 @@ impl Lane {
         Ok(Done { moved_bytes: bytes.into(), is_short })
     }
 
-    fn record(&self, step: Step, result: client::Result<Done>, times: Times, is_measured: bool) {
+    fn record(&self, step: Step, result: client::Result<Done>, times: Times, measured: Option<Schedule>) {
         match result {
             Ok(done) => {
                 let mut found = self.counts.found.borrow_mut();
                 let tally = found.tally(step);
                 self.counts.meter.count(tally.direction(), done.moved_bytes);
-                if is_measured {
+                if let Some(schedule) = measured {
                     tally.record(done, times);
+                    found.record_in_time(done, times, schedule);
                 }
             }
             Err(error) => self.note_failure(|found| found.tally(step), error.into()),

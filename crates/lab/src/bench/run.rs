@@ -18,7 +18,7 @@ use super::lane::{Counts, Lane, LaneResult, Schedule};
 use super::leave::leave;
 use super::target::{self, Prepared, Target};
 use super::watch::{Meter, Sampler};
-use super::{Error, Job, OperationError};
+use super::{End, Error, Job, OperationError};
 use crate::process::{Memory, Process};
 
 /// What a job found.
@@ -340,11 +340,20 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
             .filter_map(|(tally, rates)| tally.summary(rates))
             .map(|summary| with_commit(summary, runtime_with_commit))
             .collect(),
+        periods: found.timeline.periods(measured_time(job, ended.at - began.at)),
         work_in_runtime: ended.work - began.work,
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
     };
     BenchResult { summary, first_error: found.first_error, made_files: false, server_memory }
+}
+
+/// The time in which operations count over time: without what is outstanding at its end.
+fn measured_time(job: &Job, runtime: Duration) -> Duration {
+    match job.end {
+        End::After(time) => time.min(runtime),
+        End::Bytes(_) => runtime,
+    }
 }
 
 /// Only writes are followed by a COMMIT.

@@ -35,6 +35,13 @@ pub(super) struct Times {
     pub(super) ended: Instant,
 }
 
+impl Times {
+    /// From its start to its end.
+    pub(super) fn latency_ns(self) -> u64 {
+        nanoseconds(self.began, self.submitted).saturating_add(nanoseconds(self.submitted, self.ended))
+    }
+}
+
 fn nanoseconds(from: Instant, to: Instant) -> u64 {
     u64::try_from(to.saturating_duration_since(from).as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use measure::Histogram;
 use measure::record::{Design, Levels, Machine, PassPlace, Percentile};
+use measure::{Histogram, Period};
 
 use super::{Error, PassError};
 
@@ -83,6 +83,8 @@ pub struct Figures {
     pub values: BTreeMap<String, f64>,
     /// Latencies of single operations.
     pub latency: Vec<Percentile>,
+    /// Rates and latencies over time.
+    pub periods: Vec<Period>,
 }
 
 /// The percentages at which latencies are kept.

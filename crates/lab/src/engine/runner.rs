@@ -157,8 +157,9 @@ impl Runner<'_> {
             Ok(found) => (found, None),
             Err(error) => (super::Figures::default(), Some(error.0)),
         };
-        let (figures, latency) = (found.values, found.latency);
-        Measurement { levels, place, began_ms, seconds, figures, failure, latency, disturbance, is_repeated: false }
+        let super::Figures { values: figures, latency, periods } = found;
+        let is_repeated = false;
+        Measurement { levels, place, began_ms, seconds, figures, failure, latency, periods, disturbance, is_repeated }
     }
 
     /// What the passes that are left take at the rate of those that were done.

@@ -422,3 +422,17 @@ fn connection_thinks_after_each_operation_before_it_begins_the_next_one() {
     let found = direction(&outcome, Direction::Read);
     assert!(found.runtime >= Duration::from_millis(18 * 20), "{found:?}");
 }
+
+#[test]
+fn periods_have_every_operation_of_the_measurement() {
+    let export = Export::start();
+    let outcome = run(&Job { connections: 3, ..export.job("randrw", "/f") }).unwrap();
+    let total = outcome.summary.total();
+    let syncs = direction(&outcome, Direction::Sync).work.operations;
+    let periods = &outcome.summary.periods;
+    assert_eq!(periods.iter().map(|period| period.operations).sum::<u64>(), total.operations - syncs);
+    assert_eq!(periods.iter().map(|period| period.bytes).sum::<u64>(), total.bytes);
+    assert!(
+        periods.iter().all(|period| period.operations == 0 || 0.0 < period.p50_us && period.p50_us <= period.p99_us)
+    );
+}

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{CpuUse, Histogram, Spread, Work};
+use crate::{CpuUse, Histogram, Period, Spread, Work};
 
 /// What the operations of a job do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,6 +92,8 @@ pub struct JobSummary {
     pub elapsed: Duration,
     /// What was found for each direction that the job had; no direction comes twice.
     pub directions: Vec<DirectionSummary>,
+    /// Rates and latencies over time, of all directions but syncs.
+    pub periods: Vec<Period>,
     /// What was done in [`JobSummary::runtime`], by operations that may have begun before it: what processor time is
     /// divided by.
     pub work_in_runtime: Work,
@@ -139,6 +141,7 @@ mod tests {
             workload: "rw".to_owned(),
             target: "nfs://[::1]/export/file".to_owned(),
             block_sizes: "512B".to_owned(),
+            periods: Vec::new(),
             depth: 1,
             connections: 1,
             options: Vec::new(),

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Levels;
+use crate::Period;
 
 /// What one pass found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,9 @@ pub struct Measurement {
     pub failure: Option<String>,
     /// The latencies of single operations at rising percentages.
     pub latency: Vec<Percentile>,
+    /// Rates and latencies over time, where the pass counts single operations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub periods: Vec<Period>,
     /// Disturbances during the pass.
     pub disturbance: Disturbance,
     /// Whether it was disturbed and repeated: it is kept, but not used for figures. The last try is used even if it was

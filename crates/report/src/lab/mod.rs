@@ -7,6 +7,7 @@ mod files;
 mod forest;
 mod history;
 mod junit;
+mod over_time;
 mod page;
 mod plots;
 mod sections;
@@ -96,7 +97,7 @@ impl Report {
         page::page(self)
     }
 
-    /// All charts, in the order of the report.
+    /// The charts that texts link, in the order of the report.
     pub fn charts(&self) -> Vec<&Chart> {
         let mut found = Vec::new();
         self.sections.iter().for_each(|section| collect(&section.blocks, &mut found));
@@ -108,8 +109,8 @@ fn collect<'a>(blocks: &'a [Block], found: &mut Vec<&'a Chart>) {
     for block in blocks {
         match block {
             Block::Chart(chart) => found.push(chart),
-            Block::Details(_, blocks) | Block::PageOnly(blocks) => collect(blocks, found),
-            Block::Text(_) | Block::List(_) | Block::Warnings(_) | Block::Table(..) => (),
+            Block::Details(_, blocks) => collect(blocks, found),
+            Block::Text(_) | Block::List(_) | Block::Warnings(_) | Block::Table(..) | Block::PageOnly(_) => (),
         }
     }
 }

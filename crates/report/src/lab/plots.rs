@@ -71,16 +71,16 @@ fn compared(row: &Row) -> Option<&DocumentRatio> {
 }
 
 /// The points of a line that is being gathered.
-type NamedPoints = (String, Vec<(f64, f64)>);
+pub(super) type NamedPoints = (String, Vec<(f64, f64)>);
 
 /// A line of a chart.
-struct Line {
+pub(super) struct Line {
     series: Series,
     points: Vec<(f64, f64)>,
 }
 
 /// Lines of contenders, in the order of the design.
-fn lines_of_contenders(design: &Design, lines: Vec<NamedPoints>) -> Vec<Line> {
+pub(super) fn lines_of_contenders(design: &Design, lines: Vec<NamedPoints>) -> Vec<Line> {
     let line = |(name, points): NamedPoints| {
         let sign = sign(design, &design.contenders, &name);
         Line { series: Series { name, sign }, points }
@@ -175,7 +175,7 @@ pub(super) fn curves(run: &Run, results: &Results, kind: &CurveKind, id: &str) -
     Ok(charts)
 }
 
-fn entry<T: Default>(list: &mut Vec<(String, T)>, name: String) -> &mut T {
+pub(super) fn entry<T: Default>(list: &mut Vec<(String, T)>, name: String) -> &mut T {
     let place = list.iter().position(|(one, _)| *one == name).unwrap_or_else(|| {
         list.push((name, T::default()));
         list.len() - 1
@@ -222,20 +222,20 @@ pub(super) fn course(
 }
 
 /// How lines are drawn.
-struct Axes<'a> {
-    x: &'a str,
-    y: &'a str,
+pub(super) struct Axes<'a> {
+    pub(super) x: &'a str,
+    pub(super) y: &'a str,
     /// Whether the upward axis is logarithmic.
-    is_log: bool,
-    x_from: Option<f64>,
-    is_joined: bool,
-    x_text: &'a dyn Fn(&f64) -> String,
-    y_text: &'a dyn Fn(&f64) -> String,
+    pub(super) is_log: bool,
+    pub(super) x_from: Option<f64>,
+    pub(super) is_joined: bool,
+    pub(super) x_text: &'a dyn Fn(&f64) -> String,
+    pub(super) y_text: &'a dyn Fn(&f64) -> String,
     /// What a point says of itself.
-    said: &'a dyn Fn(f64, f64) -> String,
+    pub(super) said: &'a dyn Fn(f64, f64) -> String,
 }
 
-fn plot(head: Head, lines: &[Line], axes: &Axes<'_>) -> Result<Option<Chart>, ChartError> {
+pub(super) fn plot(head: Head, lines: &[Line], axes: &Axes<'_>) -> Result<Option<Chart>, ChartError> {
     let points = || lines.iter().flat_map(|line| &line.points).filter(|(x, y)| x.is_finite() && y.is_finite());
     let is_usable = points().next().is_some() && (!axes.is_log || points().all(|(_, y)| *y > 0.0));
     if !is_usable {

@@ -7,7 +7,7 @@ use measure::analysis::{Aim, LatencyCurve, Reached, Results, Row, rings};
 use measure::record::{BeforeAfter, Better, Disturbance, DocumentRatio, Measurement, Precision, Run, TableKind};
 
 use super::words::{self, NONE};
-use super::{Block, Report, Section, conclusion, plots};
+use super::{Block, Report, Section, conclusion, over_time, plots};
 use crate::chart::ChartError;
 use crate::table::{Column, Table};
 use crate::units;
@@ -294,6 +294,10 @@ fn course(run: &Run, passes: &[Measurement], results: &Results) -> Result<Sectio
     for (number, figure) in judged.enumerate() {
         let chart = plots::course(run, results, passes, &figure.name, format!("course-{}", number + 1))?;
         blocks.extend(chart.map(Block::Chart));
+    }
+    for (place, charts) in over_time::charts(run, passes)? {
+        let charts = charts.into_iter().map(Block::Chart).collect();
+        blocks.push(Block::PageOnly(vec![Block::Details(format!("Over time: {place}"), charts)]));
     }
     if !passes.is_empty() {
         let all = vec![all_passes(run, passes, results)];
