@@ -85,8 +85,8 @@ impl Timeline {
         }
     }
 
-    /// What was measured in each period of this time, of which no operation ended later. A last one that is shorter than
-    /// half of the others belongs to the one in front of it: a rate of a moment says nothing.
+    /// What was measured in each period of this time; no operation may have ended later. A last period that is shorter
+    /// than half of the others belongs to the one in front of it: the rate of a moment says nothing.
     pub fn periods(&self, measured: Duration) -> Vec<Period> {
         let mut timeline = self.clone();
         while measured > timeline.period * MAX_PERIODS as u32 {

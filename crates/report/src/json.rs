@@ -1,7 +1,8 @@
 //! The field names of fio's JSON, so that what reads fio's files reads these.
 //!
 //! What fio has and Wharf does not measure is left out. Added to fio's fields are `wharf version` in the place of `fio
-//! version`, `errors` of each direction, `periods` of each job, `bw_bytes_with_commit` of unstable writes, `cpu_ns_per_op` and `server_cpu`.
+//! version`, `errors` of each direction, `periods` of each job, `bw_bytes_with_commit` of unstable writes,
+//! `cpu_ns_per_op` and `server_cpu`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+mod curve;
 mod exact;
 mod html;
 mod job;

@@ -6,7 +6,7 @@ use measure::record::{Direction, DirectionSummary, JobSummary};
 use measure::{CpuUse, Histogram};
 
 use crate::units::{self, LatencyUnit};
-use crate::{Run, percentiles};
+use crate::{Run, curve, percentiles};
 
 /// How many percentiles fit in a line of a terminal.
 const PERCENTILES_PER_LINE: usize = 4;
@@ -27,6 +27,9 @@ impl Run {
         for (group, job) in self.jobs.iter().enumerate() {
             writeln!(out, "\nRun status group {group} (all jobs):")?;
             job.directions.iter().try_for_each(|direction| write_status(out, direction))?;
+        }
+        if let Some(table) = curve::table(&self.jobs) {
+            write!(out, "\n{}", table.to_text())?;
         }
         Ok(())
     }

@@ -166,7 +166,7 @@ fn parse_block(text: &str) -> Result<u32, String> {
 }
 
 /// Reads a number from 1 to `max`.
-fn up_to(max: u32) -> RangedU64ValueParser<u32> {
+pub(super) fn up_to(max: u32) -> RangedU64ValueParser<u32> {
     RangedU64ValueParser::new().range(1..=max.into())
 }
 

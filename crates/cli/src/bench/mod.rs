@@ -12,13 +12,13 @@ use std::{process, thread};
 
 use clap::Args;
 use client::{Follow, Status, Url};
-use lab::bench::{BenchResult, End, Existing, Job, Observer, Stop, Workload};
+use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Rate, Spacing, Stop, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
 
 use self::fio::FioJob;
-use self::load::Load;
+use self::load::{Load, up_to};
 use crate::failure::{BenchError, Failure};
 use crate::interruption;
 use crate::nfsstat::{OwnFlags, OwnMounts};
@@ -41,6 +41,10 @@ pub struct Flags {
     fio: Option<PathBuf>,
     #[command(flatten)]
     load: Load,
+    /// Measure the maximum of each job with --iodepth, then STEPS rates up to it as Poisson processes with a depth of
+    /// 64 or more: latency against throughput, as a table at the end.
+    #[arg(long, value_name = "STEPS", conflicts_with_all = ["rate", "thinktime"], value_parser = up_to(MAX_STEPS))]
+    curve: Option<u32>,
     /// Replace the contents of existing files: fill those that are too short, and write to them.
     #[arg(long)]
     overwrite: bool,
@@ -55,6 +59,9 @@ pub struct Flags {
     #[command(flatten)]
     connect: ConnectFlags,
 }
+
+/// The most rates of a curve.
+const MAX_STEPS: u32 = 100;
 
 /// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
@@ -97,7 +104,8 @@ fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<BenchResult>, Res
     let (sender, done) = oneshot::channel();
     let outcomes = Arc::new(Mutex::new(Vec::new()));
     let found = Arc::clone(&outcomes);
-    let work = move || sender.send(run_all(&jobs, &found));
+    let mut runner = Runner { steps: flags.curve.unwrap_or(0), made: Vec::new(), found };
+    let work = move || sender.send(runner.run_all(&jobs));
     let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(work);
     spawned.map_err(|source| Failure::System { action: "start a thread", source })?;
     let ended = remote::run_to_its_end(wait(flags, done, async {
@@ -110,20 +118,51 @@ fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<BenchResult>, Res
     Ok((outcomes, ended))
 }
 
-/// Runs the jobs one after the other, until one fails or they are stopped.
-fn run_all(jobs: &[Job], found: &Mutex<Vec<BenchResult>>) -> Result<(), lab::bench::Error> {
-    // Later jobs may change what earlier ones made.
-    let mut made = Vec::new();
-    for job in jobs.iter().take_while(|job| !job.stop.is_stopped()) {
-        let files = (&job.url, job.files);
-        let existing = if made.contains(&files) { Existing::Overwrite } else { job.existing };
+/// Runs jobs one after the other.
+struct Runner {
+    /// How many rates of each job are measured after its maximum.
+    steps: u32,
+    /// The files that these jobs made, which later ones may change.
+    made: Vec<(Url, Files)>,
+    found: Arc<Mutex<Vec<BenchResult>>>,
+}
+
+/// How many operations of a connection wait for replies at most while their rate is given.
+const OPEN_DEPTH: u32 = 64;
+
+impl Runner {
+    /// Runs all, until one fails or they are stopped.
+    fn run_all(&mut self, jobs: &[Job]) -> Result<(), lab::bench::Error> {
+        for job in jobs {
+            let most = self.run(job)?;
+            for step in 1..=self.steps {
+                let share = f64::from(step) / f64::from(self.steps);
+                let rate = Rate { per_second: most * share, spacing: Spacing::Poisson };
+                let name = format!("{} {:.0} %", job.name, share * 100.0);
+                let depth = job.depth.max(OPEN_DEPTH);
+                if rate.per_second > 0.0 {
+                    self.run(&Job { name, depth, rate: Some(rate), ..job.clone() })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a job, unless it is stopped. Returns how many operations a second it did.
+    fn run(&mut self, job: &Job) -> Result<f64, lab::bench::Error> {
+        if job.stop.is_stopped() {
+            return Ok(0.0);
+        }
+        let files = (job.url.clone(), job.files);
+        let existing = if self.made.contains(&files) { Existing::Overwrite } else { job.existing };
         let outcome = lab::bench::run(&Job { existing, ..job.clone() })?;
         if outcome.made_files {
-            made.push(files);
+            self.made.push(files);
         }
-        found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+        let rate = outcome.summary.work_in_runtime.operations_per_second(outcome.summary.runtime);
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+        Ok(rate)
     }
-    Ok(())
 }
 
 /// Waits for the jobs. After a signal it waits only for operations in flight.
@@ -165,6 +204,10 @@ impl Flags {
             return Ok(self.load.rw.iter().map(|workload| self.job(&self.load, *workload, own)).collect());
         };
         let jobs = fio::read(path).map_err(BenchError::Fio)?;
+        let is_paced = |job: &&FioJob| job.load.rate.is_some() || !job.load.thinktime.is_zero();
+        if let (Some(_), Some(job)) = (self.curve, jobs.iter().find(is_paced)) {
+            return Err(BenchError::Paced(job.name.clone()).into());
+        }
         let job = |FioJob { name, workload, load, bytes }: FioJob| {
             let job = self.job(&load, workload, own);
             Job { name, end: bytes.map_or(job.end, End::Bytes), ..job }

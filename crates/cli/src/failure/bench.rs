@@ -71,6 +71,9 @@ pub enum BenchError {
     /// A job file cannot be run.
     #[error("--fio: {0}")]
     Fio(#[source] FioError),
+    /// A curve gives each job its rates.
+    #[error("--curve: the job {0} has a rate or a thinktime of its own: remove it from the job file")]
+    Paced(String),
     /// The ceiling cannot be measured.
     #[error(transparent)]
     Ceiling(#[from] lab::ceiling::CeilingError),
@@ -146,6 +149,7 @@ impl BenchError {
             | BenchError::NoServers { .. }
             | BenchError::NoBuilds { .. }
             | BenchError::Fio(FioError::Line { .. })
+            | BenchError::Paced(_)
             | BenchError::NoFigure { .. } => true,
             BenchError::Lab(error) => matches!(
                 error,

@@ -48,3 +48,16 @@ fn numbers_that_make_no_benchmark_end_with_2() {
     let said = wharf_fails(2, &["bench", "--bs", "4k", "--size", "8", url]);
     assert!(said.contains("--size") && said.contains("--bs"), "{said}");
 }
+
+#[test]
+fn curve_measures_the_maximum_and_rates_up_to_it() {
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let url = server.url("/mem");
+    let bench = ["bench", "--rw", "randrw", "--size", "1M", "--runtime", "100ms", "--curve", "4", &url];
+    let text = wharf_ok(&bench);
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("randrw ") && line.contains(" % ")).collect();
+    let names: Vec<&str> = rows.iter().filter_map(|row| row.split("  ").next()).collect();
+    assert_eq!(names, ["randrw 25 %", "randrw 50 %", "randrw 75 %", "randrw 100 %"], "{text}");
+    let refused = wharf_fails(2, &[&bench[..], &["--rate", "100"]].concat());
+    assert!(refused.contains("--curve") && refused.contains("--rate"), "{refused}");
+}

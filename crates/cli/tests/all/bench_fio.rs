@@ -71,3 +71,28 @@ fn line_of_a_job_file_that_would_be_measured_differently_is_refused_before_anyth
     let said = wharf_fails(1, &["bench", "--fio", missing.to_str().unwrap(), url]);
     assert!(said.contains("none.fio") && said.contains("No such file"), "{said}");
 }
+
+#[test]
+fn profiles_of_the_documentation_run_with_a_curve_and_jobs_with_a_rate_do_not() {
+    let scratch = Scratch::new();
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let url = server.url("/mem");
+    for name in ["database", "video"] {
+        let profile = format!("{}/../../docs/examples/{name}.fio", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(profile).unwrap();
+        // The same profile, smaller and shorter.
+        let small = text
+            .replace("size=1g", "size=1m")
+            .replace("runtime=10", "runtime=50ms")
+            .replace("ramp_time=2", "ramp_time=0");
+        assert_ne!(small, text);
+        let file = scratch.file(&format!("{name}.fio"), &small);
+        let text = wharf_ok(&["bench", "--fio", file.to_str().unwrap(), "--curve", "2", &url]);
+        for share in ["50 %", "100 %"] {
+            assert!(text.lines().any(|line| line.starts_with(&format!("{name} {share} "))), "{text}");
+        }
+    }
+    let paced = scratch.file("paced.fio", "[a]\nsize=1m\nrate_iops=10\n");
+    let said = wharf_fails(2, &["bench", "--fio", paced.to_str().unwrap(), "--curve", "2", &url]);
+    assert!(said.contains("the job a has a rate"), "{said}");
+}
