@@ -69,8 +69,10 @@ fn write_direction(out: &mut String, direction: &DirectionSummary) -> fmt::Resul
     let name = direction.direction.name();
     let milliseconds = direction.runtime.as_millis();
     match direction.direction {
-        Direction::Metadata => writeln!(out, "  {name}: IOPS={iops} ({milliseconds}msec)")?,
-        _ => writeln!(out, "  {name}: IOPS={iops}, BW={bandwidth}({total}/{milliseconds}msec)")?,
+        Direction::Metadata | Direction::Sync => writeln!(out, "  {name}: IOPS={iops} ({milliseconds}msec)")?,
+        Direction::Read | Direction::Write => {
+            writeln!(out, "  {name}: IOPS={iops}, BW={bandwidth}({total}/{milliseconds}msec)")?
+        }
     }
     if let Some(time) = direction.runtime_with_commit {
         let bandwidth = units::bandwidth(direction.work.bytes_per_second(time));
@@ -86,6 +88,11 @@ fn write_direction(out: &mut String, direction: &DirectionSummary) -> fmt::Resul
 
 fn write_status(out: &mut String, direction: &DirectionSummary) -> fmt::Result {
     let name = direction.direction.name().to_uppercase();
+    if matches!(direction.direction, Direction::Metadata | Direction::Sync) {
+        let iops = units::count(direction.work.operations_per_second(direction.runtime));
+        let operations = direction.work.operations;
+        return writeln!(out, "{name:>8}: iops={iops}, total={operations}, run={}msec", direction.runtime.as_millis());
+    }
     let bandwidth = units::bandwidth(direction.work.bytes_per_second(direction.runtime));
     let (binary, decimal) =
         (units::binary_bytes(direction.work.bytes as f64), units::decimal_bytes(direction.work.bytes as f64));
@@ -174,6 +181,19 @@ Run status group 0 (all jobs):
         let text = run.to_text();
         assert!(text.contains("BW=400KiB/s (410kB/s)(4000KiB/10000msec)"), "{text}");
         assert!(text.contains("     with COMMIT: BW=200KiB/s (205kB/s)(4000KiB/20000msec)"), "{text}");
+    }
+
+    #[test]
+    fn operations_that_move_no_bytes_have_no_bandwidth() {
+        let mut run = examples::run();
+        run.jobs[0].directions = [Direction::Sync, Direction::Metadata]
+            .map(|direction| examples::direction(direction, (0..1000).map(|_| 10)))
+            .to_vec();
+        let text = run.to_text();
+        for line in ["  sync: IOPS=100 (10000msec)", "    SYNC: iops=100, total=1000, run=10000msec"] {
+            assert!(text.lines().any(|found| found == line), "{text}");
+        }
+        assert!(!text.contains("BW=") && !text.contains("bw="), "{text}");
     }
 
     #[test]
