@@ -15,7 +15,7 @@ use crate::flush::Flush;
 use crate::handles::NameAt;
 use crate::host::HostFs;
 use crate::link::link_fd;
-use crate::node::CName;
+use crate::node::{CName, HostNode};
 use crate::set_attributes::apply;
 use crate::verifier;
 
@@ -118,6 +118,10 @@ impl HostFs {
 
     fn take_any(&self, cx: &Context<'_>, site: NameAt<'_>, size_bytes: Option<u64>) -> Result<Entry> {
         let found = self.find_regular(cx, site)?;
+        // A call that made the file may have failed to bring it to storage, and to remove it then.
+        if self.flushes.losses() > 0 {
+            self.settle_existing(cx, site, &*self.node(cx, &found.handle)?)?;
+        }
         if size_bytes.is_none() {
             return Ok(found);
         }
@@ -133,11 +137,16 @@ impl HostFs {
         if !verifier::matches(&stat_fd(node.fd())?, verifier, size_bytes) {
             return Err(Error::Exists);
         }
-        if self.syncs() {
-            let file = self.with_room(cx, || node.reopen(OFlags::RDONLY))?;
-            self.settle_with_dir(Flush::all(file.as_fd()), site.node)?;
-        }
+        self.settle_existing(cx, site, &node)?;
         Ok(found)
+    }
+
+    fn settle_existing(&self, cx: &Context<'_>, site: NameAt<'_>, node: &HostNode) -> Result<()> {
+        if !self.syncs() {
+            return Ok(());
+        }
+        let file = self.with_room(cx, || node.reopen(OFlags::RDONLY))?;
+        self.settle_with_dir(Flush::all(file.as_fd()), site.node)
     }
 }
 
