@@ -16,12 +16,18 @@ const PROGRAMS: [Program; 3] = [
 ];
 
 /// The tests: a package, a program of it, what their names begin with, and what their rows begin with.
-const TESTS: [Tests; 4] = [
+const TESTS: [Tests; 5] = [
     Tests {
         package: "wharf-stable",
         program: "recorded_device",
         prefix: "acknowledged_changes_are_there_after_a_power_failure_on::",
         rows: "",
+    },
+    Tests {
+        package: "wharf-stable",
+        program: "recorded_device",
+        prefix: "stable_data_are_there_whichever_request_of_the_disk_fails_on::",
+        rows: "each_request_of_",
     },
     Tests {
         package: "wharf",

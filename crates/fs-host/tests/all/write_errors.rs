@@ -53,12 +53,10 @@ impl Failing {
     }
 
     /// Writes, and commits by another open file. Returns whether the data are stable: COMMIT succeeds, and the write
-    /// verifier is the one of the reply to the write.
+    /// verifier is the one before the write, which the reply to it has.
     fn writes_and_commits(&self) -> bool {
-        let writer = self.open();
-        self.write(&*writer);
         let verifier = self.fs.losses();
-        drop(writer);
+        self.write(&*self.open());
         self.open().sync(&CX).is_ok() && self.fs.losses() == verifier
     }
 

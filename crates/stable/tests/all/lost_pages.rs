@@ -56,6 +56,7 @@ impl Site {
                 handle_form: HandleForm::Auto,
                 state_dir: Some(state_dir.clone()),
                 sync_metadata: false,
+                is_behind_log: true,
                 ..HostOptions::default()
             };
             (name.into(), Arc::new(HostFs::open(&self.disk.dir().join(name), options).unwrap()) as Arc<dyn FileSystem>)

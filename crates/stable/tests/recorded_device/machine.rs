@@ -16,6 +16,7 @@ struct State {
     images: Vec<Image>,
     recording: Recording,
     failures: Vec<Failure>,
+    failed: u64,
 }
 
 /// Writes and flushes of a disk that fail, and store nothing.
@@ -34,7 +35,10 @@ impl Machine {
     pub fn new(disks: Vec<(u64, Image)>, whole: Range<u64>, tears: bool) -> Arc<Machine> {
         let (disk_bytes, images): (_, Vec<Image>) = disks.into_iter().unzip();
         let recording = Recording { images: images.clone(), events: Vec::new(), whole, tears };
-        Arc::new(Machine { disk_bytes, state: Mutex::new(State { images, recording, failures: Vec::new() }) })
+        Arc::new(Machine {
+            disk_bytes,
+            state: Mutex::new(State { images, recording, failures: Vec::new(), failed: 0 }),
+        })
     }
 
     pub fn disk_bytes(&self, disk: usize) -> u64 {
@@ -48,6 +52,11 @@ impl Machine {
     /// From now on these disks fail, and no others.
     pub fn fail(&self, failures: Vec<Failure>) {
         self.state().failures = failures;
+    }
+
+    /// How many requests have failed.
+    pub fn failed(&self) -> u64 {
+        self.state().failed
     }
 
     /// Stores bytes, and records that.
@@ -103,6 +112,7 @@ impl State {
             failure.after -= 1;
         } else if failure.times > 0 {
             failure.times -= 1;
+            self.failed += 1;
             return Err(rustix::io::Errno::IO.into());
         }
         Ok(())

@@ -18,6 +18,7 @@ mod machine;
 mod plain;
 mod recording;
 mod run;
+mod sweep;
 mod system;
 mod watchdog;
 
@@ -79,6 +80,9 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 const CUTS_OF_A_LIFE: u32 = 8;
+
+/// About how many requests a disk gets.
+const MANY_REQUESTS: u64 = 100;
 
 /// Prints what a test has seen, also when it fails: `cargo xtask explore` makes a table of these lines.
 struct Explored<'t> {
@@ -221,6 +225,44 @@ fn fsync_alone_keeps_files_on_btrfs() {
 #[ignore = "Linux 6.18 loses what several programs have flushed by fast commits"]
 fn fsync_alone_keeps_files_on_ext4_with_fast_commits() {
     flush_alone(&EXT4_FAST_COMMIT);
+}
+
+/// Each request of the disk fails in turn, or about so many of them as there are power failures in other tests.
+fn fail_each_request(name: &str, setup: &Setup) {
+    let Some(workshop) = Workshop::new() else { return };
+    let Some(new) = setup.new_machine(&workshop) else { return };
+    new.begin();
+    let (most, seed) = (number("WHARF_CUTS", 8), number("WHARF_SEED", 0));
+    let step = (MANY_REQUESTS / most).max(1);
+    let mut explored = Explored { name: &format!("each_request_of_{name}"), seed, seen: Seen::default() };
+    for times in [1, u64::MAX] {
+        let failing = |after| (Failure { disk: DISK, after, times }, seed);
+        let cases = (seed % step..).step_by(step as usize);
+        let failed = cases.take_while(|after| sweep::run(&workshop, setup, &new, failing(*after), &mut explored.seen));
+        let which = if times == 1 { "alone" } else { "with all that follow" };
+        println!("{name}: {} requests failed, each {which}", failed.count());
+    }
+}
+
+macro_rules! sweep {
+    ($($name:ident: $setup:expr;)*) => {
+        mod stable_data_are_there_whichever_request_of_the_disk_fails_on {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                fail_each_request(stringify!($name), &$setup);
+            })*
+        }
+    };
+}
+
+sweep! {
+    ext4: without_log(EXT4);
+    ext4_with_a_log: EXT4;
+    xfs: without_log(XFS);
+    xfs_with_a_log: XFS;
+    btrfs: without_log(BTRFS);
+    btrfs_with_a_log: BTRFS;
 }
 
 /// A test of each setup.

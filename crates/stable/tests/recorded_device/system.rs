@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
-use fs_host::{HostFs, HostOptions};
+use fs_host::{HostFs, HostOptions, OpenError};
 use rustix::fs::FallocateFlags;
 use stable::{FileDevice, Options, Replayed, WriteLog, WriteLogError};
 use testing::model::change::CX;
@@ -173,15 +173,31 @@ impl System {
             system.exports = (0..EXPORTS).map(|number| system.open(number, true) as Arc<dyn FileSystem>).collect();
             return Ok(system);
         }
-        system.start_log(setup)?;
+        // The kernel's pages of this disk were lost, and not those of the machine that the test runs on.
+        system.start_log(setup, true)?;
         Ok(system)
     }
 
-    fn start_log(&mut self, setup: &Setup) -> Result<(), WriteLogError> {
+    /// Starts the server again after a kill, on the file system as it is, unless that refuses everything.
+    pub fn restart(mut self, setup: &Setup) -> Option<System> {
+        self.exports.clear();
+        if let Some(log) = self.log.take() {
+            log.close();
+            drop(log);
+            // A file system that has failed for good cannot even be opened.
+            self.try_open(0, false).ok()?;
+            self.start_log(setup, false).ok()?;
+        } else {
+            let open = |number| Some(self.try_open(number, true).ok()? as Arc<dyn FileSystem>);
+            self.exports = (0..EXPORTS).map(open).collect::<Option<_>>()?;
+        }
+        Some(self)
+    }
+
+    fn start_log(&mut self, setup: &Setup, always_replay: bool) -> Result<(), WriteLogError> {
         let log_path = self.log_disk.as_ref().map_or(self.mounted.dir.join("log"), |attached| attached.path.clone());
-        // The kernel's pages of this disk were lost, and not those of the machine that the test runs on.
         let options = Options {
-            always_replay: true,
+            always_replay,
             max_age: Duration::from_millis(100),
             large_write_bytes: setup.large_write_bytes,
             ..Options::new(self.mounted.dir.join("state"))
@@ -197,9 +213,15 @@ impl System {
     }
 
     fn open(&self, number: usize, sync_metadata: bool) -> Arc<HostFs> {
+        self.try_open(number, sync_metadata).unwrap()
+    }
+
+    fn try_open(&self, number: usize, sync_metadata: bool) -> Result<Arc<HostFs>, OpenError> {
         let state_dir = Some(self.mounted.dir.join("state"));
-        let options = HostOptions { state_dir, sync_metadata, ..HostOptions::default() };
-        Arc::new(HostFs::open(&self.exports_dir().join(number.to_string()), options).unwrap())
+        // An overlay is refused behind a log.
+        let is_behind_log = self.log.is_some() && self.overlay.is_none();
+        let options = HostOptions { state_dir, sync_metadata, is_behind_log, ..HostOptions::default() };
+        HostFs::open(&self.exports_dir().join(number.to_string()), options).map(Arc::new)
     }
 
     /// Has the log emptied in the background, as a server does.
