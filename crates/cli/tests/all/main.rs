@@ -23,6 +23,7 @@ mod log_check;
 mod log_commands;
 mod log_marks;
 mod log_names;
+mod log_users;
 mod lost_logs;
 mod mount;
 mod mount_locks;
