@@ -8,6 +8,7 @@
 //! marks of one log, the one with the higher generation is newer. Marks of two logs must both allow a start. A mark
 //! that a user may have written counts only where the state directory has none, and then it can only refuse a start.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +91,14 @@ fn marks(lines: &[StateLine]) -> impl DoubleEndedIterator<Item = (&PathBuf, &Mar
     })
 }
 
+/// The exports that depend on a log, as the state directory has it.
+pub(crate) fn needed(lines: &[StateLine]) -> BTreeMap<&PathBuf, &Mark> {
+    // The last line of an export counts.
+    let mut last: BTreeMap<_, _> = marks(lines).collect();
+    last.retain(|_, mark| mark.is_needed);
+    last
+}
+
 impl Mark {
     /// The newest mark of an export in the state directory.
     fn kept(export: &Path, lines: &[StateLine]) -> Option<Mark> {
@@ -140,15 +149,30 @@ pub fn check_unlogged(export: &Path, fs: &dyn FileSystem, state_dir: Option<&Pat
 /// # Errors
 /// When the state directory cannot be read.
 pub fn exports_of_log(path: &Path, state_dir: &Path) -> Result<Vec<PathBuf>, WriteLogError> {
-    let path = absolute(path);
-    let mut exports: Vec<(PathBuf, bool)> = Vec::new();
-    for line in lines_in(Some(state_dir))? {
-        if let StateLine::Mark { export, mark } = line {
-            exports.retain(|(name, _)| *name != export);
-            exports.push((export, mark.is_needed && mark.path == path));
-        }
-    }
-    Ok(exports.into_iter().filter(|(_, is_needed)| *is_needed).map(|(name, _)| name).collect())
+    let (path, lines) = (absolute(path), lines_in(Some(state_dir))?);
+    let of_log = needed(&lines).into_iter().filter(|(_, mark)| mark.path == path);
+    Ok(of_log.map(|(export, _)| export.clone()).collect())
+}
+
+/// Exports that are not served, and of which acknowledged changes may be in a log alone that is not in use either, as
+/// the state directory has it: for each, what a start with it but without its log would be refused with.
+///
+/// # Errors
+/// When the state directory cannot be read.
+pub fn left_behind(
+    served: &[&Path],
+    log: Option<&Path>,
+    state_dir: Option<&Path>,
+) -> Result<Vec<WriteLogError>, WriteLogError> {
+    let (log, lines) = (log.map(absolute), lines_in(state_dir)?);
+    let is_left =
+        |(export, mark): &(&PathBuf, &Mark)| !served.contains(&export.as_path()) && log.as_ref() != Some(&mark.path);
+    let error = |(export, mark): (&PathBuf, &Mark)| WriteLogError::NeedsLog {
+        export: export.clone(),
+        site: LogSite::new(&mark.path, state_dir),
+        told_by: String::new(),
+    };
+    Ok(needed(&lines).into_iter().filter(is_left).map(error).collect())
 }
 
 /// Gives up what a log may have of an export, so that the export can be served without it; `fs` is missing if its

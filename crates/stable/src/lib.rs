@@ -43,7 +43,7 @@ mod set_aside_file;
 mod state_file;
 mod write_log;
 
-pub use dependence::{check_unlogged, exports_of_log, give_up_log};
+pub use dependence::{check_unlogged, exports_of_log, give_up_log, left_behind};
 pub use device::{AlignedBuffer, Device, FileDevice, MemoryDevice};
 pub use error::WriteLogError;
 pub use layer::StableFs;

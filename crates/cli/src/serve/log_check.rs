@@ -17,15 +17,15 @@ use crate::failure::{ExportError, Failure};
 pub const SERVER_RUNS: &str =
     "a server uses the state directory: whether its write log fits to these exports was not checked";
 
-/// Checks the plan's directories against its write log and their marks. Nothing is changed. Returns a remark if that
-/// cannot be done now.
+/// Checks the plan's directories against its write log and their marks. Nothing is changed. Returns remarks, also if
+/// that cannot be done now.
 ///
 /// # Errors
 /// As of a start.
-pub fn check(plan: &Plan) -> Result<Option<&'static str>, Failure> {
+pub fn check(plan: &Plan) -> Result<Vec<String>, Failure> {
     let state_dir = plan.options.state_dir.as_deref();
     if state_dir.is_some_and(daemon::is_state_dir_in_use) {
-        return Ok(Some(SERVER_RUNS));
+        return Ok(vec![SERVER_RUNS.to_owned()]);
     }
     let has_no_handles = |look: &Look| matches!(look, Look::Dir(Examined { has_kernel_handles: false, .. }));
     let scratch = state_dir.filter(|_| plan.looks.iter().any(has_no_handles)).map(Scratch::new).transpose()?;
@@ -49,7 +49,7 @@ pub fn check(plan: &Plan) -> Result<Option<&'static str>, Failure> {
     if let (true, Some(state_dir)) = (has_log, state_dir) {
         write_log::check_dirs(&plan.settings.write_log, state_dir, opened)?;
     }
-    Ok(None)
+    Ok(write_log::left_behind(&plan.settings.write_log, &plan.loaded.exports, state_dir)?)
 }
 
 fn open(dir: &Path, scratch: Option<&Scratch>, has_log: bool) -> Result<Arc<dyn FileSystem>, ExportError> {

@@ -18,7 +18,7 @@ use super::host_names::HostNames;
 use super::plan::{self, Plan};
 use super::privilege::Privilege;
 use super::service_manager::ServiceManager;
-use super::write_log::ServedLog;
+use super::write_log::{self, ServedLog};
 use super::{Flags, how_to_mount, reply_flags, storage_flags, summary};
 use crate::failure::{Failure, explain};
 
@@ -187,7 +187,11 @@ impl Configuration {
             tracing::warn!("{remark}");
         }
         self.host_names.adopt(&mut loaded.exports);
-        self.backends.exports(&loaded.exports)
+        let exports = self.backends.exports(&loaded.exports)?;
+        for remark in write_log::left_behind(&self.settings.write_log, &loaded.exports, self.state_dir.as_deref())? {
+            tracing::warn!("{remark}");
+        }
+        Ok(exports)
     }
 
     fn read_again(&mut self) -> Result<Vec<Export>, Failure> {

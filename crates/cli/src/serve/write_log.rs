@@ -227,6 +227,25 @@ pub fn check_outside(settings: &WriteLogSettings, spec: &ExportSpec) -> Result<(
     Ok(())
 }
 
+/// Exports of earlier starts that are not served now, and of which acknowledged changes may be in another log alone.
+///
+/// # Errors
+/// When the state directory cannot be read.
+pub fn left_behind<'s>(
+    settings: &WriteLogSettings,
+    specs: &'s [ExportSpec],
+    state_dir: Option<&Path>,
+) -> Result<Vec<String>, WriteLogError> {
+    let log = match &settings.path {
+        Some(WriteLogPlace::Path(path)) => Some(path.as_path()),
+        _ => None,
+    };
+    let dir = |spec: &'s ExportSpec| if let Source::Dir(dir) = &spec.source { Some(dir.as_path()) } else { None };
+    let dirs: Vec<&Path> = specs.iter().filter_map(dir).collect();
+    let left = stable::left_behind(&dirs, log, state_dir)?;
+    Ok(left.iter().map(|error| format!("an export of an earlier start is not served now: {error}")).collect())
+}
+
 /// Refuses to create a log where exports need the one that was there.
 fn check_missing(path: &Path, state_dir: &Path) -> Result<(), WriteLogError> {
     if path.exists() {

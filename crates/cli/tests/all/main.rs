@@ -21,6 +21,7 @@ mod library;
 mod log;
 mod log_check;
 mod log_commands;
+mod log_exports;
 mod log_marks;
 mod log_names;
 mod log_users;

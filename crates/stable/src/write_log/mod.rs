@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use vfs::{Context, Error, FileSystem, Handle, Result, quoted};
 
-use crate::dependence::Known;
+use crate::dependence::{Known, needed};
 use crate::device::Device;
 use crate::error::WriteLogError;
 use crate::layer::{LoggedExport, Pending, StableFs, Volume};
@@ -176,14 +176,19 @@ impl WriteLog {
         self.lines.contains(&StateLine::Retired { log: hold(&self.owner).id.clone() })
     }
 
-    /// The exports that the log knows, and how many records it has of each.
+    /// The exports that the log knows or that depend on it as the state directory has it, and how many records it has
+    /// of each. A start without an export forgets it when the log has nothing of it.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn kept(&self) -> std::result::Result<Vec<(PathBuf, u64)>, WriteLogError> {
         let counts = Counts::read(&self.log)?;
         let owner = hold(&self.owner);
-        Ok(owner.exports.iter().map(|owned| (owned.name.clone(), counts.of(owned.number))).collect())
+        let owned = owner.exports.iter().map(|owned| (owned.name.clone(), counts.of(owned.number)));
+        let is_owned = |name: &Path| owner.exports.iter().any(|owned| owned.name == name);
+        let marked = needed(&self.lines).into_iter();
+        let marked = marked.filter(|(name, mark)| mark.log == self.log.id() && !is_owned(name));
+        Ok(owned.chain(marked.map(|(name, _)| (name.clone(), 0))).collect())
     }
 
     /// How many records the log has of exports that it does not know, as after damage to a header.
