@@ -101,11 +101,30 @@ fn export_that_another_process_gives_up_is_left_alone() {
     let site = Site::new();
     let host = site.claim();
     let (log, state, dir) = (site.text("log"), site.text("state"), site.dir.to_str().unwrap());
-    for command in [&["log", "drain", "--discard"][..], &["log", "adopt"]] {
+    for command in [&["log", "drain", "--discard"][..], &["log", "adopt"], &["log", "drain"], &["log", "replay"]] {
         let said = wharf_fails(1, &[command, &[&log, "--state-dir", &state]].concat());
         assert!(said.contains("or another `wharf log` does"), "{said}");
     }
     drop(host);
     let said = wharf_ok(&["log", "drain", "--discard", &log, "--state-dir", &state, "--export", dir]);
     assert_eq!(said.matches("no longer depends").count(), 1, "{said}");
+}
+
+#[test]
+fn directory_that_the_log_has_under_two_names_is_given_up_and_adopted() {
+    let site = Site::new();
+    let other = site.scratch.path("link");
+    std::os::unix::fs::symlink(&site.dir, &other).unwrap();
+    let (log, state) = (site.text("log"), site.text("state"));
+    for command in [&["adopt"][..], &["drain"], &["drain", "--discard"]] {
+        let mut options = vec!["--no-root-squash", "--write-log", &log, "--state-dir", &state];
+        options.extend([site.dir.to_str().unwrap(), other.to_str().unwrap()]);
+        let mut server = Server::start(2, &options);
+        for dir in [&site.dir, &other] {
+            let file = site.scratch.file("file", "data");
+            wharf_ok(&["cp", "--overwrite", file.to_str().unwrap(), &server.url(dir)]);
+        }
+        kill(&mut server);
+        wharf_ok(&[&["log"], command, &[&log, "--state-dir", &state]].concat());
+    }
 }

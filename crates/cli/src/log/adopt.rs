@@ -3,7 +3,7 @@ use std::io::Write;
 use clap::Args;
 use vfs::quoted;
 
-use super::replay::{Site, claim_dir};
+use super::replay::{Claims, Site};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -23,8 +23,9 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     site.log.check_named()?;
     let mut output = Output::new();
     let kept = site.log.kept()?.into_iter().filter(|(_, records)| *records > 0);
-    let claimed =
-        kept.map(|(dir, _)| Ok((claim_dir(&dir, &site.state_dir)?, dir))).collect::<Result<Vec<_>, Failure>>()?;
+    let mut claims = Claims::default();
+    let claimed = kept.map(|(dir, _)| Ok((claims.open(&dir, &site.state_dir)?, dir)));
+    let claimed = claimed.collect::<Result<Vec<_>, Failure>>()?;
     for (host, dir) in claimed {
         let records = site.log.adopt(&dir, host)?;
         writeln!(output, "the next start replays {records} changes of {}", quoted(dir))?;

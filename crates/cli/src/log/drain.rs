@@ -1,5 +1,4 @@
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use fs_host::HostFs;
 use stable::WriteLogError;
 use vfs::{FileSystem, quoted};
 
-use super::replay::{Site, claim_dir, lock};
+use super::replay::{Claims, Site, lock};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -82,26 +81,18 @@ struct Claimed {
 
 /// Keeps servers from the exports of the log and the named directories.
 fn claim_all(flags: &Flags, state_dir: &Path) -> Result<Vec<Claimed>, Failure> {
-    let mut claimed = Vec::new();
+    let (mut claims, mut claimed) = (Claims::default(), Vec::new());
     for dir in stable::exports_of_log(flags.site.path(), state_dir)? {
-        let host = match claim_dir(&dir, state_dir) {
+        let host = match claims.open(&dir, state_dir) {
             Err(failure @ Failure::WriteLog(WriteLogError::InUse { .. })) => return Err(failure),
             host => host.ok(),
         };
         claimed.push(Claimed { dir, host, on: "the log" });
     }
     for dir in &flags.exports {
-        // A claim of the same directory would be in the way of another one.
-        if !claimed.iter().any(|known| is_same(&known.dir, dir)) {
-            claimed.push(Claimed { dir: dir.clone(), host: Some(claim_dir(dir, state_dir)?), on: "a log" });
-        }
+        claimed.push(Claimed { dir: dir.clone(), host: Some(claims.open(dir, state_dir)?), on: "a log" });
     }
     Ok(claimed)
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let number = |dir: &Path| dir.metadata().map(|dir| (dir.dev(), dir.ino())).ok();
-    number(one).is_some_and(|one| Some(one) == number(other))
 }
 
 /// Lets directories be served without the log. Returns whether any had depended on it.

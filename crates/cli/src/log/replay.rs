@@ -1,3 +1,4 @@
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,12 +72,13 @@ impl Site {
         if changes > 0 && !log.is_known()? {
             return Err(Failure::LogOfOtherState { path: self.path.clone(), state_dir });
         }
-        let mut dirs: Vec<(PathBuf, Arc<dyn FileSystem>)> = Vec::new();
+        let (mut claims, mut dirs) = (Claims::default(), Vec::<(PathBuf, Arc<dyn FileSystem>)>::new());
         for (dir, records) in kept {
-            match open_dir(&dir, &state_dir) {
+            // A server with another log must not mark the directory before this one is released.
+            match claims.open(&dir, &state_dir) {
                 Ok(host) => dirs.push((dir, host)),
                 Err(failure) if records > 0 => return Err(failure),
-                // It may be gone, and the log has nothing of it.
+                // It may be gone or in use, and the log has nothing of it.
                 Err(_) => {}
             }
         }
@@ -101,20 +103,27 @@ pub(super) fn lock(state_dir: &Path) -> Result<StateLock, Failure> {
     daemon::lock_state_dir(state_dir).map_err(|error| explained(Failure::Start(error.into())))
 }
 
-/// Opens a directory of a log.
-pub(super) fn open_dir(dir: &Path, state_dir: &Path) -> Result<Arc<HostFs>, Failure> {
-    let options = HostOptions { state_dir: Some(state_dir.to_owned()), sync_metadata: false, ..HostOptions::default() };
-    HostFs::open(dir, options).map(Arc::new).map_err(|error| logged(dir, error))
-}
+/// Directories of a log whose marks are to be changed. Servers are kept from them as long as they are open.
+#[derive(Default)]
+pub(super) struct Claims(Vec<((u64, u64), Arc<HostFs>)>);
 
-/// Opens a directory of which the mark is to be changed, and keeps servers from it as long as it is open.
-pub(super) fn claim_dir(dir: &Path, state_dir: &Path) -> Result<Arc<HostFs>, Failure> {
-    let host = open_dir(dir, state_dir)?;
-    let unreadable = |source| WriteLogError::Mark { export: dir.to_owned(), source };
-    if !host.claim_log_mark().map_err(unreadable)? {
-        return Err(WriteLogError::InUse { export: dir.to_owned() }.into());
+impl Claims {
+    /// Opens a directory. One that several paths lead to is opened once: another claim would be in its way.
+    pub(super) fn open(&mut self, dir: &Path, state_dir: &Path) -> Result<Arc<HostFs>, Failure> {
+        let inode = dir.metadata().map(|found| (found.dev(), found.ino())).ok();
+        if let Some((_, host)) = self.0.iter().find(|(known, _)| Some(*known) == inode) {
+            return Ok(Arc::clone(host));
+        }
+        let options =
+            HostOptions { state_dir: Some(state_dir.to_owned()), sync_metadata: false, ..HostOptions::default() };
+        let host = Arc::new(HostFs::open(dir, options).map_err(|error| logged(dir, error))?);
+        let unreadable = |source| WriteLogError::Mark { export: dir.to_owned(), source };
+        if !host.claim_log_mark().map_err(unreadable)? {
+            return Err(WriteLogError::InUse { export: dir.to_owned() }.into());
+        }
+        self.0.extend(inode.map(|inode| (inode, Arc::clone(&host))));
+        Ok(host)
     }
-    Ok(host)
 }
 
 fn logged(dir: &Path, error: impl Into<ExportError>) -> Failure {
