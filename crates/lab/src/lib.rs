@@ -14,6 +14,7 @@ pub mod bench;
 mod bench_load;
 pub mod cache;
 pub mod ceiling;
+mod cgroup;
 pub mod contender;
 mod data_file;
 pub mod engine;
@@ -22,6 +23,7 @@ mod file_load;
 pub mod process;
 mod processors;
 mod quota;
+mod read_limit;
 mod scratch;
 mod servers;
 #[allow(unsafe_code)]
@@ -29,6 +31,6 @@ mod sys;
 mod tool;
 mod volume;
 
-pub use quota::QuotaError;
+pub use cgroup::GroupError;
 pub use scratch::{Parent, ScratchError};
 pub use tool::ToolError;

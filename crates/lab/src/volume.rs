@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{env, thread};
 
@@ -22,6 +23,7 @@ pub(crate) enum VolumeKind {
 #[derive(Debug)]
 pub(crate) struct Volume {
     directory: PathBuf,
+    device: String,
 }
 
 /// XFS refuses anything much smaller.
@@ -91,9 +93,17 @@ impl Volume {
         run(maker, &[arguments, &[&image]].concat())?;
         let device = run("losetup", &["--find", "--show", "--direct-io=on", &image])?;
         let mounted = run("mount", &["-t", kind.name(), "-o", "noatime", &device, &mount_point]);
+        let numbers = numbers(&device);
         // A device that is in use is detached when it is unmounted, however that comes about.
         run("losetup", &["--detach", &device])?;
-        mounted.map(|_| Volume { directory: directory.clone() })
+        mounted?;
+        let device = numbers.map_err(|error| ToolError::Failed { command: device, said: error.to_string() })?;
+        Ok(Volume { directory, device })
+    }
+
+    /// The numbers of its device.
+    pub(crate) fn device(&self) -> &str {
+        &self.device
     }
 
     /// Where it is mounted.
@@ -107,6 +117,12 @@ impl Drop for Volume {
         // What is still in use goes with the last process that uses it.
         let _ = run("umount", &["--lazy", &self.directory.to_string_lossy()]);
     }
+}
+
+/// The numbers of a device, as `/sys` and cgroups have them.
+fn numbers(device: &str) -> io::Result<String> {
+    let rdev = fs::metadata(device)?.rdev();
+    Ok(format!("{}:{}", rustix::fs::major(rdev), rustix::fs::minor(rdev)))
 }
 
 /// The size of an image: the files, and room for what the file system keeps itself.

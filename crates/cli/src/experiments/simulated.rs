@@ -66,6 +66,10 @@ impl Experiment for Simulated {
         self.inner.has(levels)
     }
 
+    fn shares_reference(&self) -> bool {
+        self.inner.shares_reference()
+    }
+
     fn refuses_servers(&self) -> Option<&'static str> {
         self.inner.refuses_servers()
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use super::FolderError;
 use crate::bench;
 use crate::cache::CacheError;
+use crate::cgroup::GroupError;
 use crate::contender::StartError;
-use crate::quota::QuotaError;
 use crate::scratch::ScratchError;
 use crate::tool::ToolError;
 
@@ -25,9 +25,9 @@ pub enum Error {
     /// A loop device cannot be made.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// A server cannot be limited to a part of a processor.
+    /// A server cannot be limited to a part of a processor or of a disk.
     #[error(transparent)]
-    Quota(#[from] QuotaError),
+    Group(#[from] GroupError),
     /// A wire cannot be made.
     #[error(transparent)]
     Link(#[from] segments::link::LinkError),

@@ -21,6 +21,12 @@ pub trait Experiment {
         true
     }
 
+    /// Whether all contenders share one pass of the reference in each block, instead of one each. That saves time where
+    /// passes are long; what disturbs the one pass is in all ratios of the block.
+    fn shares_reference(&self) -> bool {
+        false
+    }
+
     /// Leaves out servers and files that only other levels need. Factors that are not named have all of their levels.
     fn leave_in(&mut self, _levels: &BTreeMap<String, Vec<String>>) {}
 

@@ -215,6 +215,7 @@ pub(crate) mod tests {
         pub(crate) design: Design,
         /// A combination that does not exist.
         pub(crate) missing: Option<(&'static str, &'static str)>,
+        pub(crate) shares_reference: bool,
         /// The ways whose passes fail.
         pub(crate) failing: Vec<&'static str>,
         /// The ways whose passes have no rate.
@@ -252,6 +253,7 @@ pub(crate) mod tests {
             Fake {
                 design,
                 missing: None,
+                shares_reference: false,
                 failing: Vec::new(),
                 unmeasured: Vec::new(),
                 noise: 0.001,
@@ -277,6 +279,10 @@ pub(crate) mod tests {
 
         fn has(&self, levels: &Levels) -> bool {
             self.missing.is_none_or(|(way, load)| levels["way"] != way || levels["load"] != load)
+        }
+
+        fn shares_reference(&self) -> bool {
+            self.shares_reference
         }
 
         fn refuses_servers(&self) -> Option<&'static str> {

@@ -23,6 +23,8 @@ struct Combination {
     /// The reference is the first one, unless it does not exist here.
     contenders: Vec<String>,
     has_reference: bool,
+    /// Whether the reference has one pass for all others.
+    is_shared: bool,
 }
 
 impl Schedule {
@@ -41,7 +43,8 @@ impl Schedule {
             .map(|fixed| {
                 let has = |level: &&String| experiment.has(&with(&fixed, &design.contenders, level));
                 let present: Vec<String> = contenders.iter().filter(has).cloned().collect();
-                Combination { has_reference: present.first() == contenders.first(), fixed, contenders: present }
+                let has_reference = present.first() == contenders.first();
+                Combination { fixed, contenders: present, has_reference, is_shared: experiment.shares_reference() }
             })
             .filter(|combination| !combination.contenders.is_empty())
             .collect();
@@ -95,15 +98,17 @@ impl Schedule {
 }
 
 impl Combination {
-    /// Contenders with the pair that their pass belongs to. Without a reference, or without anybody else, each is a
-    /// pair of its own.
+    /// Contenders with the pair that their pass belongs to: one pair for all if the reference is shared. Without a
+    /// reference, or without anybody else, each is a pair of its own.
     fn turns(&self, seed: u64, number: u64) -> Vec<(&str, &str)> {
         let name = |index: usize| self.contenders[index].as_str();
-        if self.has_reference && self.contenders.len() > 1 {
+        let has_pairs = self.has_reference && self.contenders.len() > 1;
+        if has_pairs && !self.is_shared {
             let turns = paired(seed, number, self.contenders.len());
             return turns.into_iter().map(|turn| (name(turn.contender), name(turn.pair))).collect();
         }
-        shuffled(seed, number, self.contenders.len()).into_iter().map(|index| (name(index), name(index))).collect()
+        let pair = |index| if has_pairs { name(0) } else { name(index) };
+        shuffled(seed, number, self.contenders.len()).into_iter().map(|index| (name(index), pair(index))).collect()
     }
 }
 
@@ -172,6 +177,20 @@ mod tests {
             assert_eq!(pair[0].levels["load"], pair[1].levels["load"]);
             let ways: HashSet<&str> = pair.iter().map(|planned| planned.levels["way"].as_str()).collect();
             assert_eq!(ways, ["slow", pair[0].place.pair.as_str()].into());
+        }
+    }
+
+    #[test]
+    fn shared_reference_runs_once_in_each_block_and_in_one_pair_with_all_others() {
+        let schedule = schedule(&Fake { shares_reference: true, ..Fake::default() });
+        let round = schedule.round(1);
+        // Two loads of three contenders each.
+        assert_eq!(round.len(), 6);
+        for block in round.chunks(3) {
+            let ways: HashSet<&str> = block.iter().map(|planned| planned.levels["way"].as_str()).collect();
+            assert_eq!(ways.len(), 3);
+            assert!(block.iter().all(|planned| planned.place.pair == "slow"));
+            assert!(block.iter().all(|planned| planned.levels["load"] == block[0].levels["load"]));
         }
     }
 

@@ -120,6 +120,10 @@ impl Experiment for Restricted {
         self.inner.has(levels) && named.all(|(factor, left_in)| left_in.contains(&levels[factor]))
     }
 
+    fn shares_reference(&self) -> bool {
+        self.inner.shares_reference()
+    }
+
     fn refuses_servers(&self) -> Option<&'static str> {
         self.inner.refuses_servers()
     }

@@ -408,7 +408,7 @@ fn method(run: &Run, results: &Results) -> Vec<String> {
     let margin = words::shortest(results.margin.get() * 100.0);
     vec![
         format!(
-            "{} rounds in random order that follows from seed {}; in each round every contender runs right before or after the first one.",
+            "{} rounds in random order that follows from seed {}; in each round every contender runs in a pair or a block with the first one.",
             run.rounds, run.seed
         ),
         format!("Ratios are geometric means of pairs, with Student's interval of {level} % on their logarithms."),

@@ -2,7 +2,7 @@
 
 use measure::record::{BeforeAfter, DocumentRatio, Levels};
 
-use super::factors::{CACHE, CACHED, FILE, FILE_SYSTEM, PATH, UNCACHED, VERSION, VERSIONS, WIRE};
+use super::factors::{CACHE, CACHED, FILE, FILE_SYSTEM, PAGES, PATH, UNCACHED, UNIT, VERSION, VERSIONS, WIRE};
 use crate::volume::VolumeKind;
 
 /// A file, and the seconds of each version: with the server's cache cold, and warm.
@@ -74,8 +74,8 @@ pub(super) fn files() -> impl Iterator<Item = &'static str> {
     EXT4.iter().map(|(file, ..)| *file)
 }
 
-/// What the source has of a file system: each version relative to version 3, over the wire. Whichever unit its segments
-/// had, these are their figures.
+/// What the source has of a file system: each version relative to version 3, over the wire. Its times are those of
+/// segments in pages.
 pub(super) fn ratios(kind: VolumeKind) -> Vec<DocumentRatio> {
     let cells = rows(kind).iter().flat_map(|(file, cold, warm)| [(*file, UNCACHED, cold), (*file, CACHED, warm)]);
     cells
@@ -86,7 +86,14 @@ pub(super) fn ratios(kind: VolumeKind) -> Vec<DocumentRatio> {
 }
 
 fn ratio(kind: VolumeKind, file: &str, cache: &str, seconds: &[f64; 4], index: usize) -> DocumentRatio {
-    let levels = [(FILE_SYSTEM, kind.name()), (FILE, file), (CACHE, cache), (PATH, WIRE), (VERSION, VERSIONS[index])];
+    let levels = [
+        (FILE_SYSTEM, kind.name()),
+        (PATH, WIRE),
+        (FILE, file),
+        (UNIT, PAGES),
+        (CACHE, cache),
+        (VERSION, VERSIONS[index]),
+    ];
     let levels: Levels = levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into();
     DocumentRatio::of_figures(levels, BeforeAfter { before: seconds[0], after: seconds[index] })
 }
