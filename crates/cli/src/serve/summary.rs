@@ -8,9 +8,9 @@ use stable::Status;
 /// Logs the counters since the start: the most important ones at level info, others at level debug.
 pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode, event: &str) {
     let counters = daemon.net_counters();
-    log_work(&counters, event);
-    log_sends(&counters);
     let (server, files) = (daemon.server(), daemon.server().open_files());
+    log_work(&counters, files.misses, event);
+    log_sends(&counters);
     tracing::debug!(
         open = files.open,
         hits = files.hits,
@@ -60,15 +60,16 @@ pub fn log_write_log(status: &Status) {
     );
 }
 
-/// Logs the counters of the event loops. Counters of problems, and of copies that no usual server makes, are only
-/// logged if they are not zero.
-fn log_work(counters: &Counters, event: &str) {
+/// Logs the counters of the event loops, and how many files were opened. Counters of problems, and of copies that no
+/// usual server makes, are only logged if they are not zero.
+fn log_work(counters: &Counters, opened_files: u64, event: &str) {
     let if_any = |count: u64| (count > 0).then_some(count);
     tracing::info!(
         connections = counters.accepted,
         calls = counters.messages,
         received_bytes = counters.bytes_in,
         sent_bytes = counters.bytes_out,
+        opened_files,
         refused = if_any(counters.refused),
         accept_errors = if_any(counters.accept_errors),
         closed_broken = if_any(counters.closed_broken),

@@ -1,10 +1,10 @@
 //! Servers that take part in an experiment.
 
-mod copies;
 mod counter;
 mod ganesha;
 mod server;
 mod site;
+mod work;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use std::str::FromStr;
 
 use client::Url;
 
-pub(crate) use copies::Copies;
 pub(crate) use server::can_count;
 pub use server::{Server, StartError};
 pub use site::Site;
+pub(crate) use work::Work;
 
 /// A server that takes part: how it comes to run.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use client::{Parameters, Url, Version};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::copies::{Copies, CopiesError};
 use super::counter::{self, Counter, CounterError};
 use super::site::{Ports, Site};
+use super::work::{Work, WorkError};
 use super::{Contender, NOBODY, ganesha};
 use crate::processors::{self, Processor};
 use crate::sys;
@@ -206,9 +206,9 @@ impl Server {
         self.process.as_ref().map(Child::id)
     }
 
-    /// The copies of replies that it made so far, where it was started here and is Wharf at log level info.
-    pub(crate) fn copies(&self) -> Result<Option<Copies>, CopiesError> {
-        self.pid().map(|pid| Copies::of(pid, &self.state.join(LOG))).transpose()
+    /// What it did so far, where it was started here and is Wharf at log level info.
+    pub(crate) fn work(&self) -> Result<Option<Work>, WorkError> {
+        self.pid().map(|pid| Work::of(pid, &self.state.join(LOG))).transpose()
     }
 
     /// Has the instructions of a [`Contender::CountedWharf`] counted from now on, or no longer.

@@ -2,7 +2,7 @@
 
 use measure::record::{Better, FigureKind};
 
-use crate::contender::Copies;
+use crate::contender::Work;
 use crate::engine::Figures;
 use crate::file_load::FileLoadFound;
 
@@ -45,7 +45,7 @@ pub(super) fn kinds() -> Vec<FigureKind> {
 }
 
 /// The figures of what was found. The bandwidth of a steady load is no figure: it is given.
-pub(super) fn of(found: &FileLoadFound, copies: Option<Copies>, is_steady: bool) -> Figures {
+pub(super) fn of(found: &FileLoadFound, work: Option<Work>, is_steady: bool) -> Figures {
     let bytes = found.bytes as f64;
     let mut figures = Figures::default();
     if !is_steady {
@@ -56,9 +56,9 @@ pub(super) fn of(found: &FileLoadFound, copies: Option<Copies>, is_steady: bool)
         figures.set(SERVER_COST, cpu.as_secs_f64() / (bytes / 1e9));
         figures.set(SERVER_CPU, cpu.as_secs_f64() / found.elapsed_with_commit.as_secs_f64() * 100.0);
     }
-    if let Some(copies) = copies {
-        figures.set(FLATTENED, copies.flattened as f64);
-        figures.set(COPIED, copies.bytes as f64);
+    if let Some(work) = work {
+        figures.set(FLATTENED, work.flattened as f64);
+        figures.set(COPIED, work.copied_bytes as f64);
     }
     figures.set("client cost", found.client_cpu.as_secs_f64() / (bytes / 1e9));
     figures.set_latency(&found.latency_ns);

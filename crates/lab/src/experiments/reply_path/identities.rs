@@ -1,7 +1,7 @@
 //! What must hold between the counters of a pass.
 
 use super::way;
-use crate::contender::Copies;
+use crate::contender::Work;
 use crate::file_load::{FileLoad, FileLoadFound};
 
 /// The counters do not add up.
@@ -14,15 +14,10 @@ pub(super) struct Disagreement {
 }
 
 /// Checks what must hold between the counters of client and server, the file and the operations.
-pub(super) fn check(
-    load: &FileLoad,
-    found: &FileLoadFound,
-    way: &str,
-    copies: Option<Copies>,
-) -> Result<(), Disagreement> {
+pub(super) fn check(load: &FileLoad, found: &FileLoadFound, way: &str, work: Option<Work>) -> Result<(), Disagreement> {
     let mut identities = of_client(load, found);
     let flattened = way::flattened(way, found.statistics.calls("READ"));
-    identities.extend(copies.zip(flattened).map(|(is, must)| ("the number of flattened replies", is.flattened, must)));
+    identities.extend(work.zip(flattened).map(|(is, must)| ("the number of flattened replies", is.flattened, must)));
     match identities.into_iter().find(|(_, is, must)| is != must) {
         Some((what, is, must)) => Err(Disagreement { what, is, must }),
         None => Ok(()),

@@ -28,7 +28,7 @@ use self::load::{FILE, LIMITED_FILE, reading};
 use self::wired::Wired;
 use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
-use crate::contender::{self, Contender, Copies, Named, Server};
+use crate::contender::{self, Contender, Named, Server, Work};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::file_load::FileLoad;
 use crate::processors::{self, Processor};
@@ -220,12 +220,12 @@ impl Experiment for ReplyPath {
         let wired = self.wired.as_ref().filter(|_| is_limited(&levels[LOAD]));
         let server = wired.map_or_else(|| self.servers.get(&levels[WAY]), |wired| wired.get(&levels[WAY]))?;
         let load = self.load(levels, server, seed);
-        let before = copies_of(server, &levels[WAY])?;
+        let before = work_of(server, &levels[WAY])?;
         let run = || processors::on(Processor::Last, || self.runtime.block_on(load.run()));
         let found = wired.map_or_else(|| Ok(run()), |wired| wired.here(run))??;
-        let copies = before.zip(copies_of(server, &levels[WAY])?).map(|(before, now)| now.since(before));
-        identities::check(&load, &found, &levels[WAY], copies)?;
-        Ok(figures::of(&found, copies, levels[LOAD] == STEADY))
+        let work = before.zip(work_of(server, &levels[WAY])?).map(|(before, now)| now.since(before));
+        identities::check(&load, &found, &levels[WAY], work)?;
+        Ok(figures::of(&found, work, levels[LOAD] == STEADY))
     }
 
     fn processes(&self) -> Vec<u32> {
@@ -234,9 +234,9 @@ impl Experiment for ReplyPath {
     }
 }
 
-/// The copies of replies that a server made so far; nothing for one that is not a way.
-fn copies_of(server: &Server, way: &str) -> Result<Option<Copies>, PassError> {
-    if way::flattened(way, 0).is_none() { Ok(None) } else { Ok(server.copies()?) }
+/// What a server did so far; nothing for one that is not a way.
+fn work_of(server: &Server, way: &str) -> Result<Option<Work>, PassError> {
+    if way::flattened(way, 0).is_none() { Ok(None) } else { Ok(server.work()?) }
 }
 
 impl ReplyPath {
