@@ -6,6 +6,7 @@
 //! - [`contender`] starts the servers that take part.
 //! - [`ceiling`] answers with next to no work: no server is faster.
 //! - [`cache`] brings a server's file into memory or takes it out, and verifies that.
+//! - [`disk`] is a disk that serves one request at a time.
 //! - [`process`] reads what a process spent, from `/proc`.
 //!
 //! Nothing here formats: a result is a [`measure::record`].
@@ -17,6 +18,7 @@ pub mod ceiling;
 mod cgroup;
 pub mod contender;
 mod data_file;
+pub mod disk;
 pub mod engine;
 pub mod experiments;
 mod file_load;

@@ -1,6 +1,7 @@
 //! `wharf lab`: experiments, what they are, and what they found.
 
 mod ceiling;
+mod disk;
 mod explain;
 mod gate;
 mod history;
@@ -43,6 +44,8 @@ enum Command {
     Compare(show::CompareFlags),
     History(history::Flags),
     Ceiling(ceiling::Flags),
+    #[command(hide = true)]
+    Disk(disk::Flags),
 }
 
 /// How much to measure, where, and with which servers.
@@ -122,5 +125,6 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         Command::Compare(flags) => show::compare(flags),
         Command::History(flags) => history::run(flags),
         Command::Ceiling(flags) => ceiling::run(flags),
+        Command::Disk(flags) => disk::run(flags),
     }
 }

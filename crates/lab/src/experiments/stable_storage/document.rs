@@ -4,7 +4,7 @@
 use measure::record::{DocumentRatio, Levels};
 
 use super::factors::{CACHE, FLUSHED, LOAD, READ, STORAGE, TCP, TRANSPORT, UDP, V2, V3, VERSION, WRITE};
-use super::storage::{self, BOTH, FAST_LOG, SLOW_LOG};
+use super::storage::{self, BOTH, FAST_LOG, SINGLE_LOG};
 
 /// What the source calls a storage, a version or a transport, and the percentages of reads and writes.
 type Cells = [(&'static str, &'static str, [i32; 2])];
@@ -74,7 +74,7 @@ pub(super) fn array_memory() -> Vec<DocumentRatio> {
 /// What the card adds to a storage.
 pub(super) fn card(to: &str) -> Vec<DocumentRatio> {
     let cells: Vec<_> = CARD.iter().copied().filter(|(source, ..)| storage::like(source) == to).collect();
-    let with_card = if to == FAST_LOG { BOTH } else { SLOW_LOG };
+    let with_card = if to == FAST_LOG { BOTH } else { SINGLE_LOG };
     table(&cells, |_, version| [(STORAGE, with_card), (VERSION, version), (TRANSPORT, UDP)])
 }
 
@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn tables_have_the_64_cells_of_the_source() {
-        let parts = [flushed_to_warm(), v3_to_v2(), tcp_to_udp(), array_memory(), card(FAST_LOG), card(storage::SLOW)];
+        let parts =
+            [flushed_to_warm(), v3_to_v2(), tcp_to_udp(), array_memory(), card(FAST_LOG), card(storage::SINGLE)];
         assert_eq!(parts.iter().map(Vec::len).sum::<usize>(), 64);
     }
 }

@@ -1,9 +1,10 @@
 //! The experiment of the fourth source: what versions, transports and stable storage do for a program that reads or
 //! writes a file.
 //!
-//! A server for each kind of storage runs in a process of its own; all of them serve one file on disk. One program
-//! reads or writes the file from its first byte to its last, through the client's cache, which reads ahead and writes
-//! behind as a kernel's does: each WRITE of version 2 is stable, and those of version 3 are followed by a COMMIT.
+//! A server for each kind of storage runs in a process of its own. Those on one device serve one file: an array of
+//! disks, or a single one, each of which serves one request at a time ([`crate::disk`]). One program reads or writes
+//! the file from its first byte to its last, through the client's cache, which reads ahead and writes behind as a
+//! kernel's does: each WRITE of version 2 is stable, and those of version 3 are followed by a COMMIT.
 
 mod document;
 mod factors;
@@ -23,12 +24,13 @@ use crate::bench::Order;
 use crate::cache::{self, CacheState};
 use crate::contender::Contender;
 use crate::data_file;
+use crate::disk::DiskVolume;
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::file_load::{FileLoad, FileLoadFound};
 use crate::processors::{self, Processor};
-use crate::scratch::Scratch;
+use crate::scratch::{Parent, Scratch};
 use crate::servers::Servers;
-use storage::{AGAIN, BOTH, FAST_LOG, LOG_MIB, NONE, SLOW, SLOW_LOG, SLOW_MS, Storage};
+use storage::{AGAIN, BOTH, Device, FAST_LOG, NONE, SINGLE, SINGLE_LOG, Storage};
 
 pub(super) const KIND: Kind = Kind {
     name: NAME,
@@ -48,30 +50,53 @@ const MIB: u64 = 1 << 20;
 struct StableStorage {
     conditions: Conditions,
     storages: Vec<Storage>,
+    /// Why there are no disks of known speed here, if there are none.
+    without_disks: Option<String>,
     runtime: Runtime,
     running: Option<Running>,
 }
 
 /// What a run needs.
 struct Running {
-    // Before the directory of the logs, so that they end before it is removed.
-    servers: Servers,
+    // They write to the logs, and end before these are removed.
+    sites: Vec<Site>,
     logs: Scratch,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The volume that was made last ends first ([`DiskVolume::new`]).
+        while self.sites.pop().is_some() {}
+    }
+}
+
+/// The servers on one device.
+struct Site {
+    // They end before the volume that they are on.
+    servers: Servers,
     file: PathBuf,
+    volume: Option<DiskVolume>,
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
-    let storages = storage::all(conditions.scale == Scale::Quick);
-    Ok(Box::new(StableStorage { conditions: conditions.clone(), storages, runtime, running: None }))
+    let without_disks = DiskVolume::missing();
+    let storages = storage::all(conditions.scale != Scale::Quick, without_disks.is_none());
+    Ok(Box::new(StableStorage { conditions: conditions.clone(), storages, without_disks, runtime, running: None }))
 }
 
+/// The file is larger than a log, so that a log fills.
 fn file_bytes(scale: Scale) -> u64 {
     match scale {
-        Scale::Quick => MIB,
-        Scale::Usual => 8 * MIB,
+        Scale::Quick => 4 * MIB,
+        Scale::Usual => 16 * MIB,
         Scale::Full => 64 * MIB,
     }
+}
+
+/// How large a log is: as large as the source's memories, or the same part of a smaller file.
+fn log_bytes(scale: Scale) -> u64 {
+    if scale == Scale::Quick { MIB } else { 4 * MIB }
 }
 
 /// The most data of one call: all that version 2 has room for, and what kernels of the source's time used with version
@@ -86,20 +111,34 @@ impl StableStorage {
         file_bytes(self.conditions.scale) + 16 * MIB
     }
 
-    fn log_bytes(&self) -> u64 {
-        self.storages.len() as u64 * u64::from(LOG_MIB) * MIB
+    fn all_logs_bytes(&self) -> u64 {
+        self.storages.len() as u64 * log_bytes(self.conditions.scale)
     }
 
-    /// The directories of the servers and of their logs.
+    /// The devices, the directories on them, and that of the logs.
     fn start(&self) -> Result<Running, Error> {
-        let Conditions { server_program, memory, disk, .. } = &self.conditions;
-        let logs = Scratch::new(memory, "stable-storage-logs", self.log_bytes())?;
-        let contenders = self.storages.iter().map(|storage| storage.server(logs.path())).collect();
-        let mut servers = Servers::new(server_program, disk, self.space_bytes(), NAME, contenders);
+        let Conditions { program, memory, disk, .. } = &self.conditions;
+        let logs = Scratch::new(memory, "stable-storage-logs", self.all_logs_bytes())?;
+        if self.without_disks.is_some() {
+            let sites = vec![self.site(Device::Array, &logs, disk, None)?];
+            return Ok(Running { sites, logs });
+        }
+        let on_disk = |device: Device| {
+            let volume = DiskVolume::new(program, memory, (device.name(), device.model()), self.space_bytes())?;
+            self.site(device, &logs, &volume.parent(), Some(volume))
+        };
+        let sites = Device::ALL.into_iter().map(on_disk).collect::<Result<_, Error>>()?;
+        Ok(Running { sites, logs })
+    }
+
+    fn site(&self, device: Device, logs: &Scratch, parent: &Parent, volume: Option<DiskVolume>) -> Result<Site, Error> {
+        let Conditions { server_program, scale, .. } = &self.conditions;
+        let storages = self.storages.iter().filter(|storage| storage.device == device);
+        let contenders = storages.map(|storage| storage.server(logs.path(), log_bytes(*scale))).collect();
+        let mut servers = Servers::new(server_program, parent, self.space_bytes(), NAME, contenders);
         let file = servers.export()?.join(FILE);
-        data_file::make(&file, file_bytes(self.conditions.scale))
-            .map_err(|source| Error::File { path: file.clone(), source })?;
-        Ok(Running { servers, logs, file })
+        data_file::make(&file, file_bytes(*scale)).map_err(|source| Error::File { path: file.clone(), source })?;
+        Ok(Site { servers, file, volume })
     }
 
     fn tables(&self) -> Vec<TableKind> {
@@ -119,32 +158,45 @@ impl StableStorage {
             table("Throughput of version 3, relative to version 2", VERSION, V2, document::v3_to_v2()),
             table("Throughput over TCP, relative to UDP", TRANSPORT, UDP, document::tcp_to_udp()),
             table("Throughput by stable storage, relative to none", STORAGE, NONE, document::array_memory()),
-            only(SLOW_LOG, table(&format!("{of_card} the slow device alone"), STORAGE, SLOW, document::card(SLOW))),
         ];
-        if self.has_storage(BOTH) {
+        if self.storage(SINGLE_LOG).is_some() {
+            let title = format!("{of_card} the single disk alone");
+            tables.push(only(SINGLE_LOG, table(&title, STORAGE, SINGLE, document::card(SINGLE))));
+        }
+        if self.storage(BOTH).is_some() {
             let title = format!("{of_card} one without group commit");
             tables.push(only(BOTH, table(&title, STORAGE, FAST_LOG, document::card(FAST_LOG))));
         }
         tables
     }
 
-    fn has_storage(&self, name: &str) -> bool {
-        self.storages.iter().any(|storage| storage.name == name)
+    fn storage(&self, name: &str) -> Option<Storage> {
+        self.storages.iter().find(|storage| storage.name == name).copied()
     }
 
     /// Those figures of the source whose storage is here.
     fn known(&self, mut document: Vec<DocumentRatio>) -> Vec<DocumentRatio> {
-        document.retain(|ratio| self.has_storage(&ratio.levels[STORAGE]));
+        document.retain(|ratio| self.without_disks.is_none() && self.storage(&ratio.levels[STORAGE]).is_some());
         document
+    }
+
+    fn skipped(&self) -> Vec<String> {
+        let mut skipped = Vec::new();
+        if let Some(missing) = &self.without_disks {
+            skipped.push(format!(
+                "the single disk, and with the speed of the array the source's figures; the array is the disk of \
+                 --disk-dir as it is. Missing is: {missing}"
+            ));
+        }
+        if self.storage(BOTH).is_none() {
+            skipped.push("group commit, alone and together with a log: left out with --quick".to_owned());
+        }
+        skipped
     }
 }
 
 impl Experiment for StableStorage {
     fn design(&self) -> Design {
-        let skipped: &[&str] = match self.has_storage(BOTH) {
-            true => &[],
-            false => &["group commit, alone and together with a log: left out with --quick"],
-        };
         Design {
             name: NAME.to_owned(),
             question:
@@ -173,29 +225,34 @@ impl Experiment for StableStorage {
             curves: Vec::new(),
             goals: Vec::new(),
             differences: differences(),
-            skipped: skipped.iter().map(|&text| text.to_owned()).collect(),
+            skipped: self.skipped(),
         }
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
         let kib = |version| format!("{} KiB", transfer_bytes(version) >> 10);
-        BTreeMap::from([
+        let mut settings = BTreeMap::from([
             ("file".to_owned(), format!("{} MiB", file_bytes(self.conditions.scale) / MIB)),
             ("transfer of version 2".to_owned(), kib(V2)),
             ("transfer of version 3".to_owned(), kib(V3)),
             ("calls in flight".to_owned(), MAX_PENDING.to_string()),
-            ("slow device".to_owned(), format!("{SLOW_MS} ms for all that has to be stable")),
-            ("write log".to_owned(), format!("{LOG_MIB} MiB, in memory")),
-        ])
+            ("write log".to_owned(), format!("{} MiB, in memory", log_bytes(self.conditions.scale) / MIB)),
+            ("read-ahead of the server".to_owned(), "the kernel's".to_owned()),
+        ]);
+        if self.without_disks.is_none() {
+            settings.extend(Device::ALL.map(|device| (device.name().to_owned(), device.model().to_string())));
+        }
+        settings
     }
 
     fn needs(&self) -> Needs {
-        let calls = file_bytes(self.conditions.scale) / u64::from(transfer_bytes(V2));
-        // One pass in eight writes version 2 to a slow device; all others are as fast as a disk.
-        let slow_seconds = calls as f64 / MAX_PENDING as f64 * f64::from(SLOW_MS) / 1e3;
-        let pass_seconds = 0.05 + slow_seconds / 8.0 + file_bytes(self.conditions.scale) as f64 / 50e6;
+        // One pass in eight writes version 2 to a disk without a log, a call at a time; all others are faster.
+        let file_bytes = file_bytes(self.conditions.scale) as f64;
+        let pass_seconds = 0.05 + file_bytes / 8.0 / 25e6 + file_bytes / 100e6;
         let round_seconds = Contender::START_SECONDS * self.storages.len() as f64;
-        Needs { pass_seconds, round_seconds, space_bytes: self.space_bytes() + self.log_bytes(), root: None }
+        let space_bytes = self.space_bytes() + self.all_logs_bytes();
+        let root = Some("disks of known speed (FUSE and loop devices)");
+        Needs { pass_seconds, round_seconds, space_bytes, root }
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {
@@ -207,14 +264,16 @@ impl Experiment for StableStorage {
             Some(running) => running,
             None => self.start()?,
         };
-        let Running { servers, logs, .. } = self.running.insert(running);
+        let Running { sites, logs, .. } = self.running.insert(running);
         remove_files(logs.path()).map_err(|source| Error::File { path: logs.path().to_owned(), source })?;
-        servers.restart()
+        sites.iter_mut().try_for_each(|site| site.servers.restart())
     }
 
     fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
-        let Running { servers, file, .. } = self.running.as_ref().ok_or(NotBegun)?;
-        let server = servers.get(&levels[STORAGE])?;
+        let name = &levels[STORAGE];
+        let sites = &self.running.as_ref().ok_or(NotBegun)?.sites;
+        let (server, file) =
+            sites.iter().find_map(|site| Some((site.servers.get(name).ok()?, &site.file))).ok_or(NotBegun)?;
         // What earlier passes have left to be written disturbs nobody.
         File::open(file)?.sync_data()?;
         cache::bring_to(file, if levels[CACHE] == WARM { CacheState::Warm } else { CacheState::Cold })?;
@@ -239,7 +298,13 @@ impl Experiment for StableStorage {
     }
 
     fn processes(&self) -> Vec<u32> {
-        self.running.as_ref().map_or(Vec::new(), |running| running.servers.pids())
+        self.running.iter().flat_map(|running| &running.sites).flat_map(Site::processes).collect()
+    }
+}
+
+impl Site {
+    fn processes(&self) -> Vec<u32> {
+        self.servers.pids().into_iter().chain(self.volume.as_ref().map(DiskVolume::pid)).collect()
     }
 }
 
@@ -267,21 +332,18 @@ fn figures(found: &FileLoadFound) -> Figures {
 
 /// How this set-up differs from the source's, and which of its servers stands for which of ours.
 fn differences() -> Vec<String> {
-    let mut differences = named([
+    named([
         "Loopback on one machine instead of Ethernet: TCP and UDP differ by what the processors do.",
-        "The source's array without memory of its own (SSA) is the disk as it is, with each call flushed by itself.",
-        "The array's memory (SSA+RAM) is a write log in this machine's memory in front of the disk.",
+        "The disks are simulated: each serves one request at a time, and positions each but reads in order. They are as \
+         much faster than the source's as the loopback is faster than its Ethernet. An ext4 without a journal lies on each.",
+        "The array without memory of its own (SSA) and the single disk (UFS) flush each call by itself.",
+        "The array's memory (SSA+RAM) is a write log in this machine's memory in front of the array, and a card in front of \
+         the single disk (UFS+Pr) is such a log too. Files are larger than a log, which the source does not tell of its own.",
         "A card with memory in front of the array (SSA+RAM+Pr) is group commit together with that log: one log more in \
          front of a log in memory would only repeat it.",
         "The source has no group commit without a log.",
         "The file is written over, and every pass reads or writes all of it; the source does not tell its files' sizes.",
         "The source's tables of versions, transports and memory are compared with the flushed server cache, whose figures \
          it says users want.",
-    ]);
-    differences.push(format!(
-        "The single disk (UFS) is the same disk with a delay of {SLOW_MS} ms before each stable write and flush, made by the \
-         file system of faults. It needs no root, and loop devices cannot be slowed alike on all kernels; calls in flight \
-         together wait together, and reads are not delayed. With a write log in front it is UFS+Pr."
-    ));
-    differences
+    ])
 }

@@ -1,12 +1,13 @@
 use std::path::Path;
 
 use crate::contender::{Contender, Named};
+use crate::disk::Model;
 
 /// What a server has for stable storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Storage {
     pub(super) name: &'static str,
-    device: Device,
+    pub(super) device: Device,
     has_log: bool,
     has_group_commit: bool,
     /// What the source calls a server like this.
@@ -15,23 +16,36 @@ pub(super) struct Storage {
 
 /// What the export lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Device {
-    /// The disk as it is, in place of the source's array.
+pub(super) enum Device {
+    /// An array of disks.
     Array,
-    /// The disk with a delay before everything that has to be stable, in place of the source's single disk.
-    Slow,
+    /// A single disk.
+    Single,
 }
 
-/// How long the slow device takes to make something stable: about a turn and a seek of a disk of 1995.
-pub(super) const SLOW_MS: u32 = 8;
-/// How large the logs are.
-pub(super) const LOG_MIB: u32 = 32;
+impl Device {
+    pub(super) const ALL: [Device; 2] = [Device::Array, Device::Single];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Device::Array => "array",
+            Device::Single => "single-disk",
+        }
+    }
+
+    pub(super) fn model(self) -> Model {
+        match self {
+            Device::Array => Model::ARRAY,
+            Device::Single => Model::SINGLE,
+        }
+    }
+}
 
 pub(super) const NONE: &str = "none";
 pub(super) const AGAIN: &str = "none, again (A/A)";
 pub(super) const FAST_LOG: &str = "log on a fast device";
-pub(super) const SLOW: &str = "none, slow device";
-pub(super) const SLOW_LOG: &str = "log before a slow device";
+pub(super) const SINGLE: &str = "none, single disk";
+pub(super) const SINGLE_LOG: &str = "log before a single disk";
 pub(super) const BOTH: &str = "log and group commit";
 
 const ALL: [Storage; 7] = [
@@ -40,13 +54,16 @@ const ALL: [Storage; 7] = [
     Storage::new("group commit", Device::Array).with_group_commit(),
     Storage::new(FAST_LOG, Device::Array).with_log().like("SSA+RAM"),
     Storage::new(BOTH, Device::Array).with_log().with_group_commit().like("SSA+RAM+Pr"),
-    Storage::new(SLOW, Device::Slow).like("UFS"),
-    Storage::new(SLOW_LOG, Device::Slow).with_log().like("UFS+Pr"),
+    Storage::new(SINGLE, Device::Single).like("UFS"),
+    Storage::new(SINGLE_LOG, Device::Single).with_log().like("UFS+Pr"),
 ];
 
-/// All kinds of storage, the reference first.
-pub(super) fn all(is_quick: bool) -> Vec<Storage> {
-    ALL.into_iter().filter(|storage| !is_quick || !storage.has_group_commit).collect()
+/// All kinds of storage that are wanted, the reference first.
+pub(super) fn all(has_group_commit: bool, has_single: bool) -> Vec<Storage> {
+    let is_wanted = |storage: &Storage| {
+        (has_group_commit || !storage.has_group_commit) && (has_single || storage.device != Device::Single)
+    };
+    ALL.into_iter().filter(is_wanted).collect()
 }
 
 impl Storage {
@@ -66,19 +83,16 @@ impl Storage {
         Storage { source_name: Some(source_name), ..self }
     }
 
-    /// The server with this storage; its log, if it has one, lies in a directory of `logs`.
-    pub(super) fn server(self, logs: &Path) -> Named {
+    /// The server with this storage; its log of so many bytes, if it has one, lies in a directory of `logs`. The kernel
+    /// reads ahead, as the source's did.
+    pub(super) fn server(self, logs: &Path, log_bytes: u64) -> Named {
         let group_commit = if self.has_group_commit { "on" } else { "off" };
-        let mut arguments = vec!["--group-commit".to_owned(), group_commit.to_owned()];
+        let mut arguments = ["--read-ahead", "kernel", "--group-commit", group_commit].map(str::to_owned).to_vec();
         if self.has_log {
             let file = logs.join(self.name.replace(' ', "-")).display().to_string();
             arguments.extend(["--write-log".to_owned(), file]);
             // It is in memory.
-            arguments.extend(["--write-log-size".to_owned(), format!("{LOG_MIB}M"), "--lose-my-data".to_owned()]);
-        }
-        if self.device == Device::Slow {
-            let delays = format!("sync:delay={SLOW_MS}ms,stable_write:delay={SLOW_MS}ms");
-            arguments.extend(["--fault".to_owned(), delays]);
+            arguments.extend(["--write-log-size".to_owned(), log_bytes.to_string(), "--lose-my-data".to_owned()]);
         }
         Named { name: self.name.to_owned(), contender: Contender::Wharf(arguments) }
     }
