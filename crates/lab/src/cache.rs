@@ -118,6 +118,21 @@ pub fn bring_to(path: &Path, state: CacheState) -> Result<Residency, CacheError>
     }
 }
 
+/// Takes files of this machine out of memory, and verifies that.
+///
+/// # Errors
+/// When one of them stays.
+pub(crate) fn take_out(paths: &[PathBuf]) -> Result<(), CacheError> {
+    free_sent_buffers();
+    for path in paths {
+        let left = File::open(path).and_then(|file| drop_pages(&file));
+        if left.map_err(|source| CacheError::File { path: path.clone(), source })?.resident > 0 {
+            bring_to(path, CacheState::Cold)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes back what is dirty of a file and drops what nobody uses. Returns what is left.
 fn drop_pages(file: &File) -> io::Result<Residency> {
     file.sync_data()?;

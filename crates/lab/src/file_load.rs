@@ -64,13 +64,18 @@ pub(crate) enum FileLoadError {
 impl FileLoad {
     /// Does all of it once, on this thread.
     pub(crate) async fn run(&self) -> Result<FileLoadFound, FileLoadError> {
-        let mount = Mount::connect(&self.url, &self.options()).await?;
+        let mount = self.connect().await?;
         let result = self.run_on(&mount).await;
         if matches!(mount.version(), Version::V4(_)) {
             // A server forgets a silent client by itself.
             let _ = mount.clone().unmount().await;
         }
         result
+    }
+
+    /// Mounts what it works on.
+    pub(crate) async fn connect(&self) -> client::Result<Mount> {
+        Mount::connect(&self.url, &self.options()).await
     }
 
     fn options(&self) -> Options {
@@ -91,7 +96,8 @@ impl FileLoad {
         }
     }
 
-    async fn run_on(&self, mount: &Mount) -> Result<FileLoadFound, FileLoadError> {
+    /// Does all of it once on such a mount.
+    pub(crate) async fn run_on(&self, mount: &Mount) -> Result<FileLoadFound, FileLoadError> {
         let (dir, name) = mount.walk_parent(mount.path_below()).await?;
         let options = if self.is_write { OpenOptions::both().making(0o644) } else { OpenOptions::read() };
         let file = mount.open(&dir.handle, name, &options).await?;

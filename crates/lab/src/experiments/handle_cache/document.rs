@@ -2,7 +2,7 @@
 
 use measure::record::{BeforeAfter, DocumentRatio, Levels};
 
-use super::factors::{CACHE, ON, OPENS, PLAIN, PROCESSES, SIZE};
+use super::factors::{CACHE, ON, OPENS, PLAIN, PROCESSES};
 
 /// Bytes of one read.
 pub(super) const SIZES: [u32; 7] = [256, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
@@ -100,20 +100,25 @@ pub(super) fn processes() -> impl Iterator<Item = u32> {
     BANDWIDTH.into_iter().map(|(processes, _)| processes)
 }
 
-/// The ratios of bandwidth with the cache and without it, for these levels.
-pub(super) fn ratios(is_wanted: impl Fn(u32, u32) -> bool) -> Vec<DocumentRatio> {
-    let cells = BANDWIDTH
-        .into_iter()
-        .flat_map(|(processes, row)| SIZES.into_iter().zip(row).map(move |cell| (processes, cell)));
-    let wanted = cells.filter(|(processes, (size, _))| is_wanted(*processes, *size));
-    wanted.map(|(processes, (size, [off, on]))| ratio(processes, size, [off, on])).collect()
+/// The ratios of bandwidth with the cache and without it for reads of a size, by the number of processes.
+pub(super) fn ratios(size: u32) -> Vec<DocumentRatio> {
+    let of_size = |row: [[f64; 2]; 7]| SIZES.into_iter().zip(row).find(|(of, _)| *of == size);
+    let rows = BANDWIDTH.into_iter().filter_map(|(processes, row)| Some((processes, of_size(row)?.1)));
+    rows.map(|(processes, [before, after])| DocumentRatio::of_figures(levels(processes), BeforeAfter { before, after }))
+        .collect()
 }
 
-fn ratio(processes: u32, size: u32, [off, on]: [f64; 2]) -> DocumentRatio {
-    let (processes, size) = (processes.to_string(), size.to_string());
-    let levels = [(CACHE, ON), (OPENS, PLAIN), (PROCESSES, &processes), (SIZE, &size)];
-    let levels: Levels = levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into();
-    DocumentRatio::of_figures(levels, BeforeAfter { before: off, after: on })
+/// The same for all sizes together, on which the source's bandwidth hardly depends: they are repetitions. A figure is
+/// the harmonic mean, since each size reads as much.
+pub(super) fn pooled() -> Vec<DocumentRatio> {
+    let mean = |row: [[f64; 2]; 7], column: usize| 7.0 / row.iter().map(|pair| 1.0 / pair[column]).sum::<f64>();
+    let figures = |row| BeforeAfter { before: mean(row, 0), after: mean(row, 1) };
+    BANDWIDTH.into_iter().map(|(processes, row)| DocumentRatio::of_figures(levels(processes), figures(row))).collect()
+}
+
+fn levels(processes: u32) -> Levels {
+    let levels = [(CACHE, ON), (OPENS, PLAIN), (PROCESSES, &processes.to_string())];
+    levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into()
 }
 
 #[cfg(test)]
@@ -122,7 +127,7 @@ mod tests {
 
     #[test]
     fn ratios_have_the_mean_and_the_range_of_the_source() {
-        let percent: Vec<f64> = ratios(|_, _| true).iter().map(|row| (row.ratio() - 1.0) * 100.0).collect();
+        let percent: Vec<f64> = SIZES.into_iter().flat_map(ratios).map(|row| (row.ratio() - 1.0) * 100.0).collect();
         let mean = percent.iter().sum::<f64>() / percent.len() as f64;
         let (least, most) = percent.iter().fold((0.0_f64, 0.0_f64), |(least, most), &p| (least.min(p), most.max(p)));
         // The source cuts its percentages to two digits, so that they are up to 0.01 off.

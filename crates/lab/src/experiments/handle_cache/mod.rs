@@ -1,57 +1,76 @@
 //! The experiment of the second source: what it saves a server to keep open files by their handles.
 //!
-//! So many processes read a file of their own each, in order, with READs of one size and one at a time. The same is
-//! done with an export whose opens are slow.
+//! So many processes read a file of their own each, from its first byte to its last, through a client's cache. The
+//! files are on a single disk ([`crate::disk`]) and not in the server's memory. Where files are opened for each READ,
+//! what the kernel knows of a reader is lost with each close. The same is done with an export whose opens are slow.
 
 mod document;
 mod factors;
+mod readers;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use client::Options;
-use measure::record::{Better, Design, Factor, FigureKind, JobSummary, Levels, PassPlace, TableKind};
+use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, PassPlace, TableKind};
+use tokio::runtime::{Builder, Runtime};
 
-use self::factors::{AGAIN, CACHE, OFF, ON, OPENS, PLAIN, PROCESSES, SIZE, SLOW};
+use self::document::SIZES;
+use self::factors::{AGAIN, BANDWIDTH, CACHE, OFF, ON, OPENS, PLAIN, PROCESSES, SLOW, bandwidth_of};
+use self::readers::{MAX_PENDING, TRANSFER_BYTES};
 use super::kind::{Conditions, Kind, Scale, named};
-use crate::bench::{self, End, Files, Job, Order, Workload};
-use crate::contender::{Contender, Named};
+use crate::cache;
+use crate::contender::{Contender, Named, Work};
+use crate::disk::{DiskVolume, Model};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
+use crate::process::Process;
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
 
 pub(super) const KIND: Kind = Kind {
     name: NAME,
-    summary: "what a cache of open files saves a server, by processes and size of reads (source 001)",
+    summary: "what a cache of open files saves a server, by the number of processes that read (source 001)",
     make,
 };
 
 const NAME: &str = "handle-cache";
 
-const BANDWIDTH: &str = "bandwidth";
 const SERVER_COST: &str = "server cost";
+const OPENED: &str = "opens";
 
-/// The file of each process has its number behind this and a dot.
-const FILE: &str = "file";
-const FILE_BYTES: u64 = 1 << 20;
 /// How long each slow open takes.
 const OPEN_DELAY: Duration = Duration::from_micros(200);
+/// How many processes there are where opens are slow.
+const SLOW_PROCESSES: u32 = 4;
+const MIB: u64 = 1 << 20;
+/// The least that a process reads: the largest of the source's reads.
+const MIN_FILE_BYTES: u64 = 128 << 10;
 
 struct HandleCache {
+    conditions: Conditions,
+    /// Why there is no disk of known speed here, if there is none.
+    without_disk: Option<String>,
+    runtime: Runtime,
+    running: Option<Running>,
+}
+
+/// What a run needs.
+struct Running {
+    // On the volume, and ended before it.
     servers: Servers,
-    scale: Scale,
+    export: PathBuf,
+    volume: Option<DiskVolume>,
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
-    let scale = conditions.scale;
-    let each = [PLAIN, SLOW].into_iter().flat_map(|opens| [OFF, AGAIN, ON].map(|cache| server(cache, opens)));
-    let servers =
-        Servers::new(&conditions.server_program, &conditions.memory, space_bytes(scale), NAME, each.collect());
-    Ok(Box::new(HandleCache { servers, scale }))
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
+    let without_disk = DiskVolume::missing();
+    Ok(Box::new(HandleCache { conditions: conditions.clone(), without_disk, runtime, running: None }))
 }
 
+/// The kernel reads ahead, as the source's did.
 fn server(cache: &str, opens: &str) -> Named {
-    let mut arguments = Vec::new();
+    let mut arguments = ["--read-ahead", "kernel", "--log-level", "info"].map(str::to_owned).to_vec();
     if cache != ON {
         arguments.extend(["--open-files".to_owned(), "0".to_owned()]);
     }
@@ -68,39 +87,98 @@ fn server_name(cache: &str, opens: &str) -> String {
 fn processes(scale: Scale) -> Vec<u32> {
     match scale {
         Scale::Quick => vec![4, 64],
-        Scale::Usual => vec![4, 16, 64, 256],
-        Scale::Full => document::processes().collect(),
+        Scale::Usual | Scale::Full => [1].into_iter().chain(document::processes()).collect(),
     }
 }
 
 fn sizes(scale: Scale) -> Vec<u32> {
     match scale {
         Scale::Quick => vec![256, 131_072],
-        Scale::Usual => vec![256, 4096, 32_768, 131_072],
-        Scale::Full => document::SIZES.to_vec(),
+        Scale::Usual | Scale::Full => SIZES.to_vec(),
     }
 }
 
-/// How long a pass measures.
-fn runtime(scale: Scale) -> Duration {
-    Duration::from_millis(match scale {
-        Scale::Quick => 100,
-        Scale::Usual => 500,
-        Scale::Full => 2000,
-    })
+/// The bytes of each file: all processes together read as much, but for those that would read less than one read.
+fn file_bytes(scale: Scale, processes: u32) -> u64 {
+    let all_bytes = match scale {
+        Scale::Quick => 4 * MIB,
+        Scale::Usual => 8 * MIB,
+        Scale::Full => 128 * MIB,
+    };
+    (all_bytes / u64::from(processes)).max(MIN_FILE_BYTES)
 }
 
+/// What the files of all numbers of processes take. None of them is read in part, since READs ahead would be left over.
+fn files_bytes(scale: Scale) -> u64 {
+    processes(scale).into_iter().map(|count| u64::from(count) * file_bytes(scale, count)).sum()
+}
+
+/// The same, and room for what servers keep.
 fn space_bytes(scale: Scale) -> u64 {
-    (u64::from(processes(scale).into_iter().max().unwrap_or(0)) + 16) * FILE_BYTES
+    files_bytes(scale) + 16 * MIB
+}
+
+impl HandleCache {
+    fn scale(&self) -> Scale {
+        self.conditions.scale
+    }
+
+    fn start(&self) -> Result<Running, Error> {
+        let Conditions { program, server_program, memory, disk, scale, .. } = &self.conditions;
+        let volume = match self.without_disk {
+            Some(_) => None,
+            None => Some(DiskVolume::new(program, memory, (NAME, Model::SINGLE), space_bytes(*scale))?),
+        };
+        let parent = volume.as_ref().map_or(disk.clone(), DiskVolume::parent);
+        let each = [PLAIN, SLOW].into_iter().flat_map(|opens| [OFF, AGAIN, ON].map(|cache| server(cache, opens)));
+        let mut servers = Servers::new(server_program, &parent, space_bytes(*scale), NAME, each.collect());
+        let export = servers.export()?;
+        for count in processes(*scale) {
+            (0..count)
+                .try_for_each(|number| servers.make_file(&readers::file(count, number), file_bytes(*scale, count)))?;
+        }
+        servers.sync()?;
+        Ok(Running { servers, export, volume })
+    }
+
+    /// A table of a figure by the cache, with ratios of the source.
+    fn table(&self, title: &str, figure: &str, mut document: Vec<DocumentRatio>) -> TableKind {
+        let processes = named_numbers(&processes(self.scale()));
+        document.retain(|ratio| self.without_disk.is_none() && processes.contains(&ratio.levels[PROCESSES]));
+        TableKind { document, ..TableKind::new(title, figure, CACHE, OFF) }
+    }
+
+    fn tables(&self) -> Vec<TableKind> {
+        let of_size = |size: u32| {
+            let title = format!("Bandwidth of all processes, reads of {size} bytes");
+            self.table(&title, &bandwidth_of(size), document::ratios(size))
+        };
+        let mut tables = vec![
+            self.table("Bandwidth of all processes", BANDWIDTH, document::pooled()),
+            self.table("Processor time of the server for a READ", SERVER_COST, Vec::new()),
+        ];
+        tables.extend(sizes(self.scale()).into_iter().map(of_size));
+        tables
+    }
+}
+
+fn named_numbers(numbers: &[u32]) -> Vec<String> {
+    numbers.iter().map(u32::to_string).collect()
 }
 
 impl Experiment for HandleCache {
     fn design(&self) -> Design {
-        let numbers = |numbers: Vec<u32>| numbers.iter().map(u32::to_string).collect::<Vec<String>>();
-        let table =
-            |title: &str, figure: &str, document| TableKind { document, ..TableKind::new(title, figure, CACHE, OFF) };
-        let (all_processes, all_sizes) = (processes(self.scale), sizes(self.scale));
-        let document = document::ratios(|count, size| all_processes.contains(&count) && all_sizes.contains(&size));
+        let of_size = |size: u32| FigureKind::new(&bandwidth_of(size), "KB/s", Better::Higher);
+        let mut figures = vec![
+            FigureKind::new(BANDWIDTH, "KB/s", Better::Higher),
+            FigureKind::new(SERVER_COST, "µs/READ", Better::Lower),
+            FigureKind::new(OPENED, "1/READ", Better::Neither),
+        ];
+        figures.extend(sizes(self.scale()).into_iter().map(of_size));
+        let missing = self.without_disk.iter();
+        let skipped = missing.map(|missing| {
+            format!("the source's figures: the files are on the disk of --disk-dir as it is. Missing is: {missing}")
+        });
         Design {
             name: NAME.to_owned(),
             question: "How much faster do processes that read different files get when the server keeps them open?"
@@ -108,46 +186,58 @@ impl Experiment for HandleCache {
             source: Some("Linux NFS server, RFC patch for a cache of file handles, December 2008".to_owned()),
             factors: vec![
                 Factor::new(OPENS, named([PLAIN, SLOW])),
-                Factor::new(PROCESSES, numbers(all_processes)),
-                Factor::new(SIZE, numbers(all_sizes)),
+                Factor::new(PROCESSES, named_numbers(&processes(self.scale()))),
                 Factor::new(CACHE, named([OFF, AGAIN, ON])),
             ],
             contenders: CACHE.to_owned(),
             control: Some(AGAIN.to_owned()),
-            figures: vec![
-                FigureKind::new(BANDWIDTH, "KB/s", Better::Higher),
-                FigureKind::new("operations", "1/s", Better::Higher),
-                FigureKind::new("p50", "µs", Better::Lower),
-                FigureKind::new("p99", "µs", Better::Lower),
-                FigureKind::new(SERVER_COST, "µs/READ", Better::Lower),
-            ],
-            tables: vec![
-                table("Bandwidth of all processes", BANDWIDTH, document),
-                table("Processor time of the server for a READ", SERVER_COST, Vec::new()),
-            ],
+            figures,
+            tables: self.tables(),
             curves: Vec::new(),
             goals: Vec::new(),
             differences: named([
-                "Loopback on one machine and files in memory; the source's network was the limit of its bandwidth.",
-                "The server has one event loop for all processes; the source had as many threads as processes.",
-                "Each READ has the size of the process's read; the source's client may have read ahead.",
-                "The processes are connections of one program.",
+                "Loopback on one machine, and a simulated disk, which serves one request at a time; it is as much faster \
+                 than the source's as the loopback is faster than its network.",
+                "The sizes of reads are repetitions: the source's client has a cache, and its bandwidth hardly depends on \
+                 them. The first table compares all of them together, with the harmonic mean of the source's.",
+                "The source had as many server threads as processes.",
+                "The processes are mounts of one program, each with a connection and a cache of its own.",
+                "The source does not tell the size of its files.",
             ]),
-            skipped: Vec::new(),
+            skipped: skipped.collect(),
         }
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
-        BTreeMap::from([
-            ("file of each process".to_owned(), format!("{} MiB", FILE_BYTES >> 20)),
+        let all = processes(self.scale());
+        let bytes: Vec<String> =
+            all.iter().map(|count| format!("{}", file_bytes(self.scale(), *count) >> 10)).collect();
+        let mut settings = BTreeMap::from([
+            ("file of each process".to_owned(), format!("{} KiB", bytes.join(", "))),
+            ("READ".to_owned(), format!("{} KiB, up to {MAX_PENDING} of a process in flight", TRANSFER_BYTES >> 10)),
+            ("server cache".to_owned(), "cold, verified".to_owned()),
+            ("read-ahead of the server".to_owned(), "the kernel's".to_owned()),
             ("slow open".to_owned(), format!("{} µs", OPEN_DELAY.as_micros())),
-            ("time of a pass".to_owned(), format!("{} ms", runtime(self.scale).as_millis())),
             ("version".to_owned(), "3".to_owned()),
-        ])
+        ]);
+        if self.without_disk.is_none() {
+            settings.insert("disk".to_owned(), Model::SINGLE.to_string());
+        }
+        settings
     }
 
     fn needs(&self) -> Needs {
-        self.servers.needs(runtime(self.scale).as_secs_f64() * 1.25 + 0.1)
+        let scale = self.scale();
+        let bytes_of_pass = files_bytes(scale) as f64 / processes(scale).len() as f64;
+        let size_seconds = 0.05 + bytes_of_pass / 75e6;
+        let root = Some("a disk of known speed (FUSE and a loop device)");
+        let round_seconds = Contender::START_SECONDS * 6.0;
+        let pass_seconds = size_seconds * sizes(scale).len() as f64;
+        Needs { pass_seconds, round_seconds, space_bytes: space_bytes(scale), root }
+    }
+
+    fn has(&self, levels: &Levels) -> bool {
+        levels[OPENS] == PLAIN || levels[PROCESSES] == SLOW_PROCESSES.to_string()
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {
@@ -155,57 +245,65 @@ impl Experiment for HandleCache {
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
-        for number in 0..processes(self.scale).into_iter().max().unwrap_or(0) {
-            self.servers.make_file_once(&format!("{FILE}.{number}"), FILE_BYTES)?;
-        }
-        self.servers.restart()
+        let running = match self.running.take() {
+            Some(running) => running,
+            None => self.start()?,
+        };
+        self.running.insert(running).servers.restart()
     }
 
-    fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
-        let server = self.servers.get(&server_name(&levels[CACHE], &levels[OPENS]))?;
-        let runtime = runtime(self.scale);
-        let job = Job {
-            name: NAME.to_owned(),
-            options: Options { use_privileged_port: false, ..Options::default() },
-            workload: Workload::reading(Order::Sequential),
-            block_bytes: levels[SIZE].parse()?,
-            connections: levels[PROCESSES].parse()?,
-            files: Files::OnePerConnection,
-            file_bytes: FILE_BYTES,
-            end: End::After(runtime),
-            warm_up: runtime / 4,
-            seed,
-            server_pid: server.pid(),
-            ..Job::new(server.url(FILE))
-        };
-        let outcome = processors::on(Processor::Last, || bench::run(&job))?;
-        if let Some(error) = outcome.first_error {
-            return Err(error.into());
+    fn pass(&mut self, levels: &Levels, _place: &PassPlace, _seed: u64) -> Result<Figures, PassError> {
+        let Running { servers, export, .. } = self.running.as_ref().ok_or(NotBegun)?;
+        let server = servers.get(&server_name(&levels[CACHE], &levels[OPENS]))?;
+        let processes = levels[PROCESSES].parse()?;
+        let file_bytes = file_bytes(self.conditions.scale, processes);
+        let paths: Vec<PathBuf> = (0..processes).map(|number| export.join(readers::file(processes, number))).collect();
+        let spent = || server.pid().map_or(Ok(Duration::ZERO), |pid| Process::Id(pid).time());
+        let (work, cpu) = (server.work()?, spent()?);
+        let (mut all, mut figures) = (Total::default(), Figures::default());
+        for size in sizes(self.conditions.scale) {
+            cache::take_out(&paths)?;
+            let reading = readers::read_all(server, processes, file_bytes, size);
+            let found = processors::on(Processor::Last, || self.runtime.block_on(reading))?;
+            figures.set(&bandwidth_of(size), kilobytes_per_second(found.bytes, found.elapsed));
+            all.add(&found);
         }
-        figures(&outcome.summary)
+        let cpu = spent()?.saturating_sub(cpu);
+        let opened = work.zip(server.work()?).map(|(before, now): (Work, Work)| now.since(before).opened_files);
+        figures.set(BANDWIDTH, kilobytes_per_second(all.bytes, all.elapsed));
+        figures.set(SERVER_COST, cpu.as_secs_f64() * 1e6 / all.reads as f64);
+        figures.set(OPENED, opened.unwrap_or(0) as f64 / all.reads as f64);
+        Ok(figures)
     }
 
     fn processes(&self) -> Vec<u32> {
-        self.servers.pids()
+        let of =
+            |running: &Running| [running.servers.pids(), running.volume.iter().map(DiskVolume::pid).collect()].concat();
+        self.running.as_ref().map(of).unwrap_or_default()
     }
 }
 
-fn figures(summary: &JobSummary) -> Result<Figures, PassError> {
-    let reads = summary.directions.first().ok_or(OperationsMissing)?;
-    let quantile_us = |q| reads.latency_ns.quantile(q) as f64 / 1e3;
-    let mut figures = Figures::default();
-    figures.set(BANDWIDTH, reads.work.bytes_per_second(reads.runtime) / 1024.0);
-    figures.set("operations", reads.work.operations_per_second(reads.runtime));
-    figures.set("p50", quantile_us(0.5));
-    figures.set("p99", quantile_us(0.99));
-    if let Some(cost) = summary.server_cpu.and_then(|cpu| cpu.ns_per_operation(summary.work_in_runtime.operations)) {
-        figures.set(SERVER_COST, cost / 1e3);
-    }
-    figures.set_latency(&reads.latency_ns);
-    Ok(figures)
+/// What reads of all sizes found.
+#[derive(Default)]
+struct Total {
+    bytes: u64,
+    reads: u64,
+    elapsed: Duration,
 }
 
-/// The time was over before anything was read.
+impl Total {
+    fn add(&mut self, found: &readers::Found) {
+        self.bytes += found.bytes;
+        self.reads += found.reads;
+        self.elapsed += found.elapsed;
+    }
+}
+
+fn kilobytes_per_second(bytes: u64, elapsed: Duration) -> f64 {
+    bytes as f64 / elapsed.as_secs_f64() / 1024.0
+}
+
+/// A pass came before its round.
 #[derive(Debug, thiserror::Error)]
-#[error("no READ ended in time")]
-struct OperationsMissing;
+#[error("no server was started")]
+struct NotBegun;
