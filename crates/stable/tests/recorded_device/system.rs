@@ -106,9 +106,10 @@ impl Setup {
     }
 
     /// Whether a promise holds only while one call at a time flushes. When the journal of ext4 fails, Linux tells one
-    /// of several callers of `fsync(2)`.
+    /// of several callers of `fsync(2)`. Once its log has failed, a server calls that for every change.
     pub fn is_for_one_client(&self) -> bool {
-        !self.has_journal || self.kind == "ext4" && self.log == Log::None && self.breaks == Breaks::Disk
+        let flushes = self.log == Log::None || self.log_may_fail();
+        !self.has_journal || self.kind == "ext4" && flushes && self.disk_may_fail()
     }
 
     /// Whether what was asked for and not acknowledged may be there in part.
