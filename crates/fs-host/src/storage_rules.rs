@@ -3,9 +3,10 @@
 //! docs/file-systems.md has this table for users, and the test of each row.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::attributes::mix;
 use crate::flush::whole_flushes_report_failures;
 
 /// Where ext4 has its superblock on the device, and fields in it.
@@ -88,6 +89,22 @@ fn doubt(file_system: &str) -> Option<&'static str> {
             Some("FUSE does not pass a flush of the whole file system on")
         }
         _ => Some("this file system is not known to report all write errors when all of it is flushed"),
+    }
+}
+
+/// A number that differs after the file system was unmounted and mounted again, where the kernel tells: its directory
+/// in sysfs is a new one then. Those of btrfs have other names than its devices, so that all of them count.
+pub(crate) fn mounted_as(file_system: &str, major: u32, minor: u32) -> u64 {
+    let name = BlockDevice::new(major, minor).name;
+    let of_device = |parent: &str| std::fs::metadata(Path::new(parent).join(&name)).map_or(0, |dir| dir.ino());
+    match file_system {
+        "ext2" | "ext3" | "ext4" => of_device("/sys/fs/ext4"),
+        "xfs" => of_device("/sys/fs/xfs"),
+        "btrfs" => {
+            let all = std::fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten();
+            all.fold(0, |sum, dir| sum ^ mix(0, dir.ino()))
+        }
+        _ => 0,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::borders::Borders;
 use crate::failure::failed;
 use crate::flush::{WholeFlush, is_read_only, whole_flushes_report_failures};
 use crate::posix_acl;
-use crate::storage_rules::StorageRules;
+use crate::storage_rules::{StorageRules, mounted_as};
 use crate::store::fnv;
 use crate::sys;
 
@@ -87,12 +87,13 @@ impl HostVolume {
         let magic = u64::from(rustix::fs::fstatfs(&root)?.f_type as u32);
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
         let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_else(|| type_of(magic).to_owned());
+        let mounted = mounted_as(&file_system, stat.stx_dev_major, stat.stx_dev_minor);
         Ok(HostVolume {
             rules: StorageRules::of(&file_system, stat.stx_dev_major, stat.stx_dev_minor),
+            memory: if is_memory { None } else { page_cache(device, mounted) },
             file_system,
             whole: WholeFlush::new(reopened(&root)?, magic == XFS_MAGIC),
             reports_failures: whole_flushes_report_failures(),
-            memory: if is_memory { None } else { page_cache(device) },
             device,
             mount_id: stat.stx_mnt_id,
             root_fileid: stat.stx_ino,
@@ -146,7 +147,8 @@ impl HostVolume {
         self.magic == TMPFS_MAGIC
     }
 
-    /// The page cache with what was changed here: of one start of the machine, and of one device.
+    /// The page cache with what was changed here: of one start of the machine, one device, and one time that its file
+    /// system was mounted.
     pub(crate) fn memory(&self) -> Option<u64> {
         self.memory
     }
@@ -247,10 +249,10 @@ fn type_of(magic: u64) -> &'static str {
     }
 }
 
-/// A number for the pages of a device in the memory of this machine, until it restarts.
-fn page_cache(device: u64) -> Option<u64> {
+/// A number for the pages of a device in the memory of this machine, until it restarts or the file system is unmounted.
+fn page_cache(device: u64, mounted: u64) -> Option<u64> {
     let boot_id = std::fs::read(BOOT_ID).ok()?;
-    Some(mix(fnv(&boot_id), device))
+    Some(mix(mix(fnv(&boot_id), device), mounted))
 }
 
 /// Opens a directory once more.

@@ -390,3 +390,19 @@ fn uncommitted_data_are_stored_when_they_are_written_again_after_another_start()
         started.end();
     });
 }
+
+/// The memory of a file system ends when it is unmounted, in the same boot and on the same device.
+#[test]
+fn names_are_made_again_that_a_disk_had_lost_before_it_was_mounted_again() {
+    for kind in [DiskKind::EXT4, DiskKind::XFS, DiskKind::BTRFS] {
+        let Some(mut site) = Site::new(kind) else { continue };
+        site.write_and_kill();
+        site.disk.remount();
+        EXPORTS.iter().for_each(|export| fs::remove_file(site.path(export)).unwrap());
+        let started = site.start().unwrap();
+        for export in EXPORTS {
+            assert!(fs::read(site.path(export)).is_ok_and(|found| found == data()), "{}", kind.name);
+        }
+        started.end();
+    }
+}
