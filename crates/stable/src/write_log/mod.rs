@@ -405,13 +405,14 @@ impl WriteLog {
     /// When there are records of an export that was not attached, or the log's device fails.
     pub fn start(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
         let counts = Counts::read(&self.log)?;
-        let attached: Vec<PathBuf> = self.exports()?.iter().map(|export| export.name.clone()).collect();
+        let exports = self.exports()?;
+        let attached: Vec<PathBuf> = exports.iter().map(|export| export.name.clone()).collect();
         let mut owner = hold(&self.owner);
         self.check_unnamed(counts.of_others(&owner.exports))?;
         self.check_all_are_there(&counts, &owner.exports, |name| attached.iter().any(|export| export == name))?;
         self.log.trim(self.log.end())?;
         owner.exports.retain(|owned| attached.contains(&owned.name));
-        for export in &self.exports()? {
+        for export in &exports {
             owner.describe(&OwnedExport::of(&export.name, &*export.inner));
         }
         // What storage has lost was replayed.
@@ -419,11 +420,11 @@ impl WriteLog {
         self.log.set_owner(&owner.bytes())?;
         drop(owner);
         self.keep_generation()?;
-        for export in &self.exports()? {
+        for export in &exports {
             self.mark(export, true)?;
         }
         self.is_started.store(true, Ordering::Release);
-        for export in &self.exports()? {
+        for export in &exports {
             // Another error says nothing about the file.
             let is_gone = |found: Result<_>| matches!(found, Err(Error::Stale | Error::BadHandle | Error::NoEntry));
             export.aliases.bury(|inner| !is_gone(export.inner.attributes(&Context::ROOT, inner)));
