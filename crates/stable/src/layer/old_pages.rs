@@ -31,7 +31,8 @@ impl OldPages {
         self.are_doubtful.load(Ordering::Relaxed)
     }
 
-    /// Evicts those of a file that is about to be written. Whoever opens it meanwhile waits.
+    /// Evicts those of a file that is about to be written. Whoever opens a file of the export for writing meanwhile
+    /// waits.
     pub(super) fn evict(&self, file: &Handle, open: &dyn OpenFile) {
         let mut evicted = self.evicted.lock().unwrap_or_else(PoisonError::into_inner);
         if evicted.contains(file) {
