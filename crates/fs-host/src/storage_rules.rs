@@ -6,7 +6,6 @@ use std::fs::File;
 use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::attributes::mix;
 use crate::flush::whole_flushes_report_failures;
 
 /// Where ext4 has its superblock on the device, and fields in it.
@@ -93,19 +92,27 @@ fn doubt(file_system: &str) -> Option<&'static str> {
 }
 
 /// A number that differs after the file system was unmounted and mounted again, where the kernel tells: its directory
-/// in sysfs is a new one then. Those of btrfs have other names than its devices, so that all of them count.
-pub(crate) fn mounted_as(file_system: &str, major: u32, minor: u32) -> u64 {
+/// in sysfs is a new one then. `fsid` is what `statvfs(3)` says: a directory of btrfs has the name of its UUID.
+pub(crate) fn mounted_as(file_system: &str, major: u32, minor: u32, fsid: u64) -> u64 {
     let name = BlockDevice::new(major, minor).name;
     let of_device = |parent: &str| std::fs::metadata(Path::new(parent).join(&name)).map_or(0, |dir| dir.ino());
     match file_system {
         "ext2" | "ext3" | "ext4" => of_device("/sys/fs/ext4"),
         "xfs" => of_device("/sys/fs/xfs"),
         "btrfs" => {
-            let all = std::fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten();
-            all.fold(0, |sum, dir| sum ^ mix(0, dir.ino()))
+            let mut all = std::fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten();
+            all.find(|dir| dir.file_name().to_str().and_then(btrfs_fsid) == Some(fsid as u32)).map_or(0, |dir| dir.ino())
         }
         _ => 0,
     }
+}
+
+/// The lower half of what `statvfs(3)` gives as the identity of btrfs, from the UUID: its first and third words. The
+/// upper half depends on the subvolume too.
+fn btrfs_fsid(uuid: &str) -> Option<u32> {
+    let digits = uuid.replace('-', "");
+    let word = |at: usize| u32::from_str_radix(digits.get(at..at + 8)?, 16).ok();
+    Some(word(0)? ^ word(16)?)
 }
 
 /// A device by the name that the kernel has for it.
@@ -136,6 +143,8 @@ fn has_fast_commit(device: &BlockDevice) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use testing::disks::{DiskKind, LoopDisk};
+
     use super::*;
 
     #[test]
@@ -166,5 +175,19 @@ mod tests {
         }
         // There is no such device, and so no journal that is known.
         assert_eq!(StorageRules::of("ext4", 0, 0).new_names, NewNames::Each);
+    }
+    #[test]
+    fn mount_of_btrfs_is_told_from_others_that_come_and_go() {
+        let Some(disk) = LoopDisk::new(DiskKind::BTRFS) else { return };
+        let mounted = || {
+            let dir = File::open(disk.dir()).unwrap();
+            mounted_as("btrfs", 0, 0, rustix::fs::fstatvfs(&dir).unwrap().f_fsid)
+        };
+        let before = mounted();
+        assert_ne!(before, 0);
+        let Some(other) = LoopDisk::new(DiskKind::BTRFS) else { return };
+        assert_eq!(mounted(), before);
+        drop(other);
+        assert_eq!(mounted(), before);
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, Statx, StatxFlags};
+use rustix::fs::{CWD, Mode, OFlags, Statx, StatxFlags, fstatvfs};
 use rustix::io::Errno;
 use vfs::{Error, FileKind, Origin, Properties, Result, Space};
 
@@ -87,7 +87,7 @@ impl HostVolume {
         let magic = u64::from(rustix::fs::fstatfs(&root)?.f_type as u32);
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
         let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_else(|| type_of(magic).to_owned());
-        let mounted = mounted_as(&file_system, stat.stx_dev_major, stat.stx_dev_minor);
+        let mounted = mounted_as(&file_system, stat.stx_dev_major, stat.stx_dev_minor, fstatvfs(&root)?.f_fsid);
         Ok(HostVolume {
             rules: StorageRules::of(&file_system, stat.stx_dev_major, stat.stx_dev_minor),
             memory: if is_memory { None } else { page_cache(device, mounted) },
@@ -216,7 +216,7 @@ impl HostVolume {
 
     /// How full the file system is.
     pub(crate) fn space(&self) -> Result<Space> {
-        let space = rustix::fs::fstatvfs(&self.root).map_err(failed)?;
+        let space = fstatvfs(&self.root).map_err(failed)?;
         Ok(Space {
             total_bytes: space.f_blocks * space.f_frsize,
             free_bytes: space.f_bfree * space.f_frsize,
