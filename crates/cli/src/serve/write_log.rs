@@ -53,12 +53,10 @@ impl ServedLog {
             }
             WriteLogPlace::Memory => {
                 tracing::warn!("the write log is in memory: acknowledged changes are lost if this process is killed");
-                let device = Arc::new(MemoryDevice::new(usize::try_from(size_bytes).unwrap_or(usize::MAX)));
-                WriteLog::create(Arc::clone(&device) as _)?;
-                device
+                Arc::new(MemoryDevice::new(usize::try_from(size_bytes).unwrap_or(usize::MAX)))
             }
         };
-        let log = WriteLog::open(device, options(settings, state_dir))?;
+        let log = WriteLog::open_or_begin(device, options(settings, state_dir))?;
         let replies = state_dir.to_owned();
         log.before_trim(move || daemon::sync_replies(&replies));
         Ok(Some(ServedLog { log, is_started: false, unused: Arc::new(Mutex::new(unused)) }))
@@ -258,16 +256,10 @@ fn check_missing(path: &Path, state_dir: &Path) -> Result<(), WriteLogError> {
 
 fn file(path: &Path, size_bytes: u64) -> Result<Arc<dyn Device>, WriteLogError> {
     if path.exists() {
-        let device = Arc::new(FileDevice::open(path)?);
-        return match WriteLog::create(Arc::clone(&device) as _) {
-            Ok(()) | Err(WriteLogError::Log(stable::LogError::NotBlank { .. })) => Ok(device),
-            Err(error) => Err(error),
-        };
+        return Ok(Arc::new(FileDevice::open(path)?));
     }
     tracing::info!(path = %quoted(path), size_bytes, "creating the write log");
-    let device = Arc::new(FileDevice::create(path, size_bytes)?);
-    WriteLog::create(Arc::clone(&device) as _)?;
-    Ok(device)
+    Ok(Arc::new(FileDevice::create(path, size_bytes)?))
 }
 
 fn options(settings: &WriteLogSettings, state_dir: &Path) -> Options {

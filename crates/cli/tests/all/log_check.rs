@@ -113,6 +113,14 @@ fn log_that_a_start_refuses_is_refused_by_the_check_too() {
     }
 }
 
+/// The first blocks of a disk may be lost, or the log restored from a backup with holes.
+#[test]
+fn log_whose_headers_are_zeros_is_refused_and_stays_so() {
+    let site = Site::killed();
+    fs::write(site.scratch.path("log"), vec![0; 1 << 20]).unwrap();
+    assert!(site.refusal("export", Some("log"), "state").contains("may be in another write log"));
+}
+
 #[test]
 fn check_beside_a_running_server_says_what_it_does_not_look_at() {
     let site = Site::killed();

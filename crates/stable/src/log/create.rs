@@ -17,37 +17,34 @@ impl Log {
     /// # Errors
     /// When the device has other data, is too small or fails, or `owner` is longer than [`MAX_OWNER_BYTES`].
     pub fn create(device: Arc<dyn Device>, owner: &[u8]) -> Result<Log, LogError> {
-        check_owner(owner)?;
-        let size_bytes = device.size_bytes();
-        let ring = blank_ring(device)?;
-        let id = LogId(random_bytes(&ring)?);
-        let owner = owner.to_vec();
-        let mut header = Header { id, generation: 0, size_bytes, tail: 0, first_position: 0, first_number: 0, owner };
-        ring.write_header(header.offset_bytes(), &header.block())?;
-        header.generation = 1;
-        ring.write_header(header.offset_bytes(), &header.block())?;
-        Ok(Log::new(ring, header, KeptBatches::new(0, 0, 0)))
+        let log = Log::begin(device, owner)?;
+        log.set_owner(owner)?;
+        Ok(log)
     }
 
-    /// Opens the log in a device; `None` if [`Log::create`] would create one.
+    /// Opens the log in a device, or prepares one in a device of zeros, which stays as it is until
+    /// [`Log::set_owner`].
     ///
     /// # Errors
     /// As of [`Log::create`] and [`Log::open`].
-    pub(crate) fn open_unless_blank(device: Arc<dyn Device>) -> Result<Option<Log>, LogError> {
-        match blank_ring(Arc::clone(&device)) {
-            Ok(_) => Ok(None),
-            Err(LogError::NotBlank { .. }) => Log::open(device).map(Some),
-            Err(error) => Err(error),
+    pub(crate) fn open_or_begin(device: Arc<dyn Device>, owner: &[u8]) -> Result<Log, LogError> {
+        match Log::begin(Arc::clone(&device), owner) {
+            Err(LogError::NotBlank { .. }) => Log::open(device),
+            begun => begun,
         }
     }
-}
 
-/// Refuses a device in which no log can be created.
-fn blank_ring(device: Arc<dyn Device>) -> Result<Ring, LogError> {
-    let size_bytes = device.size_bytes();
-    let ring = Ring::new(device, size_bytes)?;
-    check_blank(&ring, size_bytes)?;
-    Ok(ring)
+    fn begin(device: Arc<dyn Device>, owner: &[u8]) -> Result<Log, LogError> {
+        check_owner(owner)?;
+        let size_bytes = device.size_bytes();
+        let ring = Ring::new(device, size_bytes)?;
+        check_blank(&ring, size_bytes)?;
+        let id = LogId(random_bytes(&ring)?);
+        let owner = owner.to_vec();
+        // This header is never written. The next one goes to the first block.
+        let header = Header { id, generation: 1, size_bytes, tail: 0, first_position: 0, first_number: 0, owner };
+        Ok(Log::new(ring, header, KeptBatches::new(0, 0, 0)))
+    }
 }
 
 pub(crate) fn check_owner(owner: &[u8]) -> Result<(), LogError> {

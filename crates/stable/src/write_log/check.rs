@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use vfs::FileSystem;
 
-use super::{Options, SMALL_LOG_BYTES, WriteLog, hold, open_error};
+use super::{Options, SMALL_LOG_BYTES, WriteLog, hold};
 use crate::dependence::Known;
 use crate::device::{Device, MemoryDevice};
 use crate::error::WriteLogError;
-use crate::log::Log;
 use crate::log_site::LogSite;
 use crate::mark::Mark;
-use crate::owner::{LogOwner, OwnedExport};
+use crate::owner::OwnedExport;
 use crate::replay::Counts;
 
 impl WriteLog {
@@ -26,10 +25,8 @@ impl WriteLog {
         options: Options,
         exports: &[(PathBuf, Arc<dyn FileSystem>)],
     ) -> Result<(), WriteLogError> {
-        let found = device.map_or(Ok(None), Log::open_unless_blank);
-        let found = found.map_err(|error| open_error(error, &options))?;
-        let new = || Log::create(Arc::new(MemoryDevice::new(SMALL_LOG_BYTES)), &LogOwner::new().bytes());
-        WriteLog::of(found.map_or_else(new, Ok)?, options)?.check_exports(exports)
+        let device = device.unwrap_or_else(|| Arc::new(MemoryDevice::new(SMALL_LOG_BYTES)));
+        WriteLog::open_or_begin(device, options)?.check_exports(exports)
     }
 
     /// Refuses exports as [`WriteLog::check`] does, before the first of them is attached.

@@ -140,13 +140,21 @@ impl WriteLog {
     pub fn open(device: Arc<dyn Device>, options: Options) -> std::result::Result<Arc<WriteLog>, WriteLogError> {
         let log = Log::open(device).map_err(|error| open_error(error, &options))?;
         let log = WriteLog::of(log, options)?;
-        if log.is_retired() {
-            tracing::warn!("the write log was retired after its device had failed: what it has is not made again");
-            log.log.trim(log.log.end())?;
-            *hold(&log.owner) = LogOwner::new();
-            log.store_owner()?;
-        }
+        log.drop_retired()?;
         Ok(Arc::new(log))
+    }
+
+    /// Opens a log, or prepares a new one in a device of zeros. Nothing changes before exports are attached, and a new
+    /// log is written by [`WriteLog::start`]: a start that is refused must leave everything as it was.
+    ///
+    /// # Errors
+    /// When the device has other data, is too small or fails, and when the state directory cannot be read.
+    pub fn open_or_begin(
+        device: Arc<dyn Device>,
+        options: Options,
+    ) -> std::result::Result<Arc<WriteLog>, WriteLogError> {
+        let log = Log::open_or_begin(device, &LogOwner::new().bytes()).map_err(|error| open_error(error, &options))?;
+        Ok(Arc::new(WriteLog::of(log, options)?))
     }
 
     fn of(log: Log, options: Options) -> std::result::Result<WriteLog, WriteLogError> {
@@ -174,6 +182,17 @@ impl WriteLog {
     /// Whether all changes of the log are in storage since its device failed.
     fn is_retired(&self) -> bool {
         self.lines.contains(&StateLine::Retired { log: hold(&self.owner).id.clone() })
+    }
+
+    /// Drops the records of a log whose device had failed: their changes are in storage.
+    fn drop_retired(&self) -> std::result::Result<(), WriteLogError> {
+        if !self.is_retired() {
+            return Ok(());
+        }
+        tracing::warn!("the write log was retired after its device had failed: what it has is not made again");
+        self.log.trim(self.log.end())?;
+        *hold(&self.owner) = LogOwner::new();
+        self.store_owner()
     }
 
     /// The exports that the log knows or that depend on it as the state directory has it, and how many records it has
@@ -248,6 +267,7 @@ impl WriteLog {
             self.drain()?;
             exports.iter().for_each(|(name, _)| hold(&self.owner).forget(name));
         } else {
+            self.drop_retired()?;
             self.check_named()?;
         }
         let entered: Vec<Entered> = exports.into_iter().map(|(name, inner)| self.enter(&name, inner)).collect();

@@ -21,6 +21,12 @@ impl Breaking {
     pub fn set_broken(&self, is_broken: bool) {
         self.is_broken.store(is_broken, Ordering::Relaxed);
     }
+
+    pub fn contents(&self) -> Vec<u8> {
+        let mut contents = vec![0; self.inner.size_bytes() as usize];
+        self.inner.read_at(0, &mut contents).unwrap();
+        contents
+    }
 }
 
 impl Device for Breaking {

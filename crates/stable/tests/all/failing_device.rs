@@ -28,7 +28,8 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
     WriteLog::create(device.clone()).unwrap();
     let open = || {
         let log =
-            WriteLog::open(device.clone(), Options { always_replay: true, ..Options::new(state.clone()) }).unwrap();
+            WriteLog::open_or_begin(device.clone(), Options { always_replay: true, ..Options::new(state.clone()) })
+                .unwrap();
         let host = HostOptions { state_dir: Some(state.clone()), sync_metadata: false, ..HostOptions::default() };
         let (fs, replayed) = log.attach(Path::new("export"), Arc::new(HostFs::open(&export, host).unwrap())).unwrap();
         log.start().unwrap();
@@ -46,6 +47,9 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
     drop((fs, log));
     // The device works again, and still has the record of what was removed since.
     device.set_broken(false);
+    let retired = device.contents();
+    drop(WriteLog::open_or_begin(device.clone(), Options::new(state.clone())).unwrap());
+    assert!(device.contents() == retired, "a start that is refused changes nothing");
     let (_fs, replayed, log) = open();
     assert_eq!(replayed.records, 0);
     let mut names: Vec<_> = std::fs::read_dir(&export).unwrap().map(|entry| entry.unwrap().file_name()).collect();
