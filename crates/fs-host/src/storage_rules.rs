@@ -101,7 +101,8 @@ pub(crate) fn mounted_as(file_system: &str, major: u32, minor: u32, fsid: u64) -
         "xfs" => of_device("/sys/fs/xfs"),
         "btrfs" => {
             let mut all = std::fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten();
-            all.find(|dir| dir.file_name().to_str().and_then(btrfs_fsid) == Some(fsid as u32)).map_or(0, |dir| dir.ino())
+            all.find(|dir| dir.file_name().to_str().and_then(btrfs_fsid) == Some(fsid as u32))
+                .map_or(0, |dir| dir.ino())
         }
         _ => 0,
     }
