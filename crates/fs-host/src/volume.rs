@@ -74,6 +74,8 @@ pub(crate) struct HostVolume {
     pub(crate) has_acls: bool,
     /// Whether files may have extended attributes of the user's.
     has_xattrs: bool,
+    /// As [`Properties::late_zeros_bytes`].
+    late_zeros_bytes: u32,
     magic: u64,
 }
 
@@ -87,7 +89,8 @@ impl HostVolume {
         let magic = u64::from(rustix::fs::fstatfs(&root)?.f_type as u32);
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
         let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_else(|| type_of(magic).to_owned());
-        let mounted = mounted_as(&file_system, stat.stx_dev_major, stat.stx_dev_minor, fstatvfs(&root)?.f_fsid);
+        let space = fstatvfs(&root)?;
+        let mounted = mounted_as(&file_system, stat.stx_dev_major, stat.stx_dev_minor, space.f_fsid);
         Ok(HostVolume {
             rules: StorageRules::of(&file_system, stat.stx_dev_major, stat.stx_dev_minor),
             memory: if is_memory { None } else { page_cache(device, mounted) },
@@ -102,6 +105,7 @@ impl HostVolume {
             is_memory,
             has_acls: posix_acl::is_supported(root.as_fd()),
             has_xattrs: keeps_xattrs(root.as_fd()),
+            late_zeros_bytes: if magic == BTRFS_MAGIC { space.f_bsize as u32 } else { 0 },
             magic,
             root,
         })
@@ -206,7 +210,14 @@ impl HostVolume {
             XFS_MAGIC => (i32::MAX.cast_unsigned(), i64::MAX.cast_unsigned()),
             _ => (32_000, i64::MAX.cast_unsigned()),
         };
-        Properties { max_links, max_file_bytes, xattrs: self.has_xattrs, acls: self.has_acls, ..Properties::default() }
+        Properties {
+            max_links,
+            max_file_bytes,
+            xattrs: self.has_xattrs,
+            acls: self.has_acls,
+            late_zeros_bytes: self.late_zeros_bytes,
+            ..Properties::default()
+        }
     }
 
     /// Whether the file system, or the mount that the directory was reached by, is read-only now.

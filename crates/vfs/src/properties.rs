@@ -46,6 +46,9 @@ pub struct Properties {
     /// Whether [`FileSystem::open`](crate::FileSystem::open) checks the caller's rights. If not, the caller must ask
     /// [`FileSystem::access`](crate::FileSystem::access) before.
     pub checks_opens: bool,
+    /// The size of the blocks in which a power failure may leave the bytes of before a file was cut, when the file was
+    /// extended since: the new size is stored, and the zeros behind the old end are not. Zero if that cannot be.
+    pub late_zeros_bytes: u32,
     /// The verifier of directory cookies: cookies of one verifier are invalid under another. A file system whose
     /// cookies survive a restart always returns the same.
     pub cookie_verifier: u64,
@@ -69,6 +72,7 @@ impl Default for Properties {
             acls: false,
             locks: false,
             checks_opens: false,
+            late_zeros_bytes: 0,
             cookie_verifier: 0,
         }
     }

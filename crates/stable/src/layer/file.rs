@@ -47,6 +47,7 @@ impl OpenFile for StableFile {
         let held = self.export.hold_to_write(cx, &self.handle, bytes, is_flushed)?;
         self.export.clear_set_id_ahead(cx, &self.handle)?;
         let flushes = self.export.volume.unsynced.flushes();
+        let old_end = self.export.old_end(&*self.inner)?;
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
         if is_flushed {
             let before = self.export.log.end();
@@ -55,6 +56,8 @@ impl OpenFile for StableFile {
             return Ok(Written { stability, ..written });
         }
         let data = Data { offset_bytes, parts: &first(parts, written.count), by_root: cx.caller.is_root() };
+        let zeros = self.export.late_zeros(old_end, offset_bytes);
+        self.log_ranges(&Context { ticket: &[], ..*cx }, flushes, (zeros.as_slice(), data.by_root))?;
         let pending = self.append_data(cx, flushes, &data);
         drop(held);
         if let Some(pending) = pending {
@@ -107,6 +110,7 @@ impl OpenFile for StableFile {
 
 impl StableFile {
     fn write_unstable(&self, cx: &Context<'_>, offset_bytes: u64, parts: &[&[u8]]) -> Result<Written> {
+        let old_end = self.export.old_end(&*self.inner)?;
         let written = self.export.while_set_id_is_clear(cx, &self.handle, || match *parts {
             [data] => self.inner.write_at(cx, offset_bytes, data, Stability::Unstable),
             _ => self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable),
@@ -114,7 +118,10 @@ impl StableFile {
         if written.stability == Stability::Unstable {
             // Noted after the write: a flush that began earlier may miss it.
             let range_bytes = offset_bytes..offset_bytes + written.count as u64;
-            self.export.volume.unsynced.wrote(&self.handle, range_bytes, cx.caller.is_root());
+            let zeros = self.export.late_zeros(old_end, offset_bytes);
+            for range_bytes in zeros.into_iter().chain([range_bytes]) {
+                self.export.volume.unsynced.wrote(&self.handle, range_bytes, cx.caller.is_root());
+            }
         }
         Ok(written)
     }

@@ -11,6 +11,8 @@
 //!   that older data and attributes of the file in the log are obsolete.
 //! - Before another user than root writes to a file with set-id bits in the log, the log has that they are cleared
 //!   (`set_id.rs`).
+//! - Where the zeros behind the old end of an extended file may come late to storage, the log has them
+//!   (`late_zeros.rs`).
 //! - Data written UNSTABLE are not in the log. COMMIT reads a small amount back and logs it; a larger amount is flushed
 //!   to storage, and a record says that older data and attributes of the file in the log are obsolete.
 //! - Storage reports only once that it has lost changes. From then on every change is refused, and the next start
@@ -24,6 +26,7 @@ mod checks;
 mod file;
 mod filesystem;
 mod flushes;
+mod late_zeros;
 mod names;
 mod old_pages;
 mod set_id;
@@ -94,6 +97,8 @@ pub(crate) struct LoggedExport {
     /// Only the log has the lost changes, so nothing may be changed until a start has replayed it.
     has_lost: AtomicBool,
     pub(crate) old_pages: OldPages,
+    /// As [`vfs::Properties::late_zeros_bytes`].
+    late_zeros_bytes: u32,
 }
 
 /// How a change becomes durable.
@@ -108,6 +113,7 @@ impl LoggedExport {
     pub(crate) fn new(inner: Arc<dyn FileSystem>, name: &Path, number: u32, log: &Arc<WriteLog>) -> LoggedExport {
         LoggedExport {
             volume: log.volume(inner.storage()),
+            late_zeros_bytes: inner.properties().late_zeros_bytes,
             inner,
             name: name.to_owned(),
             number,

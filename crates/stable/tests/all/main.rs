@@ -13,6 +13,7 @@ mod failing_device;
 mod failing_storage;
 mod flushed_attributes;
 mod host;
+mod late_zeros;
 mod log;
 mod lost_pages;
 mod marks;
