@@ -87,7 +87,7 @@ impl LoggedExport {
             }
             None => make()?,
         };
-        let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: KeptAttributes::of(&after) }), &[]);
+        let pending = self.append_attributes(cx, file, &after);
         self.note_attributes(file, &after, (&pending, flushes));
         drop(held);
         self.settle(&pending)?;
@@ -185,7 +185,7 @@ impl LoggedExport {
         // A list sets the mode: an earlier one in the log is obsolete.
         let after = self.inner.attributes(&Context::ROOT, &inside)?;
         self.append(cx, Change::SetAcls(FileId(*file)), acls_bytes(acls).as_slice());
-        let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: KeptAttributes::of(&after) }), &[]);
+        let pending = self.append_attributes(cx, file, &after);
         self.note_attributes(file, &after, (&pending, flushes));
         drop(held);
         self.settle(&pending)
@@ -205,6 +205,12 @@ impl LoggedExport {
         self.note_record(file, &pending, flushes);
         drop(held);
         self.settle(&pending)
+    }
+
+    /// Appends the record of a file's attributes, at its ctime: a replay compares that with the one that storage has.
+    fn append_attributes(&self, cx: &Context<'_>, file: &Handle, after: &Attributes) -> Pending {
+        let set = Set { file: FileId(*file), after: KeptAttributes::of(after) };
+        self.append_at(cx, ns(after.changed), Change::Set(set), &[])
     }
 
     /// Notes that the log has these attributes of a file, as [`LoggedExport::note_record`] does.

@@ -8,6 +8,7 @@ use vfs::{
 use super::CX;
 use super::plan::{Born, Missing, Planned};
 use super::set_aside::{Reason, Unmade};
+use super::set_id;
 use super::site::Site;
 use crate::error::WriteLogError;
 use crate::record::{Change, KeptAttributes, NodeKind, Record, RecordTime, Resize, Write, Xattr, read_acls};
@@ -183,7 +184,8 @@ fn set_attributes(site: &mut Site<'_>, file: &Handle, missing: &Missing) -> Resu
     let now = site.fs().attributes(&CX, &inner);
     let Some(now) = site.unless_refused(unmade("set attributes".to_owned()), now)? else { return Ok(()) };
     let is = KeptAttributes::of(&now);
-    if let Some(kept) = missing.kept {
+    let kept = missing.kept.map(|kept| set_id::checked(site, file, &kept)).transpose()?;
+    if let Some(kept) = kept {
         let has_other_owner = kept.uid != is.uid || kept.gid != is.gid;
         // A symbolic link has no mode of its own.
         let has_mode = now.kind != FileKind::Symlink;
@@ -196,7 +198,7 @@ fn set_attributes(site: &mut Site<'_>, file: &Handle, missing: &Missing) -> Resu
         let change = format!("set owner {}, group {} and mode {:04o}", kept.uid, kept.gid, kept.mode);
         set_unless_empty(site, &inner, unmade(change), &set)?;
     }
-    let accessed = missing.kept.map(|kept| kept.accessed).filter(|accessed| *accessed != is.accessed);
+    let accessed = kept.map(|kept| kept.accessed).filter(|accessed| *accessed != is.accessed);
     let modified = missing.modified.and_then(|modified| modified.to_set(site.modified_before(file), is.modified));
     let shown = |time: Option<RecordTime>| time.map_or_else(|| "as it is".to_owned(), |time| time.to_string());
     let change = format!("set the times of access ({}) and of modification ({})", shown(accessed), shown(modified));

@@ -11,6 +11,9 @@ use crate::aliases;
 use crate::error::WriteLogError;
 use crate::record::NodeKind;
 
+/// The mode of a recreated file until it has its own: only the superuser can write it.
+pub(super) const NEW_MODE: u32 = 0o600;
+
 /// Recreates those of `files` that were lost, under temporary names, and adds them to `made`. Their handles are stored
 /// when this returns.
 pub(super) fn make_again(
@@ -83,7 +86,7 @@ fn make(site: &Site<'_>, dir: &Handle, name: &[u8], born: &Born) -> Result<vfs::
     let mode = match born.node {
         NodeKind::Symlink => None,
         NodeKind::Directory => Some(0o700),
-        _ => Some(0o600),
+        _ => Some(NEW_MODE),
     };
     let set = SetAttributes { mode, ..SetAttributes::default() };
     let device = |[major, minor]: [u32; 2]| vfs::Device { major, minor };

@@ -23,6 +23,7 @@ mod lost;
 mod names;
 mod plan;
 mod set_aside;
+mod set_id;
 mod shared;
 mod site;
 mod tickets;

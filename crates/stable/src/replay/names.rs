@@ -88,7 +88,7 @@ fn is_unkept(site: &Site<'_>, name: &[u8], entry: &Entry) -> bool {
 
 /// Finds a file whose handle was lost by its number and time of birth.
 fn take_up_by_number(site: &mut Site<'_>) -> Result<(), WriteLogError> {
-    let mut adopted = Vec::new();
+    let (mut adopted, mut found) = (Vec::new(), Vec::new());
     let lost = |file: &Handle| site.found(file).is_none();
     for (outer_name, _) in site.plan.names.iter().filter(|(_, file)| file.as_ref().is_some_and(lost)) {
         let Some(file) = site.plan.names[outer_name] else { continue };
@@ -101,8 +101,10 @@ fn take_up_by_number(site: &mut Site<'_>) -> Result<(), WriteLogError> {
             && attributes.created.is_some_and(|created| born.at == created.into())
         {
             adopted.push((file, entry.handle));
+            found.push((file, *attributes));
         }
     }
+    found.into_iter().for_each(|(file, attributes)| site.note_before(file, attributes));
     if adopted.is_empty() { Ok(()) } else { site.adopt(&adopted) }
 }
 

@@ -27,13 +27,20 @@ pub(super) struct Planned {
     pub(super) born: Option<Born>,
     /// Records of data and attributes before this position are already in storage.
     pub(super) synced_before: u64,
-    /// The attributes in the end, but for the time of modification.
-    kept: Option<KeptAttributes>,
-    /// The end of the record that they are from.
-    kept_end: u64,
+    kept: Option<Kept>,
     modified: Option<Modified>,
     /// The end of the last write by another user than root, which clears set-id bits.
     written_by_others: u64,
+}
+
+/// The attributes in the end, but for the time of modification.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kept {
+    pub(super) attributes: KeptAttributes,
+    /// The file's ctime with them; the time of its birth if it was made with them.
+    pub(super) at: RecordTime,
+    /// The end of the record that they are from.
+    end: u64,
 }
 
 /// The time of modification in the end.
@@ -60,8 +67,15 @@ impl Modified {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Missing {
     /// All but the time of modification.
-    pub(super) kept: Option<KeptAttributes>,
+    pub(super) kept: Option<Kept>,
     pub(super) modified: Option<Modified>,
+}
+
+impl Kept {
+    /// Whether the mode has set-id bits that a write of another user than root clears.
+    pub(super) fn gives_set_id(&self) -> bool {
+        without_set_id(self.attributes.mode) != self.attributes.mode
+    }
 }
 
 impl Missing {
@@ -85,13 +99,19 @@ const SET_UID: u32 = 0o4000;
 const SET_GID: u32 = 0o2000;
 const GROUP_EXECUTES: u32 = 0o010;
 
+/// A mode without the set-id bits that such a write clears.
+pub(super) fn without_set_id(mode: u32) -> u32 {
+    let set_gid = if mode & GROUP_EXECUTES == 0 { 0 } else { SET_GID };
+    mode & !(SET_UID | set_gid)
+}
+
 impl Planned {
     /// The attributes that storage may lack. A flush of the file stores its attributes too, with changes that are not
     /// in the log, such as the time of an unstable write.
     pub(super) fn missing_attributes(&self, was_made_again: bool) -> Missing {
         let is_missing = |end: u64| was_made_again || end > self.synced_before;
         Missing {
-            kept: self.kept.filter(|_| is_missing(self.kept_end)),
+            kept: self.kept.filter(|kept| is_missing(kept.end)),
             modified: self.modified.filter(|modified| is_missing(modified.end)),
         }
     }
@@ -101,9 +121,14 @@ impl Planned {
         self.modified.map(|modified| modified.at)
     }
 
-    fn keep(&mut self, kept: KeptAttributes, end: u64) {
-        (self.kept, self.kept_end) = (Some(kept), end);
-        self.modified = Some(Modified { at: kept.modified, end, is_of_names: false });
+    /// Whether the log has set-id bits of it.
+    pub(super) fn has_set_id(&self) -> bool {
+        self.kept.is_some_and(|kept| kept.gives_set_id())
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        self.kept = Some(kept);
+        self.modified = Some(Modified { at: kept.attributes.modified, end: kept.end, is_of_names: false });
     }
 
     /// Records of data and attributes before a position are in storage. Of flushes that overlapped, the one that began
@@ -116,22 +141,22 @@ impl Planned {
     pub(super) fn take_over(&mut self, other: &mut Planned) {
         self.synced(other.synced_before);
         self.written_by_others = self.written_by_others.max(other.written_by_others);
-        if let Some(kept) = other.kept.take().filter(|_| other.kept_end > self.kept_end) {
-            (self.kept, self.kept_end) = (Some(kept), other.kept_end);
+        let kept_end = |kept: Option<Kept>| kept.map_or(0, |kept| kept.end);
+        if let Some(kept) = other.kept.take().filter(|kept| kept.end > kept_end(self.kept)) {
+            self.kept = Some(kept);
         }
         let end = |modified: Option<Modified>| modified.map_or(0, |modified| modified.end);
         if let Some(modified) = other.modified.take().filter(|modified| modified.end > end(self.modified)) {
             self.modified = Some(modified);
         }
-        if self.written_by_others > self.kept_end {
+        if self.written_by_others > kept_end(self.kept) {
             self.clear_set_id();
         }
     }
 
     fn clear_set_id(&mut self) {
-        if let Some(kept) = &mut self.kept {
-            let set_gid = if kept.mode & GROUP_EXECUTES == 0 { 0 } else { SET_GID };
-            kept.mode &= !(SET_UID | set_gid);
+        if let Some(Kept { attributes, .. }) = &mut self.kept {
+            attributes.mode = without_set_id(attributes.mode);
         }
     }
 
@@ -176,7 +201,7 @@ impl Plan {
         }
         match &record.change {
             Change::Write(write) => self.wrote(write, at, end),
-            Change::Set(set) => self.file(set.file.0).keep(set.after, end),
+            Change::Set(set) => self.file(set.file.0).keep(Kept { attributes: set.after, at, end }),
             Change::Make(make) => self.made(make, record.payload, end),
             Change::Link(named) => self.named(named),
             Change::Remove(named) => self.unnamed(named),
@@ -224,7 +249,7 @@ impl Plan {
         // Another client may have set attributes of the new file before this record was appended.
         if file.kept.is_none() {
             let modified = file.modified;
-            file.keep(make.after, end);
+            file.keep(Kept { attributes: make.after, at: make.born, end });
             file.modified = modified.or(file.modified);
         }
     }
@@ -282,7 +307,7 @@ mod tests {
     }
 
     fn mode(plan: &Plan, was_made_again: bool) -> Option<u32> {
-        plan.files[&file(1).0].missing_attributes(was_made_again).kept.map(|kept| kept.mode)
+        plan.files[&file(1).0].missing_attributes(was_made_again).kept.map(|kept| kept.attributes.mode)
     }
 
     #[test]

@@ -32,6 +32,11 @@ pub(super) enum Reason<'r> {
     LaterChange,
     /// The log has other bytes of a file that was not changed after its last record.
     Replaced,
+    /// The file may have another user's content since the log's record of its set-id bits.
+    SetId {
+        /// The command that sets them.
+        command: String,
+    },
 }
 
 impl Reason<'_> {
@@ -42,12 +47,15 @@ impl Reason<'_> {
             Reason::OthersChange => "another program has changed the name or moved the file".to_owned(),
             Reason::LaterChange => "the file was changed after the log's last record of it".to_owned(),
             Reason::Replaced => "data of the log replaced these bytes".to_owned(),
+            Reason::SetId { .. } => {
+                "the file was changed after the log's record of these bits, perhaps by another user".to_owned()
+            }
         }
     }
 
     /// What an operator can do.
-    fn remedy(&self) -> &'static str {
-        match self {
+    fn remedy(&self) -> String {
+        let remedy = match self {
             Reason::Refused(Error::NotPermitted | Error::AccessDenied) => {
                 "let the server change the file (run it as root; chattr -ia if the file or its directory is immutable), \
                  then make the change by hand"
@@ -56,13 +64,17 @@ impl Reason<'_> {
             Reason::Refused(Error::Busy) => "end the programs that use the file, and make the change by hand",
             Reason::Refused(_) => "make the change by hand where the file system allows it, if it is still wanted",
             Reason::NoFile => "repair the change of its file or directory first, then make this one by hand",
+            Reason::SetId { command } => {
+                return format!("look at the file's content; if it may run with these rights, run {command}");
+            }
             Reason::OthersChange => "compare the names, and make the change by hand if it is still wanted",
             Reason::Replaced => "compare the file's bytes with these, and write them by hand if a program wrote them",
             Reason::LaterChange => {
                 "compare the file's bytes with these: they are older ones if a program or an unanswered request has \
                  written over them; if the disk lost them, write them by hand"
             }
-        }
+        };
+        remedy.to_owned()
     }
 }
 
@@ -100,9 +112,7 @@ impl Site<'_> {
     pub(super) fn set_aside(&mut self, unmade: Unmade<'_>, reason: &Reason<'_>) -> Result<(), WriteLogError> {
         match reason {
             Reason::OthersChange => self.replayed.conflicts += 1,
-            Reason::Refused(_) | Reason::NoFile | Reason::LaterChange | Reason::Replaced => {
-                self.replayed.set_aside += 1
-            }
+            _ => self.replayed.set_aside += 1,
         }
         let Unmade { change, file, name, data } = unmade;
         // One warning is enough for all data of a file.
@@ -113,7 +123,7 @@ impl Site<'_> {
             (None, Some(file)) => self.path_of_data(&file),
             (None, None) => "unknown".to_owned(),
         };
-        let (export, remedy, data_bytes) = (quoted(&self.export.name), reason.remedy().to_owned(), data.len() as u64);
+        let (export, remedy, data_bytes) = (quoted(&self.export.name), reason.remedy(), data.len() as u64);
         let change = SetAside { export, file, change, reason: reason.text(), remedy, data_bytes };
         let kept_in = self.state_file.set_aside(&change.text(data))?;
         if !is_told {

@@ -35,6 +35,9 @@ pub(super) fn merge(sites: &mut [Site<'_>]) -> Result<(), WriteLogError> {
 
 fn merge_file(sites: &mut [Site<'_>], members: &[Member]) {
     let Some(((at, file), others)) = members.split_first() else { return };
+    // Names that were put right by way of one export have changed the ctime that others found.
+    let before = members.iter().filter_map(|(at, file)| sites[*at].before(file)).min_by_key(|before| before.changed);
+    before.into_iter().for_each(|before| sites[*at].note_before(*file, before));
     let mut merged = std::mem::take(sites[*at].plan.planned(file));
     for (at, file) in others {
         merged.take_over(sites[*at].plan.planned(file));

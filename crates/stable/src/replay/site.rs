@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use vfs::{
-    Detail, DirEntry, Entry, Error, FileKind, FileSystem, Handle, Listing, Name, OpenFile, OpenMode, Place, ReadDir,
+    Attributes, Detail, DirEntry, Entry, Error, FileKind, FileSystem, Handle, Listing, Name, OpenFile, OpenMode, Place,
+    ReadDir,
 };
 
 use super::plan::{OuterName, Plan};
@@ -25,8 +26,8 @@ pub(super) struct Site<'s> {
     pub(super) plan: Plan,
     /// The inner handles of the plan's files; missing files have none.
     found: HashMap<Handle, Handle>,
-    /// The times of modification that directories of the plan had.
-    modified: HashMap<Handle, RecordTime>,
+    /// What the replay found of directories, and of files with set-id bits in the log.
+    before: HashMap<Handle, Attributes>,
     open: HashMap<(Handle, OpenMode), Arc<dyn OpenFile>>,
     /// Files that were made again.
     pub(super) made: HashSet<Handle>,
@@ -45,7 +46,7 @@ pub(super) struct Site<'s> {
 impl<'s> Site<'s> {
     pub(super) fn new(export: &'s LoggedExport, state_file: &'s StateFile, plan: Plan) -> Site<'s> {
         let replayed = Replayed { records: plan.records(), ..Replayed::default() };
-        let (found, modified, open) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (found, before, open) = (HashMap::new(), HashMap::new(), HashMap::new());
         let nonce = getrandom::u64().unwrap_or_else(|_| now_ns());
         let (made, evicted, unmade, set_aside) = (HashSet::new(), HashSet::new(), HashSet::new(), HashMap::new());
         Site {
@@ -53,7 +54,7 @@ impl<'s> Site<'s> {
             state_file,
             plan,
             found,
-            modified,
+            before,
             open,
             made,
             evicted,
@@ -77,8 +78,8 @@ impl<'s> Site<'s> {
             match self.tried("look for a file", self.fs().attributes(&CX, &inner))? {
                 Ok(attributes) if planned.may_be(&attributes, self.export.aliases.has(file)) => {
                     self.found.insert(*file, inner);
-                    if attributes.kind == FileKind::Directory {
-                        self.modified.insert(*file, attributes.modified.into());
+                    if attributes.kind == FileKind::Directory || planned.has_set_id() {
+                        self.before.insert(*file, attributes);
                     }
                 }
                 // The file system has given the handle of a lost file to another one.
@@ -98,9 +99,19 @@ impl<'s> Site<'s> {
         self.found.get(file).copied()
     }
 
+    /// What the replay found of a directory, or of a file with set-id bits in the log.
+    pub(super) fn before(&self, file: &Handle) -> Option<Attributes> {
+        self.before.get(file).copied()
+    }
+
+    /// Notes what the replay found of a file.
+    pub(super) fn note_before(&mut self, file: Handle, attributes: Attributes) {
+        self.before.insert(file, attributes);
+    }
+
     /// When a directory was modified before the replay.
-    pub(super) fn modified_before(&self, dir: &Handle) -> Option<RecordTime> {
-        self.modified.get(dir).copied()
+    pub(super) fn modified_before(&self, file: &Handle) -> Option<RecordTime> {
+        self.before(file).filter(|before| before.kind == FileKind::Directory).map(|before| before.modified.into())
     }
 
     /// Records that the file with this inner handle is gone.

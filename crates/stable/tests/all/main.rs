@@ -19,5 +19,6 @@ mod lost_pages;
 mod marks;
 mod power_failure;
 mod set_aside;
+mod set_id_bits;
 mod shared_files;
 mod support;
