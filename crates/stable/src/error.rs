@@ -2,6 +2,7 @@ use std::io;
 use std::path::PathBuf;
 use std::slice::from_ref;
 
+use own_files::Flaw;
 use vfs::quoted;
 
 use crate::log::LogError;
@@ -35,6 +36,9 @@ pub enum WriteLogError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file of the state directory is missing or damaged, so that the log cannot be used.
+    #[error(transparent)]
+    StateFile(#[from] Flaw),
     /// Another directory is exported under this name than when the records were written.
     #[error(
         "the write log {0} has {records} changes of another directory that was exported as {export}; export that one \

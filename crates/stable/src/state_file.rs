@@ -2,8 +2,8 @@
 //! because its device failed, exports whose storage failed too, how many replays there were, and which exports depend
 //! on the log.
 //!
-//! A text file of lines in the state directory, appended and synced. Changes are rare. Beside it, a file of one line
-//! has the log's newest generation, which changes with each trim.
+//! A text file of lines in the state directory, appended and synced. Changes are rare. Beside it, a file has the newest
+//! generation of each log that is needed, which changes with each trim.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -21,11 +21,14 @@ use crate::mark::Mark;
 /// The file in the state directory.
 const NAME: &str = "write-log";
 
-/// The file of the generation in the state directory.
+/// The file of the generations in the state directory.
 const GENERATION_NAME: &str = "write-log-generation";
 
-/// The fixed length of its line, less than a sector's, so that it is written as a whole.
+/// The fixed length of its lines, which lie in one sector each, so that they are written as a whole.
 const GENERATION_BYTES: usize = 64;
+
+/// The maximum number of its lines.
+const MAX_GENERATIONS: usize = 1024;
 
 /// The file of changes that could not be replayed.
 pub(crate) const SET_ASIDE: &str = "write-log-set-aside";
@@ -45,6 +48,17 @@ pub(crate) enum StateLine {
     Replayed { export: PathBuf },
     /// The log that this export depends on or depended on. The last line of an export counts.
     Mark { export: PathBuf, mark: Mark },
+}
+
+/// What the state directory has of a log's generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeptGeneration {
+    /// The newest one.
+    Known(u64),
+    /// The file has none of this log, or a damaged one.
+    Unknown,
+    /// There is no file.
+    FileMissing,
 }
 
 /// The files, which are made when something is kept: a start that is refused leaves nothing.
@@ -68,19 +82,17 @@ impl StateFile {
         Ok((StateFile { dir: dir.to_owned(), files: Mutex::default() }, lines))
     }
 
-    /// The newest generation of the log with this id, as far as it was kept.
-    pub(crate) fn generation(&self, log: &str) -> io::Result<u64> {
-        let Some(line) =
-            existing(&self.dir)?.map(|dir| dir.read(GENERATION_NAME, GENERATION_BYTES as u64)).transpose()?
-        else {
-            return Ok(0);
-        };
-        let line = line.unwrap_or_default();
-        let text = std::str::from_utf8(&line).unwrap_or_default();
-        Ok(match *text.split_whitespace().collect::<Vec<_>>() {
-            [id, generation, "."] if id == log => generation.parse().unwrap_or(0),
-            _ => 0,
-        })
+    /// The newest generation of the log with this id.
+    pub(crate) fn generation(&self, log: &str) -> io::Result<KeptGeneration> {
+        let Some(dir) = existing(&self.dir)? else { return Ok(KeptGeneration::FileMissing) };
+        let Some(file) = read_generations(&dir)? else { return Ok(KeptGeneration::FileMissing) };
+        let own = generations(&file).flatten().find(|(id, _)| *id == log);
+        Ok(own.map_or(KeptGeneration::Unknown, |(_, generation)| KeptGeneration::Known(generation)))
+    }
+
+    /// Where the generations are.
+    pub(crate) fn generation_path(&self) -> PathBuf {
+        self.dir.join(GENERATION_NAME)
     }
 
     /// Uses the files, which are made if they are missing.
@@ -94,11 +106,21 @@ impl StateFile {
         acted.map_err(|source| WriteLogError::State { path: self.dir.join(name), source })
     }
 
-    /// Keeps the generation of the log with this id, so that an older copy of the log is refused.
-    pub(crate) fn keep_generation(&self, log: &str, generation: u64) -> Result<(), WriteLogError> {
+    /// Keeps the generation of the log with this id, so that an older copy of the log is refused. It may take the place
+    /// of that of a log that is not `needed`.
+    pub(crate) fn keep_generation(
+        &self,
+        log: &str,
+        generation: u64,
+        needed: impl Fn(&str) -> bool,
+    ) -> Result<(), WriteLogError> {
         let line = format!("{:<width$}\n", format!("{log} {generation} ."), width = GENERATION_BYTES - 1);
         self.with_files(GENERATION_NAME, |files| {
-            files.generation.write_all_at(line.as_bytes(), 0)?;
+            let file = read_generations(&files.dir)?.unwrap_or_default();
+            let own = generations(&file).position(|line| line.is_some_and(|(id, _)| id == log));
+            let free = || generations(&file).position(|line| !line.is_some_and(|(id, _)| needed(id)));
+            let at = own.or_else(free).unwrap_or(file.len().div_ceil(GENERATION_BYTES));
+            files.generation.write_all_at(line.as_bytes(), (at * GENERATION_BYTES) as u64)?;
             files.generation.sync_data()
         })
     }
@@ -152,6 +174,19 @@ impl Files {
         dir.sync()?;
         Ok(Files { dir, lines, generation })
     }
+}
+
+fn read_generations(dir: &OwnDir) -> io::Result<Option<Vec<u8>>> {
+    dir.read(GENERATION_NAME, (MAX_GENERATIONS * GENERATION_BYTES) as u64)
+}
+
+/// The lines of the file: a log and its generation, or `None` for one that is damaged.
+fn generations(file: &[u8]) -> impl Iterator<Item = Option<(&str, u64)>> {
+    file.chunks(GENERATION_BYTES).map(|line| {
+        let text = std::str::from_utf8(line).ok()?;
+        let [id, generation, "."] = *text.split_whitespace().collect::<Vec<_>>() else { return None };
+        Some((id, generation.parse().ok()?))
+    })
 }
 
 /// Opens a directory; `None` if it is missing.
@@ -216,6 +251,26 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn each_needed_log_has_its_generation_and_others_make_room() {
+        let dir = std::env::temp_dir().join(format!("wharf-generations-{}", std::process::id()));
+        let (file, _) = StateFile::open(&dir).unwrap();
+        assert_eq!(file.generation("a").unwrap(), KeptGeneration::FileMissing);
+        for (log, generation) in [("a", 7), ("b", 9), ("a", 8)] {
+            file.keep_generation(log, generation, |_| true).unwrap();
+        }
+        let of = |log| file.generation(log).unwrap();
+        assert_eq!([of("a"), of("b")], [KeptGeneration::Known(8), KeptGeneration::Known(9)]);
+        file.keep_generation("c", 1, |id| id == "b").unwrap();
+        let expected = [KeptGeneration::Unknown, KeptGeneration::Known(9), KeptGeneration::Known(1)];
+        assert_eq!([of("a"), of("b"), of("c")], expected);
+        fs::write(file.generation_path(), [7; 100]).unwrap();
+        assert_eq!(of("b"), KeptGeneration::Unknown);
+        file.keep_generation("b", 10, |_| true).unwrap();
+        assert_eq!(of("b"), KeptGeneration::Known(10));
+        fs::remove_dir_all(dir).unwrap();
+    }
 
     #[test]
     fn lines_are_read_again_and_a_torn_one_is_not() {

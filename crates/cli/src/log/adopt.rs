@@ -22,13 +22,20 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let site = flags.site.open(false)?;
     site.log.check_named()?;
     let mut output = Output::new();
-    let kept = site.log.kept()?.into_iter().filter(|(_, records)| *records > 0);
     let mut claims = Claims::default();
-    let claimed = kept.map(|(dir, _)| Ok((claims.open(&dir, &site.state_dir)?, dir)));
-    let claimed = claimed.collect::<Result<Vec<_>, Failure>>()?;
+    let mut claimed = Vec::new();
+    for (dir, records) in site.log.kept()? {
+        match claims.open(&dir, &site.state_dir) {
+            Ok(host) => claimed.push((host, dir)),
+            Err(failure) if records > 0 => return Err(failure),
+            // It may be gone or in use, and the log has nothing of it.
+            Err(_) => {}
+        }
+    }
     for (host, dir) in claimed {
-        let records = site.log.adopt(&dir, host)?;
-        writeln!(output, "the next start replays {records} changes of {}", quoted(dir))?;
+        if let Some(records) = site.log.adopt(&dir, host)? {
+            writeln!(output, "the next start replays {records} changes of {}", quoted(dir))?;
+        }
     }
     Ok(output.finish()?)
 }

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use vfs::{Context, CreateMode, Error, FileSystem, Name, OpenMode, Place, SetAttributes, Stability};
 
 use testing::disks::{DiskKind, LoopDisk};
-use testing::program::{Server, wharf_fails, wharf_ok};
+use testing::program::{Server, commands_in, paste, wharf_fails, wharf_ok};
 use testing::stable_changes::{CHANGES, StableChange, prepare};
 
 const EXPORTS: [(&str, Version); 2] = [("one", Version::V3), ("two", Version::V4_2)];
@@ -148,6 +148,28 @@ fn old_copy_of_a_log_is_refused_and_nothing_is_undone() {
     site.assert_all_there("old");
 }
 
+/// The export names the log, and nothing says that a trim has followed since the copy was made.
+#[test]
+fn old_copy_of_a_log_is_refused_without_the_generation_and_no_removed_file_comes_back() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    let (mut server, source) = (site.serve("log"), site.path("source"));
+    fs::write(&source, "acknowledged").unwrap();
+    let file = format!("{}/file", server.url(site.path("one")));
+    wharf_ok(&["cp", source.to_str().unwrap(), &file]);
+    let old = fs::read(site.path("log")).unwrap();
+    wharf_ok(&["rm", &file]);
+    server.signal(Signal::KILL);
+    server.wait();
+    drop(server);
+    fs::remove_file(site.path("state/write-log-generation")).unwrap();
+    fs::write(site.path("log"), old).unwrap();
+    let said = site.refusal("log");
+    for part in [site.text("state/write-log-generation"), format!("{} may be an old copy", site.text("log"))] {
+        assert!(said.contains(&part), "{said}");
+    }
+    assert!(!site.path("one/file").exists(), "{said}");
+}
+
 #[test]
 fn log_of_another_host_is_refused_and_left_as_it_is() {
     let (Some(mut other), Some(mut site)) = (Site::new(DiskKind::EXT4), Site::new(DiskKind::EXT4)) else { return };
@@ -164,10 +186,12 @@ fn log_of_another_host_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn log_whose_state_directory_is_lost_is_replayed_since_the_exports_name_it() {
+fn log_whose_state_directory_is_lost_is_replayed_when_it_is_adopted() {
     let Some(mut site) = Site::new(DiskKind::EXT4) else { return };
     site.change_and_fail(|_| {});
     fs::remove_dir_all(site.path("state")).unwrap();
+    let [adopt] = &commands_in(&site.refusal("log"))[..] else { panic!("one command") };
+    paste(adopt);
     drop(site.serve("log"));
     site.assert_all_there("without_state");
 }

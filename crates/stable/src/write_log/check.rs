@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use vfs::FileSystem;
+use own_files::Flaw;
+use vfs::{FileSystem, quoted};
 
 use super::{Options, SMALL_LOG_BYTES, WriteLog, hold};
 use crate::dependence::Known;
@@ -13,6 +14,7 @@ use crate::log_site::LogSite;
 use crate::mark::Mark;
 use crate::owner::OwnedExport;
 use crate::replay::Counts;
+use crate::state_file::KeptGeneration;
 
 impl WriteLog {
     /// Refuses exports that [`WriteLog::attach_all`] and [`WriteLog::start`] would refuse if there are no others, and
@@ -77,7 +79,7 @@ impl WriteLog {
     /// Refuses an export that needs another log or a newer copy of this one, and records that it does not need.
     pub(super) fn check_mark(&self, name: &Path, fs: &dyn FileSystem, records: u64) -> Result<(), WriteLogError> {
         let known = Known::of(name, fs, &self.lines)?;
-        known.iter().try_for_each(|known| self.check_known(known))?;
+        known.iter().try_for_each(|known| self.check_known(known).and_then(|()| self.check_age(known)))?;
         let mut own = known.iter().filter(|known| known.is_own).peekable();
         let depends = own.peek().is_some() && own.all(|known| known.mark.is_needed && known.is_safe);
         if depends || records == 0 || self.options.is_expendable {
@@ -98,14 +100,38 @@ impl WriteLog {
         Err(WriteLogError::NeedsOtherLog { export, site, told_by, remedy })
     }
 
+    /// Refuses a directory that needs this log, if nothing says whether there was a newer copy of the log: the mark of
+    /// the directory is not changed by trims.
+    fn check_age(&self, known: &Known) -> Result<(), WriteLogError> {
+        let log = quoted(&self.site().path);
+        let wrong = match self.kept_generation()? {
+            KeptGeneration::Known(_) => return Ok(()),
+            _ if !known.mark.is_needed => return Ok(()),
+            KeptGeneration::FileMissing => "is missing".to_owned(),
+            KeptGeneration::Unknown => format!("has no valid line of the write log {log}"),
+        };
+        let export = quoted(&known.export);
+        Err(WriteLogError::StateFile(Flaw {
+            path: self.state_file.generation_path(),
+            wrong,
+            means: format!(
+                "{log} may be an old copy, and acknowledged changes of {export} may be in a newer one alone"
+            ),
+            remedy: format!("bring the file back, or use this log all the same with {}", self.site().adopt()),
+        }))
+    }
+
     /// Whether a mark is of this log, and not of a newer copy.
     fn is_marked(&self, mark: &Mark) -> Result<bool, WriteLogError> {
-        let newest = self.kept_generation()?.max(mark.generation);
+        let newest = match self.kept_generation()? {
+            KeptGeneration::Known(generation) => generation.max(mark.generation),
+            KeptGeneration::Unknown | KeptGeneration::FileMissing => mark.generation,
+        };
         Ok(mark.log == self.log.id() && self.log.generation() >= newest)
     }
 
-    /// The newest generation of this log that the state directory has; 0 if it is another server's.
-    pub(super) fn kept_generation(&self) -> Result<u64, WriteLogError> {
+    /// The newest generation of this log that the state directory has.
+    pub(super) fn kept_generation(&self) -> Result<KeptGeneration, WriteLogError> {
         let unreadable = |source| WriteLogError::State { path: self.options.state_dir.clone(), source };
         self.state_file.generation(&self.log.id()).map_err(unreadable)
     }

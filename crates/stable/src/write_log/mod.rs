@@ -20,7 +20,7 @@ use crate::log_site::LogSite;
 use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::{self, Counts, MadeChange, Replayed, Tickets};
-use crate::state_file::{StateFile, StateLine};
+use crate::state_file::{KeptGeneration, StateFile, StateLine};
 
 /// How a [`WriteLog`] is used.
 #[derive(Debug, Clone)]
@@ -226,7 +226,7 @@ impl WriteLog {
         let id = self.log.id();
         let is_of_this = |line: &StateLine| matches!(line, StateLine::Mark { mark, .. } if mark.log == id);
         // A log that may be lost has no marks.
-        Ok(self.lines.iter().any(is_of_this) || self.kept_generation()? > 0)
+        Ok(self.lines.iter().any(is_of_this) || matches!(self.kept_generation()?, KeptGeneration::Known(_)))
     }
 
     /// Drops all records without replaying them.
@@ -358,28 +358,36 @@ impl WriteLog {
     }
 
     fn keep_generation(&self) -> std::result::Result<(), WriteLogError> {
-        self.state_file.keep_generation(&self.log.id(), self.log.generation())
+        let needed = needed(&self.lines);
+        let is_needed = |id: &str| needed.values().any(|mark| mark.log == id);
+        self.state_file.keep_generation(&self.log.id(), self.log.generation(), is_needed)
     }
 
     /// Makes this the log that an export depends on: the next start replays its records, even if the export has newer
-    /// data. Returns how many records there are. No server may use the export meanwhile.
+    /// data. Returns how many records there are; `None` if the log has nothing of this directory, which then stays as
+    /// it is. No server may use the export meanwhile.
     ///
     /// # Errors
-    /// When the log has no records of this directory, or marks cannot be stored.
-    pub fn adopt(self: &Arc<Self>, name: &Path, inner: Arc<dyn FileSystem>) -> std::result::Result<u64, WriteLogError> {
+    /// When the log has records of another directory of that name, or marks cannot be stored.
+    pub fn adopt(
+        self: &Arc<Self>,
+        name: &Path,
+        inner: Arc<dyn FileSystem>,
+    ) -> std::result::Result<Option<u64>, WriteLogError> {
         let now = OwnedExport::of(name, &*inner);
         let (number, known) = hold(&self.owner).number_of(&now);
         let records = Counts::read(&self.log)?.of(number);
         if known.is_none_or(|known| !known.is_same_tree(&now)) {
-            return Err(WriteLogError::OtherTree { export: name.to_owned(), records, site: self.site() });
+            let error = || WriteLogError::OtherTree { export: name.to_owned(), records, site: self.site() };
+            return if records > 0 { Err(error()) } else { Ok(None) };
         }
         let known = Known::of(name, &*inner, &self.lines)?;
         known.iter().filter(|known| !known.is_own).try_for_each(|known| self.check_known(known))?;
         hold(&self.owner).forget_memory(name);
         self.store_owner()?;
-        self.mark(&LoggedExport::new(inner, name, number, self), true)?;
         self.keep_generation()?;
-        Ok(records)
+        self.mark(&LoggedExport::new(inner, name, number, self), true)?;
+        Ok(Some(records))
     }
 
     /// Whether storage lost changes of an export before this start.

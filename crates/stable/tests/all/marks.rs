@@ -31,7 +31,7 @@ impl Site {
         fs::write(self.base.path("log"), copy).unwrap();
     }
 
-    fn adopt(&self) -> Result<u64, WriteLogError> {
+    fn adopt(&self) -> Result<Option<u64>, WriteLogError> {
         let device = Arc::new(FileDevice::open(&self.base.path("log")).unwrap());
         WriteLog::open(device, Options::new(self.base.path("state")))?.adopt(Path::new("export"), self.host("export"))
     }
@@ -71,7 +71,7 @@ fn old_copy_of_the_log_is_refused_until_it_is_adopted() {
     site.put_log_back(&copy);
     let error = refused(site.open(false));
     assert!(matches!(error, WriteLogError::NeedsOtherLog { .. }), "{error}");
-    assert!(site.adopt().unwrap() > 0);
+    assert!(site.adopt().unwrap() > Some(0));
     let (_, replayed, log) = site.open(false).unwrap();
     assert!(replayed.compared, "the memory of the machine says nothing about an old copy");
     log.close();
@@ -91,6 +91,37 @@ fn copy_that_was_made_before_a_trim_is_refused_after_a_kill() {
     site.put_log_back(&copy);
     let error = refused(site.open(false));
     assert!(matches!(error, WriteLogError::NeedsOtherLog { .. }), "{error}");
+}
+
+/// The copy of the log has no records, though there were some when the server was killed.
+#[test]
+fn log_is_refused_without_its_generation_until_it_is_adopted() {
+    let site = Site::new(HandleForm::Auto);
+    let (state, kept) = (site.base.path("state"), site.base.path("kept"));
+    for damage in ["the file is missing", "the file is damaged", "the directory is missing"] {
+        let (fs, _, log) = site.open(false).unwrap();
+        create(&fs, &fs.root(), damage);
+        log.drain().unwrap();
+        let copy = site.copy_log();
+        create(&fs, &fs.root(), &format!("{damage}, later"));
+        log.close();
+        drop((fs, log));
+        site.put_log_back(&copy);
+        match damage {
+            "the file is missing" => fs::remove_file(state.join("write-log-generation")).unwrap(),
+            "the file is damaged" => fs::write(state.join("write-log-generation"), [b'x'; 64]).unwrap(),
+            _ if !site.keeps_marks() => return,
+            _ => fs::rename(&state, &kept).unwrap(),
+        }
+        let error = refused(site.open(false));
+        let said = error.to_string();
+        assert!(matches!(error, WriteLogError::StateFile(_)), "{damage}: {said}");
+        for part in ["state/write-log-generation", "/log may be an old copy", "wharf log adopt"] {
+            assert!(said.contains(part), "{damage}: {said}");
+        }
+        assert_eq!(site.adopt().unwrap(), Some(0), "{damage}");
+    }
+    site.open(false).unwrap().2.close();
 }
 
 #[test]
@@ -159,8 +190,6 @@ fn export_says_itself_that_it_needs_a_log_and_a_copy_of_it_does_not() {
     }
     let error = refused(site.check_unlogged("another-state"));
     assert!(matches!(error, WriteLogError::NeedsLog { .. }), "{error}");
-    fs::remove_dir_all(site.base.path("state")).unwrap();
-    site.open(false).unwrap().2.close();
     let copy = site.base.path("copy");
     let copied = Command::new("cp").arg("-a").args([&site.base.path("export"), &copy]).status().unwrap();
     assert!(copied.success());
