@@ -7,6 +7,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure ends the program, and is shown by whoever runs it")]
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,8 +21,9 @@ use proto::nfs3::{
 use proto::nfs4::{
     ACCESS_READ, Access, AccessArgs, Attribute, Bitmap, Close, CloseArgs, Component, Getattr as Getattr4,
     GetattrArgs as Getattr4Args, Getfh, Lock, LockArgs, LockType, Locker, Locku, LockuArgs, Open, OpenArgs, OpenClaim,
-    OpenHow, Putfh, PutfhArgs, Read as Read4, ReadArgs as Read4Args, Res, SHARE_ACCESS_BOTH, SHARE_DENY_NONE, Sequence,
-    SequenceArgs, StateOwner, Stateid, WANT_NO_DELEG, Write as Write4, WriteArgs as Write4Args,
+    OpenHow, Putfh, PutfhArgs, Read as Read4, ReadArgs as Read4Args, ReadPlus, ReadPlusArgs, Res, SHARE_ACCESS_BOTH,
+    SHARE_DENY_NONE, Sequence, SequenceArgs, StateOwner, Stateid, WANT_NO_DELEG, Write as Write4,
+    WriteArgs as Write4Args,
 };
 use server::{Answer, Request, RunAnswer, Server};
 use stable::{MemoryDevice, Options as LogOptions, WriteLog};
@@ -37,6 +40,10 @@ const FILE_BYTES: usize = 1 << 20;
 /// What each WRITE writes.
 const DATA: [u8; READ_BYTES as usize] = [7; READ_BYTES as usize];
 const FILE_NAME: &str = "file";
+/// As long a file, half of it holes, and how much each READ_PLUS asks for.
+const SPARSE_FILE_NAME: &str = "sparse";
+const SEGMENT_BYTES: usize = 4096;
+const READ_PLUS_BYTES: u32 = 1 << 16;
 /// How many names READDIRPLUS gives, in one reply: fewer than after which an event loop looks at the clock.
 const LISTED_NAMES: usize = 60;
 const LISTED_DIR: &str = "listed";
@@ -106,6 +113,7 @@ fn serve(form: &str, folder: &Path) -> Server {
     let root = folder.join("export");
     std::fs::create_dir(&root).unwrap();
     std::fs::write(root.join(FILE_NAME), vec![7; FILE_BYTES]).unwrap();
+    make_sparse_file(&root.join(SPARSE_FILE_NAME)).unwrap();
     let listed = root.join(LISTED_DIR);
     std::fs::create_dir(&listed).unwrap();
     (0..LISTED_NAMES).for_each(|number| std::fs::write(listed.join(format!("name{number}")), b"").unwrap());
@@ -113,6 +121,14 @@ fn serve(form: &str, folder: &Path) -> Server {
         HostOptions { handle_form, state_dir: Some(folder.join("state")), workers: WORKERS, ..HostOptions::default() };
     let inner = Arc::new(HostFs::open(&root, options).unwrap());
     server(vec![export(EXPORT, if form == "log" { through_log(inner, folder) } else { inner })])
+}
+
+/// A file of segments of data and holes in turn.
+fn make_sparse_file(path: &Path) -> std::io::Result<()> {
+    let file = File::create(path)?;
+    file.set_len(FILE_BYTES as u64)?;
+    let starts = (0..FILE_BYTES).step_by(2 * SEGMENT_BYTES);
+    starts.into_iter().try_for_each(|start| file.write_all_at(&[7; SEGMENT_BYTES], start as u64))
 }
 
 /// The file system with a write log before it.
@@ -128,9 +144,10 @@ fn through_log(inner: Arc<HostFs>, folder: &Path) -> Arc<dyn FileSystem> {
 /// Calls of a kind as messages.
 fn prepare(operation: &str, caller: Caller<'_>, count: usize) -> Vec<Vec<u8>> {
     let root = caller.mount();
-    let [file, listed] = [FILE_NAME, LISTED_DIR].map(|name| caller.handle_of(&root, name));
+    let [file, sparse, listed] = [FILE_NAME, SPARSE_FILE_NAME, LISTED_DIR].map(|name| caller.handle_of(&root, name));
     let offset = |number: usize| (number * READ_BYTES as usize % FILE_BYTES) as u64;
-    let session = operation.ends_with("41").then(|| Session::new(caller, 1));
+    let minor = [("41", 1), ("42", 2)].into_iter().find(|(ending, _)| operation.ends_with(ending));
+    let session = minor.map(|(_, minor)| Session::new(caller, minor));
     let lock = (operation == "lock41").then(|| first_lock(session.as_ref().unwrap()));
     let compound = |begin: &dyn Fn(Compound, u64) -> Compound, object: &FileHandle, number: usize| {
         let session = session.as_ref().unwrap();
@@ -141,6 +158,7 @@ fn prepare(operation: &str, caller: Caller<'_>, count: usize) -> Vec<Vec<u8>> {
         "lookup" => caller.message::<Lookup>(&LookupArgs { what: at(&root, FILE_NAME) }),
         "read" => caller.message::<Read>(&ReadArgs { file, offset: offset(number), count: READ_BYTES }),
         "read41" => compound(&read, &file, number),
+        "readplus42" => compound(&|begun, _| read_plus(begun, number), &sparse, number),
         "getattr41" => compound(&|begun, _| begun.op::<Getattr4>(&Getattr4Args { request: ATTRIBUTES }), &file, number),
         "open41" => compound(&|begun, _| open_and_close(begun), &root, number),
         "write41" => compound(&write_and_look, &file, number),
@@ -177,11 +195,16 @@ fn in_session(session: &Session<'_>, file: &FileHandle) -> Compound {
     let next = session.next.replace(session.next.get() + 1);
     let sequence = SequenceArgs { cache_this: false, ..session.sequence(next) };
     let object = proto::nfs4::FileHandle::new(file.as_bytes()).unwrap();
-    Compound::new(1).op::<Sequence>(&sequence).op::<Putfh>(&PutfhArgs { object })
+    Compound::new(session.minor).op::<Sequence>(&sequence).op::<Putfh>(&PutfhArgs { object })
 }
 
 fn read(begun: Compound, offset: u64) -> Compound {
     begun.op::<Read4>(&Read4Args { stateid: Stateid::ANONYMOUS, offset, count: READ_BYTES })
+}
+
+fn read_plus(begun: Compound, number: usize) -> Compound {
+    let offset = (number * READ_PLUS_BYTES as usize % FILE_BYTES) as u64;
+    begun.op::<ReadPlus>(&ReadPlusArgs { stateid: Stateid::ANONYMOUS, offset, count: READ_PLUS_BYTES })
 }
 
 /// The owner of opens and locks.

@@ -34,7 +34,7 @@ pub enum ReadPlusMode {
     None,
     /// Nothing: each reply is one data segment.
     Data,
-    /// The holes that the file system reports.
+    /// The holes that the file system reports; among small ones, blocks of zeros too.
     #[default]
     Extents,
     /// Those, and blocks of zeros in the data, which costs a scan of every byte.

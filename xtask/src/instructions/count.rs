@@ -9,11 +9,12 @@ use crate::callgrind::{self, Cost, Folder, Part};
 use crate::{Outcome, command};
 
 /// What is counted of the server, as the driver knows it and as people do.
-const OPERATIONS: [(&str, &str); 11] = [
+const OPERATIONS: [(&str, &str); 12] = [
     ("getattr", "GETATTR"),
     ("lookup", "LOOKUP"),
     ("read", "READ of 4 KiB"),
     ("read41", "SEQUENCE+PUTFH+READ of 4 KiB"),
+    ("readplus42", "SEQUENCE+PUTFH+READ_PLUS of 64 KiB in segments of 4 KiB"),
     ("getattr41", "SEQUENCE+PUTFH+GETATTR"),
     ("open41", "SEQUENCE+PUTFH+OPEN+GETFH+ACCESS+GETATTR+CLOSE"),
     ("lock41", "SEQUENCE+PUTFH+LOCK+LOCKU in a file of its own"),

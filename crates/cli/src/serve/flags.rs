@@ -148,7 +148,7 @@ struct ServerFlags {
     #[arg(long, value_name = "DOMAIN", value_parser = config::parse_domain)]
     domain: Option<String>,
     /// READ_PLUS (NFSv4.2): `none` does not offer it, `data` never reports holes, `extents` reports the file system's
-    /// holes, `zeros` also reports blocks of zeros. [default: extents]
+    /// holes and blocks of zeros among small ones, `zeros` reports blocks of zeros everywhere. [default: extents]
     #[arg(long, value_name = "WHAT")]
     read_plus: Option<ReadPlusFlag>,
     /// Send the data of READs of at least this size with sendfile instead of copying, if it is in memory; or `never`.

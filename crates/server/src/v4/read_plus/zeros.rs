@@ -4,21 +4,21 @@ use std::ops::Range;
 
 /// The shortest hole to return, in bytes: its zeros are longer than its header and the next one, with padding, so that
 /// a reply is never longer than one data segment.
-pub(super) const MIN_HOLE_BYTES: u64 = 512;
+const MIN_HOLE_BYTES: u64 = 512;
 
 /// A block of most file systems.
-pub(super) const BLOCK_BYTES: u64 = 4096;
+const BLOCK_BYTES: u64 = 4096;
 
 const ZEROS: [u8; BLOCK_BYTES as usize] = [0; BLOCK_BYTES as usize];
 
 /// The first run of zeros that is long enough for a hole, in bytes that begin at `offset` in the file. It begins and
-/// ends where a block of the file does, or the bytes do. A block has at most [`BLOCK_BYTES`].
-pub(super) fn first_run(offset: u64, bytes: &[u8], block_bytes: u64) -> Option<Range<usize>> {
+/// ends where a block of the file does, or the bytes do.
+pub(super) fn first_run(offset: u64, bytes: &[u8]) -> Option<Range<usize>> {
     let is_long_enough = |run: &Range<usize>| run.len() as u64 >= MIN_HOLE_BYTES;
     let mut run = 0..0;
     let mut at = 0;
     while at < bytes.len() {
-        let block = block_bytes - (offset + at as u64) % block_bytes;
+        let block = BLOCK_BYTES - (offset + at as u64) % BLOCK_BYTES;
         let end = bytes.len().min(at + block as usize);
         if bytes[at..end] == ZEROS[..end - at] {
             run.end = end;
@@ -36,9 +36,9 @@ pub(super) fn first_run(offset: u64, bytes: &[u8], block_bytes: u64) -> Option<R
 mod tests {
     use super::*;
 
-    fn runs(offset: u64, bytes: &[u8], block_bytes: u64) -> Vec<Range<usize>> {
+    fn runs(offset: u64, bytes: &[u8]) -> Vec<Range<usize>> {
         let (mut runs, mut at) = (Vec::new(), 0);
-        while let Some(run) = first_run(offset + at as u64, &bytes[at..], block_bytes) {
+        while let Some(run) = first_run(offset + at as u64, &bytes[at..]) {
             runs.push(at + run.start..at + run.end);
             at += run.end;
         }
@@ -49,10 +49,9 @@ mod tests {
     fn runs_are_of_blocks_of_the_file_and_of_parts_at_both_ends() {
         let mut bytes = vec![0; 3 * 4096 + 600];
         bytes[4096 + 2000] = 1;
-        assert_eq!(runs(0, &bytes, 4096), [0..4096, 8192..12_888]);
-        assert_eq!(runs(96, &bytes, 4096), [0..4000, 8096..12_888]);
-        assert_eq!(runs(0, &bytes, 512), [0..4096 + 1536, 4096 + 2048..12_888]);
-        assert_eq!(runs(0, &bytes[4096..8192], 4096), []);
+        assert_eq!(runs(0, &bytes), [0..4096, 8192..12_888]);
+        assert_eq!(runs(96, &bytes), [0..4000, 8096..12_888]);
+        assert_eq!(runs(0, &bytes[4096..8192]), []);
     }
 
     #[test]
@@ -60,9 +59,10 @@ mod tests {
         let mut bytes = vec![1; 8192];
         bytes[..511].fill(0);
         bytes[8192 - 511..].fill(0);
-        assert_eq!(runs(1, &bytes, 512), []);
+        // The first block of the file ends behind the zeros, and the last one begins before them.
+        assert_eq!(runs(4096 - 511, &bytes), []);
         bytes[511] = 0;
-        assert_eq!(first_run(0, &bytes, 512), Some(0..512));
-        assert_eq!(runs(0, b"", 512), []);
+        assert_eq!(first_run(4096 - 512, &bytes), Some(0..512));
+        assert_eq!(runs(0, b""), []);
     }
 }

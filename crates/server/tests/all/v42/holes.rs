@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fs_fault::{FaultFs, FaultPlan, Rules};
 use proto::nfs4::{
     AllocateArgs, ArgOp, Bitmap, DataContent, DeallocateArgs, IoAdviseArgs, OpNumber, ReadPlusArgs, Res, ResOp,
-    SeekArgs, SeekOk, Stateid, Status,
+    SeekArgs, SeekOk, StableHow, Stateid, Status, WriteArgs,
 };
 use server::{ReadPlusMode, Server};
 use vfs::{Context, FileSystem, Handle, OpenFile, OpenMode, Result, Seek, Stability};
@@ -60,11 +60,10 @@ fn read_plus_tells_data_and_holes_and_the_end() {
 #[test]
 fn read_plus_tells_what_its_mode_says() {
     let volume = Volume::memory();
-    let file = sparse(&volume);
-    // A page of zeros that takes space, between two of data.
-    file.write_at(&Context::ROOT, 5 * PAGE, &[0; PAGE as usize], Stability::Unstable).unwrap();
-    file.write_at(&Context::ROOT, 6 * PAGE, &[7; PAGE as usize], Stability::Unstable).unwrap();
-    let modes = [(ReadPlusMode::Data, "D"), (ReadPlusMode::Extents, "HDHD"), (ReadPlusMode::Zeros, "HDHDHD")];
+    // A page of zeros that takes space, between two of data, between large holes.
+    let page = [7; PAGE as usize];
+    volume.file("file", 40 * PAGE, &[(16 * PAGE, &page), (17 * PAGE, &[0; PAGE as usize]), (18 * PAGE, &page)]);
+    let modes = [(ReadPlusMode::Data, "D"), (ReadPlusMode::Extents, "HDH"), (ReadPlusMode::Zeros, "HDHDH")];
     for (mode, expected) in modes {
         let server = server_in(mode, volume.fs.clone());
         let reply = Client::new(Caller::root(&server), 2).read_plus(FILE, 0, 1 << 20);
@@ -89,9 +88,36 @@ fn read_plus_of_many_small_holes_is_whole_with_a_bounded_number_of_segments_and_
     let reply = Client::new(Caller::root(&server), 2).read_plus(FILE, 0, 1 << 20);
     assert_eq!(bytes_of(&reply, 0), volume.bytes("file"));
     assert!(reply.eof && (250..=256).contains(&reply.segments.len()), "{}", reply.segments.len());
-    // One seek for each hole, three to see that holes are small, and one read of all.
+    // Three seeks to see that holes are small, and one read of all.
     let calls = [fs_fault::Operation::Seek, fs_fault::Operation::Read].map(|operation| plan.calls(operation));
-    assert!(calls[0] <= 131 && calls[1] == 1, "{calls:?}");
+    assert!(calls[0] <= 3 && calls[1] == 1, "{calls:?}");
+}
+
+#[test]
+fn zeros_with_space_among_small_holes_are_holes_until_another_client_writes_there() {
+    for volume in Volume::both() {
+        let page = [7; PAGE as usize];
+        let file = volume.file("file", 12 * PAGE, &[(2 * PAGE, &page), (6 * PAGE, &page)]);
+        // Unwritten extents, and zeros that were written.
+        file.allocate(&Context::ROOT, 3 * PAGE..4 * PAGE).unwrap();
+        file.write_at(&Context::ROOT, 7 * PAGE, &[0; PAGE as usize], Stability::Unstable).unwrap();
+        let server = server(vec![export(EXPORT, volume.fs.clone())]);
+        let [reader, writer] = [(); 2].map(|()| Client::new(Caller::root(&server), 2));
+        let read = || reader.read_plus(FILE, 0, 12 * PAGE as u32);
+        let before = read();
+        assert_eq!((kinds(&before).as_str(), bytes_of(&before, 0)), ("HDHDH", volume.bytes("file")));
+        for (start, expected) in [(3, "HDHDH"), (7, "HDHDH"), (9, "HDHDHDH")] {
+            let args = WriteArgs {
+                stateid: Stateid::ANONYMOUS,
+                offset: start * PAGE,
+                stable: StableHow::Unstable,
+                data: &page,
+            };
+            assert_eq!(writer.on(FILE, ArgOp::Write(args)).0, Status::Ok);
+            let after = read();
+            assert_eq!((kinds(&after).as_str(), bytes_of(&after, 0)), (expected, volume.bytes("file")), "page {start}");
+        }
+    }
 }
 
 #[test]
@@ -214,7 +240,7 @@ fn read_plus_tells_a_hole_that_was_punched_meanwhile_as_zeros() {
 }
 
 #[test]
-fn large_holes_are_not_read_and_small_ones_cost_one_seek() {
+fn large_holes_are_not_read_and_small_ones_cost_no_seek() {
     let plan = FaultPlan::default();
     let volume = Volume::memory();
     with_large_holes(&volume);
@@ -224,6 +250,8 @@ fn large_holes_are_not_read_and_small_ones_cost_one_seek() {
     assert_eq!(bytes_of(&reply, 0), volume.bytes("file"));
     // The page at 16, and what begins at page 32.
     assert_eq!(plan.calls(fs_fault::Operation::Read), 2);
+    // Data and hole of the two first extents, the small hole at page 33, and the two large holes again.
+    assert_eq!(plan.calls(fs_fault::Operation::Seek), 7);
 }
 
 #[test]
