@@ -15,14 +15,14 @@ const MAGIC: &[u8; 12] = b"wharf key 1\n";
 const KEY_END: usize = MAGIC.len() + HandleKey::BYTES;
 
 /// The length of the file.
-pub(crate) const FILE_BYTES: usize = KEY_END + 8;
+const FILE_BYTES: usize = KEY_END + 8;
 
 /// A key with this many equal bytes is refused; a random key has them once in 10¹² cases.
 const MAX_EQUAL_BYTES: usize = HandleKey::BYTES / 2;
 
 /// Why a file has no valid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeyFlaw {
+pub(crate) enum KeyFlaw {
     /// Its length is wrong.
     #[error("it has {0} bytes, and a key has {FILE_BYTES}, or {old} of earlier versions", old = HandleKey::BYTES)]
     Length(usize),

@@ -31,19 +31,19 @@ mod registration;
 mod reply_log;
 mod service;
 mod state_dir;
+mod state_files;
 #[allow(unsafe_code)]
 mod sys;
 mod upkeep;
 
 pub use daemon::{Daemon, export_to_this_machine};
 pub use error::{ReloadError, StartError};
-pub use key_file::KeyFlaw;
 pub use options::{BeforeRequests, Options, RpcbindMode};
 pub use records::ClientRecordsError;
 pub use reply_log::sync as sync_replies;
 pub use server::{MadeBefore, ReadPlusMode};
 pub use state_dir::{
     StateDirError, StateLock, check_dir as check_state_dir, default_dir as default_state_dir,
-    is_in_use as is_state_dir_in_use, lock_dir as lock_state_dir,
+    is_in_use as is_state_dir_in_use, lock_dir as lock_state_dir, missing_files_at as missing_state_files,
 };
 pub use sys::check_stream;

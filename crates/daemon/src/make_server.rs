@@ -19,10 +19,14 @@ const MIN_TRANSFER_BYTES: u32 = 8192;
 /// Creates a server for this many calling threads.
 pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export>) -> Result<Server, StartError> {
     let dir = options.state_dir.as_deref().map(state_dir::open_dir).transpose()?.flatten();
+    for flaw in dir.as_ref().map_or_else(|| Ok(Vec::new()), |dir| state_dir::missing_files(dir))? {
+        tracing::warn!("{flaw}");
+    }
     let key = state_dir::handle_key(dir.as_ref().map(|dir| &***dir))?;
     let records = client_records(dir.clone(), options.lease)?;
     let mut settings = with_options(Settings::new(workers, instance(records.as_ref()), key), options, records.as_ref());
-    settings.place = dir.as_ref().map(|dir| place::settle(dir)).unwrap_or_default();
+    let place = dir.as_ref().map(|dir| place::of(dir.path()).unwrap_or_default()).unwrap_or_default();
+    settings.place = place.as_bytes().into();
     let replay_age = settings.replay_age;
     let mut server = Server::new(settings, exports)?;
     if let Some(domain) = &options.domain {
@@ -32,7 +36,8 @@ pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export
         server.keep_clients(Box::new(records))?;
     }
     if let Some(dir) = dir {
-        keep_replies(&mut server, dir, replay_age, &options.made_before)?;
+        keep_replies(&mut server, Arc::clone(&dir), replay_age, &options.made_before)?;
+        place::record(&dir, &place);
     }
     Ok(server)
 }

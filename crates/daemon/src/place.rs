@@ -9,8 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use own_files::OwnDir;
 
-/// The file with the place where the directory was used last.
-const PLACE_FILE: &str = "place";
+use crate::state_files::PLACE;
 
 /// The identity of the machine (machine-id(5)); containers may have none.
 const MACHINE_ID: &str = "/etc/machine-id";
@@ -29,32 +28,50 @@ pub(crate) fn of(dir: &Path) -> io::Result<String> {
     Ok(format!("{} {} {}", machine.trim(), metadata.ino(), birth.unwrap_or_default().as_nanos()))
 }
 
-/// Whether the directory was used at another place before, which is recorded then.
-///
-/// # Errors
-/// When the record cannot be read or written.
-pub(crate) fn has_moved(dir: &OwnDir, place: &str) -> io::Result<bool> {
-    let before = dir.read(PLACE_FILE, MAX_BYTES)?.unwrap_or_default();
-    if before == place.as_bytes() {
-        return Ok(false);
-    }
-    dir.replace(PLACE_FILE, place.as_bytes())?;
-    Ok(!before.is_empty())
+/// Where the directory was used before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// Nowhere.
+    Nowhere,
+    /// Here.
+    Here,
+    /// At another place.
+    Elsewhere,
+    /// The record is damaged.
+    Unknown,
 }
 
-/// The place of the directory for the server's owner; logs when it is not the one before.
-pub(crate) fn settle(dir: &OwnDir) -> Box<[u8]> {
-    let place = of(dir.path()).unwrap_or_default();
-    match has_moved(dir, &place) {
-        Ok(true) => tracing::warn!(
+/// Records the place of the directory, and returns what was recorded before.
+fn replace(dir: &OwnDir, place: &str) -> io::Result<Before> {
+    let before = match dir.read(PLACE.name, MAX_BYTES)? {
+        Some(before) if before == place.as_bytes() => return Ok(Before::Here),
+        Some(before) if is_place(&before) => Before::Elsewhere,
+        Some(_) => Before::Unknown,
+        None => Before::Nowhere,
+    };
+    dir.replace(PLACE.name, place.as_bytes())?;
+    Ok(before)
+}
+
+fn is_place(text: &[u8]) -> bool {
+    let numbers = std::str::from_utf8(text).ok().and_then(|text| text.split_once(' '));
+    numbers
+        .and_then(|(_, numbers)| numbers.split_once(' '))
+        .is_some_and(|(inode, birth)| inode.parse::<u64>().is_ok() && birth.parse::<u128>().is_ok())
+}
+
+/// Records the place of the directory for the next start, and logs when it is not the one before.
+pub(crate) fn record(dir: &OwnDir, place: &str) {
+    match replace(dir, place) {
+        Ok(Before::Elsewhere) => tracing::warn!(
             "the state directory {} was copied or moved: NFSv4 clients take this server for another one than before. \
              Give each server a state directory of its own, since a copy lets one make handles for the other",
             dir.path().display()
         ),
-        Ok(false) => {}
+        Ok(Before::Unknown) => tracing::warn!("{}", PLACE.lost(dir.path(), "is damaged")),
+        Ok(Before::Nowhere | Before::Here) => {}
         Err(error) => tracing::warn!("cannot record where the state directory {} is: {error}", dir.path().display()),
     }
-    place.into_bytes().into()
 }
 
 #[cfg(test)]
@@ -81,13 +98,17 @@ mod tests {
     fn copied_state_directory_is_another_place_and_the_same_one_stays_over_restarts() {
         let (original, copy) = (Dir::new("original"), Dir::new("copy"));
         let place = of(original.0.path()).unwrap();
-        assert!(!has_moved(&original.0, &place).unwrap(), "it is new");
+        assert_eq!(replace(&original.0, &place).unwrap(), Before::Nowhere);
         assert_eq!(of(original.0.path()).unwrap(), place);
-        assert!(!has_moved(&original.0, &place).unwrap());
-        fs::copy(original.0.path().join(PLACE_FILE), copy.0.path().join(PLACE_FILE)).unwrap();
+        assert_eq!(replace(&original.0, &place).unwrap(), Before::Here);
+        fs::copy(original.0.path().join(PLACE.name), copy.0.path().join(PLACE.name)).unwrap();
         let elsewhere = of(copy.0.path()).unwrap();
         assert_ne!(elsewhere, place);
-        assert!(has_moved(&copy.0, &elsewhere).unwrap());
-        assert!(!has_moved(&copy.0, &elsewhere).unwrap(), "once is enough");
+        assert_eq!(replace(&copy.0, &elsewhere).unwrap(), Before::Elsewhere);
+        assert_eq!(replace(&copy.0, &elsewhere).unwrap(), Before::Here, "once is enough");
+        for damaged in [&b""[..], b"0a 1", b"0a 1 2x", b"\xff 1 2"] {
+            fs::write(copy.0.path().join(PLACE.name), damaged).unwrap();
+            assert_eq!(replace(&copy.0, &elsewhere).unwrap(), Before::Unknown);
+        }
     }
 }

@@ -6,13 +6,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use own_files::{Locked, OwnDir};
+use own_files::{FileKind, Flaw, Locked, OwnDir};
 use server::HandleKey;
 
-use crate::key_file::{self, KeyFlaw};
+use crate::key_file;
 use crate::records::{ClientRecordsError, is_full};
+use crate::state_files::{FILES, KEY};
 
-const KEY_FILE: &str = "handle-key";
+/// How much of the key's file is read, more than a key has: the message has the length.
+const MAX_KEY_FILE_BYTES: u64 = 64 << 10;
 
 /// The state directory, which is locked for this process.
 pub(crate) type StateDir = Arc<Locked<OwnDir>>;
@@ -33,17 +35,9 @@ pub enum StateDirError {
     /// Another server uses it.
     #[error("another server uses the state directory {}; give each server its own", .0.display())]
     InUse(PathBuf),
-    /// The key is invalid.
-    #[error(
-        "the key of file handles {} is damaged: {flaw}; restore it from a backup, or remove it: the server then \
-         creates a new one, and all clients must mount again", path.display()
-    )]
-    BadKey {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        flaw: KeyFlaw,
-    },
+    /// A file is damaged, and the server must not go on without it.
+    #[error(transparent)]
+    Damaged(#[from] Flaw),
     /// The client records cannot be used.
     #[error(transparent)]
     Clients(#[from] ClientRecordsError),
@@ -116,13 +110,13 @@ pub(crate) fn open_dir(dir: &Path) -> Result<Option<StateDir>, StateDirError> {
 /// until the restart.
 pub(crate) fn handle_key(dir: Option<&OwnDir>) -> Result<HandleKey, StateDirError> {
     let Some(dir) = dir else { return random_key().map(HandleKey::new) };
-    let path = dir.path().join(KEY_FILE);
-    if let Some(file) = dir.file_to_read(KEY_FILE).map_err(failed("open", &path))? {
+    let path = dir.path().join(KEY.name);
+    if let Some(file) = dir.file_to_read(KEY.name).map_err(failed("open", &path))? {
         make_private(&file, &path)?;
         return parse_key(file, &path);
     }
     let key = random_key()?;
-    match dir.replace(KEY_FILE, &key_file::encode(key)) {
+    match dir.replace(KEY.name, &key_file::encode(key)) {
         Err(error) if is_full(&error) => tracing::error!(
             "cannot write {}: {error}; clients must mount again when the server restarts",
             path.display()
@@ -153,9 +147,10 @@ fn make_private(file: &File, path: &Path) -> Result<(), StateDirError> {
 
 fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateDirError> {
     let mut bytes = Vec::new();
-    file.take(key_file::FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed("read", path))?;
-    let key = key_file::parse(&bytes).map_err(|flaw| StateDirError::BadKey { path: path.to_owned(), flaw })?;
-    Ok(HandleKey::new(key))
+    file.take(MAX_KEY_FILE_BYTES).read_to_end(&mut bytes).map_err(failed("read", path))?;
+    let key = key_file::parse(&bytes);
+    let damaged = |flaw| KEY.refused(path.parent().unwrap_or(path), format!("is damaged ({flaw})"));
+    Ok(HandleKey::new(key.map_err(damaged)?))
 }
 
 /// Checks the directory and the key in it, if there are any, and changes nothing.
@@ -167,10 +162,36 @@ pub fn check_dir(dir: &Path) -> Result<(), StateDirError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(failed("use the state directory", dir))?,
     };
-    let path = dir.join(KEY_FILE);
-    match opened.file_to_read(KEY_FILE).map_err(failed("open", &path))? {
+    let path = dir.join(KEY.name);
+    match opened.file_to_read(KEY.name).map_err(failed("open", &path))? {
         Some(file) => parse_key(file, &path).map(drop),
         None => Ok(()),
+    }
+}
+
+/// The files that are lost: an earlier start made a later one.
+///
+/// # Errors
+/// When others can change one of the files, or it cannot be opened.
+pub(crate) fn missing_files(dir: &OwnDir) -> Result<Vec<Flaw>, StateDirError> {
+    let is_there = |kind: &FileKind| {
+        let opened = dir.file_to_read(kind.name);
+        opened.map(|file| file.is_some()).map_err(failed("open", &dir.path().join(kind.name)))
+    };
+    let there = FILES.iter().map(is_there).collect::<Result<Vec<_>, _>>()?;
+    let last = there.iter().rposition(|is_there| *is_there).unwrap_or(0);
+    let lost = FILES.iter().zip(there).take(last).filter(|(_, is_there)| !is_there);
+    Ok(lost.map(|(kind, _)| kind.lost(dir.path(), "is missing")).collect())
+}
+
+/// The files that are lost in the directory at this path, of which a start warns.
+///
+/// # Errors
+/// When the directory or a file in it cannot be used.
+pub fn missing_files_at(dir: &Path) -> Result<Vec<Flaw>, StateDirError> {
+    match OwnDir::open(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        opened => missing_files(&opened.map_err(failed("use the state directory", dir))?),
     }
 }
 

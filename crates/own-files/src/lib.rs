@@ -20,5 +20,5 @@ mod locked;
 pub use as_server::AsServer;
 pub use check::{Refusal, check, make_private};
 pub use dir::OwnDir;
-pub use flaw::Flaw;
+pub use flaw::{FileKind, Flaw};
 pub use locked::Locked;

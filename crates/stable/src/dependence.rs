@@ -9,16 +9,15 @@
 //! that a user may have written counts only where the state directory has none, and then it can only refuse a start.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use own_files::OwnDir;
 use vfs::{Error, FileSystem, LogMark, StoredMark, quoted};
 
 use crate::error::WriteLogError;
 use crate::log_site::LogSite;
 use crate::mark::{Mark, absolute, newer, root};
-use crate::state_file::{self, StateFile, StateLine};
+use crate::state_file::StateFile;
+use crate::state_line::StateLine;
 
 /// What is known of the log of an export, or of a directory that overlaps with it.
 pub(crate) struct Known {
@@ -181,8 +180,7 @@ pub fn left_behind(
 /// # Errors
 /// When the marks cannot be read or changed.
 pub fn give_up_log(export: &Path, fs: Option<&dyn FileSystem>, state_dir: &Path) -> Result<bool, WriteLogError> {
-    let unreadable = |source| WriteLogError::State { path: state_dir.to_owned(), source };
-    let (state_file, lines) = StateFile::open(state_dir).map_err(unreadable)?;
+    let (state_file, lines) = StateFile::open(state_dir)?;
     let mark = match fs {
         Some(fs) => {
             let own = Known::of(export, fs, &lines)?.into_iter().filter(|known| known.is_own);
@@ -201,9 +199,5 @@ pub fn give_up_log(export: &Path, fs: Option<&dyn FileSystem>, state_dir: &Path)
 }
 
 fn lines_in(state_dir: Option<&Path>) -> Result<Vec<StateLine>, WriteLogError> {
-    let Some(dir) = state_dir else { return Ok(Vec::new()) };
-    match OwnDir::open(dir).and_then(|dir| state_file::read(&dir)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(|source| WriteLogError::State { path: dir.to_owned(), source }),
-    }
+    state_dir.map_or_else(|| Ok(Vec::new()), |dir| Ok(StateFile::open(dir)?.1))
 }

@@ -41,6 +41,7 @@ mod record;
 mod replay;
 mod set_aside_file;
 mod state_file;
+mod state_line;
 mod write_log;
 
 pub use dependence::{check_unlogged, exports_of_log, give_up_log, left_behind};
@@ -52,4 +53,5 @@ pub use log_site::LogSite;
 pub use owner::owners_exports;
 pub use replay::{MadeChange, Replayed};
 pub use set_aside_file::{SetAside, changes_set_aside, set_aside_path};
+pub use state_file::missing_state;
 pub use write_log::{Options, WriteLog};

@@ -6,20 +6,25 @@
 //! generation of each log that is needed, which changes with each trim.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use own_files::OwnDir;
-use vfs::Handle;
+use own_files::{FileKind, Flaw, OwnDir};
 
 use crate::error::WriteLogError;
-use crate::hex::{self, bytes, hex, hex_path};
-use crate::mark::Mark;
+use crate::state_line::{self, StateLine};
 
 /// The file in the state directory.
 const NAME: &str = "write-log";
+
+const KIND: FileKind = FileKind {
+    name: NAME,
+    loss: "only exports with extended attributes say now which write log they depend on, and file handles of files that a \
+           replay recreated are stale",
+    otherwise: "serve all exports with the write log that they had, and mount again on clients with stale handles",
+};
 
 /// The file of the generations in the state directory.
 const GENERATION_NAME: &str = "write-log-generation";
@@ -32,23 +37,6 @@ const MAX_GENERATIONS: usize = 1024;
 
 /// The file of changes that could not be replayed.
 pub(crate) const SET_ASIDE: &str = "write-log-set-aside";
-
-/// A line of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StateLine {
-    /// In this export, clients know a file by the first handle, and the file system by the second.
-    Alias { export: PathBuf, outer: Handle, inner: Handle },
-    /// All changes of the log with this id are in storage: it must not be replayed.
-    Retired { log: String },
-    /// The storage of this export has lost changes of the log with this id: it must be replayed.
-    Lost { log: String, export: PathBuf },
-    /// Storage has failed while this memory had changes of its files ([`FileSystem::memory`](vfs::FileSystem::memory)).
-    Failed { memory: u64 },
-    /// Changes of this export were replayed. There is a line for each time.
-    Replayed { export: PathBuf },
-    /// The log that this export depends on or depended on. The last line of an export counts.
-    Mark { export: PathBuf, mark: Mark },
-}
 
 /// What the state directory has of a log's generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,8 +65,9 @@ struct Files {
 
 impl StateFile {
     /// Reads the lines of the file in `dir`. Ignores a line that a crash has torn.
-    pub(crate) fn open(dir: &Path) -> io::Result<(StateFile, Vec<StateLine>)> {
-        let lines = existing(dir)?.map_or_else(|| Ok(Vec::new()), |dir| read(&dir))?;
+    pub(crate) fn open(dir: &Path) -> Result<(StateFile, Vec<StateLine>), WriteLogError> {
+        let existing = existing(dir).map_err(|source| WriteLogError::State { path: dir.to_owned(), source })?;
+        let lines = existing.map_or_else(|| Ok(Vec::new()), |dir| read(&dir))?;
         Ok((StateFile { dir: dir.to_owned(), files: Mutex::default() }, lines))
     }
 
@@ -167,8 +156,12 @@ impl Files {
         let dir = OwnDir::create(dir)?;
         let (mut lines, generation) = (dir.file(NAME)?, dir.file(GENERATION_NAME)?);
         // New lines go behind those that are there, of which a crash may have torn the last one.
-        let text = io::read_to_string(&lines)?;
-        if !text.is_empty() && !text.ends_with('\n') {
+        let mut last = [b'\n'];
+        let length = lines.seek(SeekFrom::End(0))?;
+        if length > 0 {
+            lines.read_exact_at(&mut last, length - 1)?;
+        }
+        if last != *b"\n" {
             lines.write_all(b"\n")?;
         }
         dir.sync()?;
@@ -198,52 +191,26 @@ pub(crate) fn existing(dir: &Path) -> io::Result<Option<OwnDir>> {
 }
 
 /// Reads the lines of the file in `dir`.
-pub(crate) fn read(dir: &OwnDir) -> io::Result<Vec<StateLine>> {
-    let Some(file) = dir.file_to_read(NAME)? else { return Ok(Vec::new()) };
-    Ok(lines(&io::read_to_string(file)?))
+pub(crate) fn read(dir: &OwnDir) -> Result<Vec<StateLine>, WriteLogError> {
+    let unreadable = |source| WriteLogError::State { path: dir.path().join(NAME), source };
+    let Some(mut file) = dir.file_to_read(NAME).map_err(unreadable)? else { return Ok(Vec::new()) };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    state_line::read_all(&bytes)
+        .map_err(|number| KIND.refused(dir.path(), format!("is damaged in line {number}")).into())
 }
 
-/// Ignores lines that are torn.
-fn lines(text: &str) -> Vec<StateLine> {
-    text.lines().filter_map(StateLine::read).collect()
-}
-
-impl StateLine {
-    fn text(&self) -> String {
-        let text = match self {
-            StateLine::Alias { export, outer, inner } => {
-                format!("alias {} {} {}", hex_path(export), hex(outer.as_bytes()), hex(inner.as_bytes()))
-            }
-            StateLine::Retired { log } => format!("retired {log}"),
-            StateLine::Replayed { export } => format!("replayed {}", hex_path(export)),
-            StateLine::Failed { memory } => format!("failed {memory}"),
-            StateLine::Lost { log, export } => format!("lost {log} {}", hex_path(export)),
-            StateLine::Mark { export, mark } => format!("mark {} {}", hex_path(export), mark.text()),
-        };
-        // The end distinguishes a whole line from a torn one.
-        text + " ."
-    }
-
-    fn read(text: &str) -> Option<StateLine> {
-        match *text.split(' ').collect::<Vec<_>>() {
-            ["alias", export, outer, inner, "."] => Some(StateLine::Alias {
-                export: hex::path(export)?,
-                outer: Handle::new(&bytes(outer)?)?,
-                inner: Handle::new(&bytes(inner)?)?,
-            }),
-            ["retired", log, "."] => Some(StateLine::Retired { log: log.to_owned() }),
-            ["lost", log, export, "."] => Some(StateLine::Lost { log: log.to_owned(), export: hex::path(export)? }),
-            ["failed", memory, "."] => Some(StateLine::Failed { memory: memory.parse().ok()? }),
-            ["replayed", export, "."] => Some(StateLine::Replayed { export: hex::path(export)? }),
-            ["mark", export, .., "."] => Some(StateLine::Mark {
-                export: hex::path(export)?,
-                mark: Mark::read(
-                    text.strip_prefix("mark ")?.strip_prefix(export)?.strip_prefix(' ')?.strip_suffix(" .")?,
-                )?,
-            }),
-            _ => None,
-        }
-    }
+/// The file of lines in `dir`, if it is lost: that of the generations, which is made with it, is there.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn missing_state(dir: &Path) -> Result<Option<Flaw>, WriteLogError> {
+    let find = || {
+        let Some(dir) = existing(dir)? else { return Ok(false) };
+        Ok(dir.file_to_read(NAME)?.is_none() && dir.file_to_read(GENERATION_NAME)?.is_some())
+    };
+    let is_lost = find().map_err(|source| WriteLogError::State { path: dir.to_owned(), source })?;
+    Ok(is_lost.then(|| KIND.lost(dir, "is missing")))
 }
 
 #[cfg(test)]
@@ -273,26 +240,23 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_again_and_a_torn_one_is_not() {
+    fn line_is_kept_behind_one_that_is_torn() {
         let dir = std::env::temp_dir().join(format!("wharf-stable-{}", std::process::id()));
         let (file, _) = StateFile::open(&dir).unwrap();
-        let (outer, inner) = (Handle::from_u64(1), Handle::from_u64(2));
-        let lines = [
-            StateLine::Alias { export: "/a b".into(), outer, inner },
-            StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".into() },
-            StateLine::Failed { memory: 7 },
-            StateLine::Replayed { export: "/a b".into() },
-            StateLine::Mark { export: "/a b".into(), mark: Mark::read("needed 0a 7 2 3 2f").unwrap() },
-            StateLine::Retired { log: "0a1b".to_owned() },
-        ];
+        let lines = [1, 2].map(|memory| StateLine::Failed { memory });
         file.keep(&lines).unwrap();
         let path = dir.join(NAME);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 2]).unwrap();
         let (file, read) = StateFile::open(&dir).unwrap();
-        assert_eq!(read, lines[..5]);
-        file.keep(&lines[5..]).unwrap();
+        assert_eq!(read, lines[..1]);
+        file.keep(&lines[1..]).unwrap();
         assert_eq!(StateFile::open(&dir).unwrap().1, lines);
-        fs::remove_dir_all(dir).unwrap();
+        assert_eq!(missing_state(&dir).unwrap(), None);
+        fs::remove_file(path).unwrap();
+        let said = missing_state(&dir).unwrap().unwrap().to_string();
+        assert!(said.contains("write-log is missing: ") && said.contains("restore it"), "{said}");
+        fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(missing_state(&dir).unwrap(), None, "a first start");
     }
 }

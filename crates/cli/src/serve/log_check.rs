@@ -49,7 +49,16 @@ pub fn check(plan: &Plan) -> Result<Vec<String>, Failure> {
     if let (true, Some(state_dir)) = (has_log, state_dir) {
         write_log::check_dirs(&plan.settings.write_log, state_dir, opened)?;
     }
-    Ok(write_log::left_behind(&plan.settings.write_log, &plan.loaded.exports, state_dir)?)
+    let mut remarks = missing_files(state_dir)?;
+    remarks.extend(write_log::left_behind(&plan.settings.write_log, &plan.loaded.exports, state_dir)?);
+    Ok(remarks)
+}
+
+/// The files of the state directory that are lost, of which a start warns.
+fn missing_files(state_dir: Option<&Path>) -> Result<Vec<String>, Failure> {
+    let Some(dir) = state_dir else { return Ok(Vec::new()) };
+    let missing = daemon::missing_state_files(dir).map_err(|error| Failure::Start(error.into()))?;
+    Ok(missing.into_iter().chain(stable::missing_state(dir)?).map(|flaw| flaw.to_string()).collect())
 }
 
 fn open(dir: &Path, scratch: Option<&Scratch>, has_log: bool) -> Result<Arc<dyn FileSystem>, ExportError> {

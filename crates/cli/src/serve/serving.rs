@@ -79,6 +79,9 @@ impl Serving {
             files_at_hand: Some(budget.files_at_hand(loaded.exports.len())),
             has_write_log: settings.write_log.path.is_some(),
         });
+        if let Some(flaw) = options.state_dir.as_deref().map(stable::missing_state).transpose()?.flatten() {
+            tracing::warn!("{flaw}");
+        }
         let backends = backends.with_log(ServedLog::open(&settings.write_log, options.state_dir.as_deref())?);
         let host_names = HostNames::start()?;
         let flags = flags.settings();

@@ -39,6 +39,7 @@ mod round_trip;
 mod rpcbind;
 mod same_file;
 mod serve;
+mod state_files;
 mod tcp_stream;
 mod tcp_trace;
 mod v4_recovery;

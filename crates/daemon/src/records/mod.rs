@@ -18,14 +18,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use own_files::{Locked, OwnDir};
+use own_files::{Flaw, Locked, OwnDir};
 use rustix::fs::{FallocateFlags, fallocate};
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
 
+use crate::state_files::CLIENTS;
 pub(crate) use line::checksum;
 use line::{MAGIC, RecordKey, RecordLine, ScannedLine};
 
-const FILE: &str = "client-records";
+const FILE: &str = CLIENTS.name;
 
 /// The file is rewritten when it is longer than this, and more than half of it is outdated.
 const MIN_REWRITTEN_BYTES: u64 = 256 << 10;
@@ -53,16 +54,8 @@ pub enum ClientRecordsError {
         source: io::Error,
     },
     /// The file does not belong to this program, or is damaged.
-    #[error(
-        "the client records {path} are damaged at byte {offset_bytes}; remove the file to start, and clients lose the \
-         opens and locks that they held before"
-    )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Where the damage begins.
-        offset_bytes: u64,
-    },
+    #[error(transparent)]
+    Damaged(#[from] Flaw),
 }
 
 /// The records of one state directory, which is locked for this process.
@@ -178,7 +171,7 @@ impl StoredRecords {
     }
 
     fn damaged(&self, at: usize) -> ClientRecordsError {
-        ClientRecordsError::Damaged { path: self.path.clone(), offset_bytes: at as u64 }
+        CLIENTS.refused(self.dir.path(), format!("is damaged at byte {at}")).into()
     }
 
     fn apply(&mut self, line: RecordLine) {

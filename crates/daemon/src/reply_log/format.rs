@@ -74,6 +74,16 @@ impl<'f> ReplyRecords<'f> {
     }
 }
 
+impl ReplyRecords<'_> {
+    /// Whether whole records follow one that is none. A kill leaves none behind the one that it tears.
+    pub(super) fn has_more(&self) -> bool {
+        let starts = (self.at..self.file.len().saturating_sub(HEAD_BYTES)).step_by(8);
+        // Unused space and most other bytes are told from a head without a checksum.
+        let is_head = |at: &usize| self.file[*at..*at + 4] != [0; 4] && self.file[*at + 4..*at + 8] == [0; 4];
+        starts.filter(is_head).any(|at| ReplyRecords { at, ..*self }.next().is_some())
+    }
+}
+
 /// A record: its time and its body.
 impl<'f> Iterator for ReplyRecords<'f> {
     type Item = (u64, &'f [u8]);

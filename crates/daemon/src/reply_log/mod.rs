@@ -20,10 +20,11 @@ use server::ReplyLog;
 
 use crate::records::is_full;
 use crate::state_dir::{StateDir, StateDirError};
+use crate::state_files::REPLIES;
 use format::{FILE_HEAD_BYTES, ReplyRecords};
 use log_file::{FILE_BYTES, LogFile};
 
-const NAMES: [&str; 2] = ["replies-0", "replies-1"];
+const NAMES: [&str; 2] = [REPLIES[0].name, REPLIES[1].name];
 
 /// The log.
 #[derive(Debug)]
@@ -50,6 +51,8 @@ struct OldFile {
     generation: u64,
     end: usize,
     records: Vec<Vec<u8>>,
+    is_empty: bool,
+    flaw: Option<String>,
 }
 
 /// Flushes the replies that a server keeps in `dir` to stable storage, so that another log may drop them. Logs a
@@ -76,9 +79,11 @@ impl FileReplyLog {
         let failed = |action, name| StateDirError::in_dir(action, &dir.path().join(name));
         let read = |name| OldFile::read(&dir, name, oldest).map_err(failed("read", name));
         let [first, second] = [read(NAMES[0])?, read(NAMES[1])?];
+        warn_of_losses(&dir, &first, &second);
         let (index, older, newer) =
             if second.generation > first.generation { (1, first, second) } else { (0, second, first) };
-        let OldFile { generation, end, records } = newer;
+        older.repair(&dir, NAMES[1 - index], newer.generation).map_err(failed("write", NAMES[1 - index]))?;
+        let OldFile { generation, end, records, .. } = newer;
         // Rests of a torn record must not become part of a later one.
         log_file::truncate(&dir, NAMES[index], end).map_err(failed("truncate", NAMES[index]))?;
         let mut current = CurrentFile { index, file: None, generation, end, record: Vec::new(), has_failed: false };
@@ -91,15 +96,42 @@ impl FileReplyLog {
     }
 }
 
+/// Logs which file has lost replies. Each of them had some unless it is the second one in the first round.
+fn warn_of_losses(dir: &OwnDir, first: &OldFile, second: &OldFile) {
+    let was_used = [true, first.generation > 1];
+    for ((kind, old), was_used) in REPLIES.iter().zip([first, second]).zip(was_used) {
+        let empty = (old.is_empty && was_used).then(|| "is empty".to_owned());
+        if let Some(wrong) = old.flaw.clone().or(empty) {
+            tracing::warn!("{}", kind.lost(dir.path(), wrong));
+        }
+    }
+}
+
 impl OldFile {
     /// Reads a file up to the first torn record.
     fn read(dir: &OwnDir, name: &str, oldest: u64) -> io::Result<OldFile> {
-        let bytes = dir.read(name, FILE_BYTES as u64)?.unwrap_or_default();
+        let read = dir.read(name, FILE_BYTES as u64)?;
+        let is_empty = read.as_ref().is_some_and(Vec::is_empty);
+        let bytes = read.unwrap_or_default();
         let mut all = ReplyRecords::of(&bytes);
         let young = all.by_ref().filter(|(time, _)| *time >= oldest).map(|(_, body)| body.to_vec());
         let records = young.collect();
         let generation = format::generation(&bytes);
-        Ok(OldFile { generation, end: if generation == 0 { 0 } else { all.end() }, records })
+        let flaw = match generation {
+            0 => (!bytes.is_empty()).then(|| "has no valid head".to_owned()),
+            _ => all.has_more().then(|| format!("is damaged at byte {}", all.end())),
+        };
+        let end = if generation == 0 { 0 } else { all.end() };
+        Ok(OldFile { generation, end, records, is_empty, flaw })
+    }
+
+    /// Removes what is damaged from the file that is not used next, so that no later start reports it again. A file
+    /// that is missing is made: from then on, it is lost when it is missing.
+    fn repair(&self, dir: &OwnDir, name: &str, newer_generation: u64) -> io::Result<()> {
+        if self.generation == 0 && newer_generation > 1 {
+            return dir.replace(name, &format::file_head(newer_generation - 1)).map(drop);
+        }
+        log_file::truncate(dir, name, self.end)
     }
 }
 

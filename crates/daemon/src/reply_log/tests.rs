@@ -86,6 +86,26 @@ fn record_whose_length_was_never_stored_is_none() {
 }
 
 #[test]
+fn damage_is_told_from_what_a_kill_leaves() {
+    let dir = TestDir::new("damage");
+    let (log, _) = dir.open();
+    log.keep(b"one");
+    log.keep(b"two");
+    drop(log);
+    let whole = fs::read(dir.0.join(NAMES[0])).unwrap();
+    let flaw = |at: usize, bytes: &[u8]| {
+        let damaged = [&whole[..at], bytes, &whole[at + bytes.len()..]].concat();
+        fs::write(dir.0.join(NAMES[0]), damaged).unwrap();
+        OldFile::read(&OwnDir::open(&dir.0).unwrap(), NAMES[0], 0).unwrap().flaw
+    };
+    assert_eq!(flaw(0, b""), None);
+    assert_eq!(flaw(SECOND_AT + HEAD_BYTES, &[0; 3]), None, "the last record is torn");
+    assert_eq!(flaw(FILE_HEAD_BYTES + HEAD_BYTES, b"x"), Some(format!("is damaged at byte {FILE_HEAD_BYTES}")));
+    assert_eq!(flaw(FILE_HEAD_BYTES, &[0; 4]), Some(format!("is damaged at byte {FILE_HEAD_BYTES}")));
+    assert_eq!(flaw(0, b"x"), Some("has no valid head".to_owned()));
+}
+
+#[test]
 fn log_stays_bounded_and_keeps_the_newest() {
     let dir = TestDir::new("bounded");
     let (log, _) = dir.open();
@@ -188,4 +208,22 @@ fn log_is_written_as_the_server_though_its_thread_is_a_client() {
     assert!(!log.current.lock().unwrap().has_failed);
     drop(log);
     assert_eq!(dir.records().len(), count, "both files hold the newest records");
+}
+
+#[test]
+fn damage_of_the_file_that_is_not_used_next_is_reported_once() {
+    let dir = TestDir::new("other");
+    let (log, _) = dir.open();
+    // The second file is in use, and the third round begins in the first one.
+    (0..5 * FILE_BYTES / 4 / 1000).for_each(|_| log.keep(&[0; 1000]));
+    drop(log);
+    let read = |index: usize| OldFile::read(&OwnDir::open(&dir.0).unwrap(), NAMES[index], 0).unwrap();
+    assert_eq!([0, 1].map(|index| read(index).generation), [1, 2]);
+    for bytes in [&[][..], &[7; 100]] {
+        fs::write(dir.0.join(NAMES[0]), bytes).unwrap();
+        let newest = dir.records();
+        assert!(!newest.is_empty() && dir.records() == newest);
+        let OldFile { generation, is_empty, flaw, .. } = read(0);
+        assert_eq!((generation, is_empty, flaw), (1, false, None));
+    }
 }

@@ -15,7 +15,8 @@ use crate::aliases::Outer;
 use crate::error::WriteLogError;
 use crate::layer::{LoggedExport, now_ns};
 use crate::record::RecordTime;
-use crate::state_file::{StateFile, StateLine};
+use crate::state_file::StateFile;
+use crate::state_line::StateLine;
 
 /// The maximum number of open files.
 const MAX_OPEN_FILES: usize = 64;

@@ -20,7 +20,8 @@ use crate::log_site::LogSite;
 use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::{self, Counts, MadeChange, Replayed, Tickets};
-use crate::state_file::{KeptGeneration, StateFile, StateLine};
+use crate::state_file::{KeptGeneration, StateFile};
+use crate::state_line::StateLine;
 
 /// How a [`WriteLog`] is used.
 #[derive(Debug, Clone)]
@@ -159,8 +160,7 @@ impl WriteLog {
 
     fn of(log: Log, options: Options) -> std::result::Result<WriteLog, WriteLogError> {
         let owner = LogOwner::read(&log.owner()).ok_or(WriteLogError::NotAWriteLog)?;
-        let unreadable = |source| WriteLogError::State { path: options.state_dir.clone(), source };
-        let (state_file, lines) = StateFile::open(&options.state_dir).map_err(unreadable)?;
+        let (state_file, lines) = StateFile::open(&options.state_dir)?;
         Ok(WriteLog {
             log,
             options,
