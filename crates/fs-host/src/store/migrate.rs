@@ -13,6 +13,9 @@ use crate::store::slots::{SlotTable, SlotTableHeader, Span, numbers_name};
 /// What the log of earlier servers was called, beside the table.
 const OLD_EXTENSION: &str = "handles";
 
+/// The upper bits of numbers that a new table does not begin with, so that numbers never run out.
+const UNUSED_BITS: u32 = 2;
+
 /// How many slots are put into the table at once.
 const BATCH_SLOTS: usize = 8192;
 
@@ -20,8 +23,9 @@ const BATCH_SLOTS: usize = 8192;
 pub(crate) fn begin(dir: &OwnDir, stem: &str, export: &[u8]) -> Result<SlotTable, StoreError> {
     let (name, draft, old) = (numbers_name(stem), format!("{stem}.new"), format!("{stem}.{OLD_EXTENSION}"));
     let Some(log) = OldLog::open(dir, &old)? else {
-        let mut slots = SlotTable::create(dir, &draft, header(export, None))?;
-        slots.sync(ROOT_ID + 1)?;
+        let first_number = random_number(export);
+        let mut slots = SlotTable::create(dir, &draft, header(export, vec![Span { first_number, first_slot: 0 }]))?;
+        slots.sync(first_number)?;
         dir.rename(&draft, &name)?;
         return Ok(slots);
     };
@@ -29,7 +33,7 @@ pub(crate) fn begin(dir: &OwnDir, stem: &str, export: &[u8]) -> Result<SlotTable
     if let Some(owner) = summary.export.as_deref().filter(|owner| *owner != export) {
         return Err(StoreError::Foreign(owner.escape_ascii().to_string()));
     }
-    let mut slots = SlotTable::create(dir, &draft, header(export, Some(&summary)))?;
+    let mut slots = SlotTable::create(dir, &draft, header(export, summary.spans()))?;
     let records = take_over(&log, &summary, &mut slots)?;
     dir.rename(&draft, &name)?;
     dir.remove(&old)?;
@@ -38,10 +42,15 @@ pub(crate) fn begin(dir: &OwnDir, stem: &str, export: &[u8]) -> Result<SlotTable
     Ok(slots)
 }
 
-fn header(export: &[u8], summary: Option<&Summary>) -> SlotTableHeader {
-    let empty = || vec![Span { first_number: ROOT_ID + 1, first_slot: 0 }];
-    let spans = summary.map_or_else(empty, Summary::spans);
+fn header(export: &[u8], spans: Vec<Span>) -> SlotTableHeader {
     SlotTableHeader { serial: RandomState::new().hash_one(export), export: export.to_vec(), spans }
+}
+
+/// Where the numbers of a new table begin. Another table may have been lost, and clients still have its numbers: they
+/// must not lead to other files.
+fn random_number(export: &[u8]) -> u64 {
+    let number = RandomState::new().hash_one(export) >> UNUSED_BITS;
+    number.max(ROOT_ID + 1)
 }
 
 /// Later lines replace earlier ones.

@@ -17,7 +17,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use own_files::OwnDir;
+use own_files::{Flaw, OwnDir};
 
 pub(crate) use error::StoreError;
 use index::{Index, IndexedIds};
@@ -53,13 +53,16 @@ impl Store {
     pub(crate) fn open(dir: &OwnDir, stem: &str, export: &[u8]) -> Result<Store, StoreError> {
         let slots = match SlotTable::open(dir, &numbers_name(stem))? {
             Some(slots) => slots,
-            None => migrate::begin(dir, stem, export)?,
+            None => {
+                warn_of_loss(dir, stem)?;
+                migrate::begin(dir, stem, export)?
+            }
         };
         let owner = &slots.header().export;
         if owner != export {
             return Err(StoreError::Foreign(owner.escape_ascii().to_string()));
         }
-        let (index, known) = Index::open(dir, &format!("{stem}.index"), slots.header().serial)?;
+        let (index, known) = Index::open(dir, &index_name(stem), slots.header().serial)?;
         // Should the table have lost its end, the index knows still which numbers were in it.
         let indexed_below = if let IndexedIds::Below(number) = known { number } else { ROOT_ID + 1 };
         let next = slots.end().max(indexed_below);
@@ -326,6 +329,24 @@ impl NumberTable {
         self.slots.close(self.next)?;
         self.index.close(self.next)
     }
+}
+
+fn index_name(stem: &str) -> String {
+    format!("{stem}.index")
+}
+
+/// Logs that the table is lost, if its index is there.
+fn warn_of_loss(dir: &OwnDir, stem: &str) -> io::Result<()> {
+    if dir.file_to_read(&index_name(stem))?.is_some() {
+        let flaw = Flaw {
+            path: dir.path().join(numbers_name(stem)),
+            wrong: "is missing".to_owned(),
+            means: "the file handles that clients have of this export are stale".to_owned(),
+            remedy: "mount again on all clients".to_owned(),
+        };
+        tracing::warn!("{flaw}");
+    }
+    Ok(())
 }
 
 fn read_long(slots: &SlotTable, long: Long) -> io::Result<Option<StoredFile>> {
