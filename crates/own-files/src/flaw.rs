@@ -16,6 +16,9 @@ pub struct Flaw {
     pub remedy: String,
 }
 
+/// An older copy would be worse than none: it names clients, replies and logs of before.
+const PUT_BACK: &str = "put the file back as the last server left it";
+
 /// A kind of file in a state directory.
 #[derive(Debug, Clone, Copy)]
 pub struct FileKind {
@@ -23,7 +26,7 @@ pub struct FileKind {
     pub name: &'static str,
     /// What its loss means.
     pub loss: &'static str,
-    /// What to do, as an imperative, if it cannot be restored.
+    /// What to do, as an imperative, if it cannot be put back.
     pub otherwise: &'static str,
 }
 
@@ -31,14 +34,13 @@ impl FileKind {
     /// The file of the directory `dir` is lost, or what it has, and the server goes on without it.
     #[must_use]
     pub fn lost(&self, dir: &Path, wrong: impl Into<String>) -> Flaw {
-        let remedy = "stop the server, restore it from a backup and start again; or, without a backup,";
-        self.flaw(dir, wrong, remedy)
+        self.flaw(dir, wrong, &format!("stop the server, {PUT_BACK} and start again; or"))
     }
 
     /// The file of the directory `dir` is damaged, and the server does not start with it.
     #[must_use]
     pub fn refused(&self, dir: &Path, wrong: impl Into<String>) -> Flaw {
-        self.flaw(dir, wrong, "restore it from a backup; or remove it, and")
+        self.flaw(dir, wrong, &format!("{PUT_BACK}; or remove it, and"))
     }
 
     fn flaw(&self, dir: &Path, wrong: impl Into<String>, remedy: &str) -> Flaw {

@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(missing_state(&dir).unwrap(), None);
         fs::remove_file(path).unwrap();
         let said = missing_state(&dir).unwrap().unwrap().to_string();
-        assert!(said.contains("write-log is missing: ") && said.contains("restore it"), "{said}");
+        assert!(said.contains("write-log is missing: ") && said.contains("put the file back"), "{said}");
         fs::remove_dir_all(&dir).unwrap();
         assert_eq!(missing_state(&dir).unwrap(), None, "a first start");
     }

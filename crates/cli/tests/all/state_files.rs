@@ -49,7 +49,7 @@ impl Site {
 
 /// The lines about files of the state directory.
 fn flaws(said: &str) -> Vec<String> {
-    said.lines().filter(|line| line.contains("from a backup")).map(str::to_owned).collect()
+    said.lines().filter(|line| line.contains("as the last server left it")).map(str::to_owned).collect()
 }
 
 #[test]
