@@ -72,12 +72,15 @@ pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {
 #[derive(Debug)]
 pub struct StateLock(#[expect(dead_code, reason = "it is locked as long as it lives")] Option<StateDir>);
 
-/// Keeps servers from using the directory, which is created if it is missing.
+/// Keeps servers from using the directory. A missing one is not made: no server uses it.
 ///
 /// # Errors
 /// When a server uses it, or it cannot be used.
 pub fn lock_dir(dir: &Path) -> Result<StateLock, StateDirError> {
-    open_dir(dir).map(StateLock)
+    match OwnDir::open(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StateLock(None)),
+        opened => lock(dir, opened.map_err(failed("use the state directory", dir))?).map(Some).map(StateLock),
+    }
 }
 
 /// Whether a server uses the directory.
@@ -100,9 +103,13 @@ pub(crate) fn open_dir(dir: &Path) -> Result<Option<StateDir>, StateDirError> {
         }
         opened => opened.map_err(failed("use the state directory", dir))?,
     };
-    match Locked::exclusive(opened) {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(StateDirError::InUse(dir.to_owned())),
-        locked => locked.map(|dir| Some(Arc::new(dir))).map_err(failed("lock", dir)),
+    lock(dir, opened).map(Some)
+}
+
+fn lock(path: &Path, dir: OwnDir) -> Result<StateDir, StateDirError> {
+    match Locked::exclusive(dir) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(StateDirError::InUse(path.to_owned())),
+        locked => locked.map(Arc::new).map_err(failed("lock", path)),
     }
 }
 

@@ -18,10 +18,24 @@ pub enum WriteLogError {
     #[error("the write log is closed")]
     Closed,
     /// The log is damaged, which its own error does not remedy.
-    #[error("{source} and give up what it held with {discard}", discard = site.discard(&[]))]
+    #[error("{source}, or give up its changes with {discard}", discard = site.discard(&[]))]
     Damaged {
         /// Where it is damaged.
         source: LogError,
+        /// The log.
+        site: LogSite,
+    },
+    /// There is something else than a log, or a part of one, and exports depend on it.
+    #[error(
+        "{source}; acknowledged changes of {exports} may be in it alone: if it cannot be restored, give them up with \
+         {discard}",
+        exports = listed(exports), discard = site.discard(&[])
+    )]
+    Unreadable {
+        /// What is wrong with it.
+        source: LogError,
+        /// The exports.
+        exports: Vec<PathBuf>,
         /// The log.
         site: LogSite,
     },

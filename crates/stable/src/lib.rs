@@ -42,6 +42,7 @@ mod replay;
 mod set_aside_file;
 mod state_file;
 mod state_line;
+mod unreadable;
 mod write_log;
 
 pub use dependence::{check_unlogged, exports_of_log, give_up_log, left_behind};
@@ -54,4 +55,5 @@ pub use owner::owners_exports;
 pub use replay::{MadeChange, Replayed};
 pub use set_aside_file::{SetAside, changes_set_aside, set_aside_path};
 pub use state_file::missing_state;
+pub use unreadable::UnreadableLog;
 pub use write_log::{Options, WriteLog};

@@ -441,8 +441,8 @@ pub enum Failure {
     /// Records of a write log are lost.
     #[error(
         "log {} is damaged from byte {} to byte {}: acknowledged changes may be lost; restore the log from a copy, or \
-         remove it together with the changes in it",
-        quoted(path), damage.from_bytes, damage.to_bytes
+         give up all its changes with {} and its server's --state-dir",
+        quoted(path), damage.from_bytes, damage.to_bytes, LogSite::new(path, None).discard(&[])
     )]
     LogDamage {
         /// The log.

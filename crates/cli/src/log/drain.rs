@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use fs_host::HostFs;
-use stable::WriteLogError;
+use stable::{FileDevice, Options, UnreadableLog, WriteLog, WriteLogError};
 use vfs::{FileSystem, quoted};
 
 use super::replay::{Claims, Site, lock};
@@ -33,7 +33,6 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let (path, state_dir) = (flags.site.path(), flags.site.state_dir()?);
     let is_there = path.exists();
     let not_needed = || Failure::NoLogToDiscard { path: path.to_owned(), state_dir: state_dir.clone() };
-    // A state directory that does not exist is not to be made for this.
     if !is_there && flags.exports.is_empty() && stable::exports_of_log(path, &state_dir)?.is_empty() {
         return Err(not_needed());
     }
@@ -51,23 +50,73 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 
 /// Drops what the log has, if it is of the server with this state directory or its directories are named.
 fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<(), Failure> {
-    let log = flags.site.open_log(state_dir, false)?;
-    let unnamed = log.unnamed()?;
-    let kept: Vec<_> = log.kept()?.into_iter().filter(|(_, records)| *records > 0).collect();
-    let is_given = |dir: &PathBuf| flags.exports.contains(dir);
-    let dirs: Vec<_> = kept.iter().filter(|(dir, _)| !is_given(dir)).map(|(dir, _)| dir.clone()).collect();
-    if !dirs.is_empty() && !log.is_known()? {
-        let (path, state_dir) = (flags.site.path().to_owned(), state_dir.to_owned());
-        return Err(Failure::DiscardOfOtherState { path, state_dir, dirs });
+    let device = Arc::new(FileDevice::open(flags.site.path())?);
+    let opened = WriteLog::open(Arc::clone(&device) as _, Options::new(state_dir.to_owned()));
+    match opened.and_then(|log| Ok((log.unnamed()?, log.kept()?, log))) {
+        Ok((unnamed, kept, log)) => {
+            let kept: Vec<_> = kept.into_iter().filter(|(_, records)| *records > 0).collect();
+            let dirs = kept.iter().map(|(dir, _)| dir);
+            check_owner(flags, state_dir, (dirs, log.is_known()?))?;
+            log.discard()?;
+            for (dir, records) in kept {
+                writeln!(output, "dropped {records} changes of {}", quoted(dir))?;
+            }
+            if unnamed > 0 {
+                writeln!(output, "dropped {unnamed} changes of directories that the log does not name")?;
+            }
+            Ok(())
+        }
+        Err(error) => put_aside(flags, (device, state_dir), (error, output)),
     }
-    log.discard()?;
-    for (dir, records) in kept {
-        writeln!(output, "dropped {records} changes of {}", quoted(dir))?;
+}
+
+/// Refuses to drop what another server's log has of directories that are not named.
+fn check_owner<'d>(
+    flags: &Flags,
+    state_dir: &Path,
+    (dirs, is_known): (impl Iterator<Item = &'d PathBuf>, bool),
+) -> Result<(), Failure> {
+    let dirs: Vec<PathBuf> = dirs.filter(|dir| !flags.exports.contains(dir)).cloned().collect();
+    if dirs.is_empty() || is_known {
+        return Ok(());
     }
-    if unnamed > 0 {
-        writeln!(output, "dropped {unnamed} changes of directories that the log does not name")?;
+    let (path, state_dir) = (flags.site.path().to_owned(), state_dir.to_owned());
+    Err(Failure::DiscardOfOtherState { path, state_dir, dirs })
+}
+
+/// Puts a log out of the way that cannot be read because of an error, and shows what is lost.
+fn put_aside(
+    flags: &Flags,
+    (device, state_dir): (Arc<FileDevice>, &Path),
+    (error, output): (WriteLogError, &mut Output),
+) -> Result<(), Failure> {
+    let Some(log) = UnreadableLog::of(device, state_dir, &error)? else { return Err(error.into()) };
+    let path = quoted(flags.site.path());
+    match &log.exports {
+        Some(dirs) => check_owner(flags, state_dir, (dirs.iter(), log.is_known))?,
+        // Nothing in the file says whose it is.
+        None if stable::exports_of_log(flags.site.path(), state_dir)?.is_empty() => {
+            if flags.exports.is_empty() {
+                return Err(error.into());
+            }
+            return Ok(writeln!(output, "{path} {}, and is left as it is", log.flaw)?);
+        }
+        None => {}
+    }
+    writeln!(output, "dropped {}: the log {path} {}", lost(&log), log.flaw)?;
+    match log.put_aside()? {
+        Some(aside) => writeln!(output, "it is {} now: remove it when nobody needs it", quoted(aside))?,
+        None => writeln!(output, "wipe the device before a server uses it: `blkdiscard -z {path}`")?,
     }
     Ok(())
+}
+
+/// What is lost with a log.
+fn lost(log: &UnreadableLog) -> String {
+    let Some(check) = &log.check else { return "an unknown number of changes".to_owned() };
+    let damaged = if check.damages.is_empty() { "" } else { ", and an unknown number in its damaged parts" };
+    let dirs = log.exports.iter().flatten().map(quoted).collect::<Vec<_>>();
+    format!("{} changes of {}{damaged}", check.records, dirs.join(" and "))
 }
 
 /// A directory that no server can use until it is released.

@@ -11,7 +11,7 @@ use vfs::FileSystem;
 
 use super::state_dir::StateDirFlag;
 use crate::failure::{ExportError, Failure};
-use crate::serve::{attach_to_log, explained, start_logging};
+use crate::serve::{attach_to_log, check_missing, explained, start_logging};
 
 /// Replay a write log to its exports, and empty it.
 ///
@@ -58,7 +58,8 @@ impl Site {
     }
 
     /// Opens the log, for a state directory that is locked.
-    pub(super) fn open_log(&self, state_dir: &Path, always_replay: bool) -> Result<Arc<WriteLog>, Failure> {
+    fn open_log(&self, state_dir: &Path, always_replay: bool) -> Result<Arc<WriteLog>, Failure> {
+        check_missing(&self.path, state_dir)?;
         let options = Options { always_replay, ..Options::new(state_dir.to_owned()) };
         Ok(WriteLog::open(Arc::new(FileDevice::open(&self.path)?), options)?)
     }

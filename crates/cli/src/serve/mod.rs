@@ -43,7 +43,7 @@ pub use occupied::explained;
 use plan::Plan;
 pub use privilege::Privilege;
 use serving::Serving;
-pub use write_log::attach as attach_to_log;
+pub use write_log::{attach as attach_to_log, check_missing};
 
 /// Serves until a signal ends it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {

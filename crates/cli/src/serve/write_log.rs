@@ -244,8 +244,11 @@ pub fn left_behind<'s>(
     Ok(left.iter().map(|error| format!("an export of an earlier start is not served now: {error}")).collect())
 }
 
-/// Refuses to create a log where exports need the one that was there.
-fn check_missing(path: &Path, state_dir: &Path) -> Result<(), WriteLogError> {
+/// Refuses a missing log that exports need.
+///
+/// # Errors
+/// [`WriteLogError::MissingLog`], or when the state directory cannot be read.
+pub fn check_missing(path: &Path, state_dir: &Path) -> Result<(), WriteLogError> {
     if path.exists() {
         return Ok(());
     }

@@ -110,7 +110,7 @@ fn what_is_no_log_is_refused_with_the_reason() {
     let used = scratch.path("used");
     let _log = fill(&used);
     for (path, reason) in [
-        (&blank, "is blank: no log was ever made there".to_owned()),
+        (&blank, "is blank: it has zeros where a log begins".to_owned()),
         (&text, "is no log of Wharf's".to_owned()),
         (&used, format!("is in use by process {}; stop it first", std::process::id())),
         (&scratch.path("none"), "cannot open: No such file".to_owned()),

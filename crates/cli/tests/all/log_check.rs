@@ -104,7 +104,7 @@ fn log_that_a_start_refuses_is_refused_by_the_check_too() {
     let cases: [(&[u8], &str); 3] = [
         (&[b'x'; 1 << 20], "is no log of Wharf's"),
         (&old[..old.len() / 2], "its end is missing"),
-        (b"short", "too few"),
+        (b"short", "a log needs at least"),
     ];
     for (bytes, expected) in cases {
         fs::write(site.scratch.path("log"), bytes).unwrap();

@@ -1,13 +1,13 @@
 //! The commands of `wharf log` that messages name work as they are pasted into a shell, wherever that is.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
 use testing::Scratch;
-use testing::program::{Server, commands_in, executable, fails, paste, shell, wharf_fails, wharf_ok};
+use testing::program::{Server, commands_in, executable, fails, paste, wharf_fails, wharf_ok};
 
 const EXPORT: &str = "the export's";
 const LOG: &str = "$a log";
@@ -98,17 +98,81 @@ fn discard_of_a_missing_log_works_as_pasted() {
     site.starts(Some(LOG));
 }
 
+/// Makes a log unreadable.
+type Damage = fn(&File);
+
+/// How logs get unreadable, and what is said of what is lost.
+const DAMAGES: [(&str, Damage, &str); 6] = [
+    ("a record", |log| log.write_all_at(&[0x5a; 64], RING_START_BYTES + 64).unwrap(), "in its damaged parts: "),
+    ("both headers", |log| log.write_all_at(&[0x5a; RING_START_BYTES as usize], 0).unwrap(), "an unknown number"),
+    ("the end", |log| log.set_len(512 << 10).unwrap(), "an unknown number"),
+    ("all but the start", |log| log.set_len(5000).unwrap(), "an unknown number"),
+    ("everything", |log| log.set_len(0).unwrap(), "an unknown number"),
+    ("everything, by zeros", |log| log.write_all_at(&[0; 1 << 20], 0).unwrap(), "an unknown number"),
+];
+
+fn damage(log: &Path, damage: Damage) {
+    damage(&File::options().write(true).open(log).unwrap());
+}
+
 #[test]
-fn discard_of_a_damaged_log_works_as_pasted() {
+fn discard_of_an_unreadable_log_works_as_pasted_and_the_server_starts_with_a_new_one() {
+    for (what, make, lost) in DAMAGES {
+        let site = Site::killed();
+        damage(&site.path(LOG), make);
+        let commands = site.remedies(EXPORT, Some(LOG));
+        let discard = commands.iter().find(|command| command.contains("--discard")).expect(what);
+        let said = paste(discard);
+        assert!(said.contains(lost) && said.contains("no longer depends on the log"), "{what}: {said}");
+        assert!(site.path(&format!("{LOG}.discarded")).exists(), "{what}: {said}");
+        site.starts(Some(LOG));
+    }
+}
+
+#[test]
+fn drain_of_an_unreadable_log_names_the_command_that_gives_it_up() {
+    for (what, make, _) in DAMAGES {
+        let site = Site::killed();
+        damage(&site.path(LOG), make);
+        for action in ["drain", "replay", "adopt"] {
+            let (log, state) = (site.path(LOG), site.path(STATE));
+            let command = ["log", action, log.to_str().unwrap(), "--state-dir", state.to_str().unwrap()];
+            let said = wharf_fails(1, &command);
+            assert!(commands_in(&said).iter().any(|command| command.contains("--discard")), "{what}: {said}");
+        }
+    }
+}
+
+#[test]
+fn discard_leaves_an_unreadable_log_that_a_server_uses_or_that_may_be_another_servers() {
+    for (what, make, _) in DAMAGES {
+        let site = Site::killed();
+        let (log, state) = (site.path(LOG), site.path("new state"));
+        damage(&log, make);
+        let before = fs::read(&log).unwrap();
+        let discard = ["log", "drain", "--discard", log.to_str().unwrap(), "--state-dir", state.to_str().unwrap()];
+        wharf_fails(1, &discard);
+        assert!(fs::read(&log).unwrap() == before && !state.exists(), "{what}");
+    }
     let site = Site::killed();
-    let log = fs::File::options().write(true).open(site.path(LOG)).unwrap();
-    log.write_all_at(&[0x5a; 64], RING_START_BYTES + 64).unwrap();
-    let [check, discard] = &site.remedies(EXPORT, Some(LOG))[..] else { panic!("two commands") };
-    let checked = fails(1, shell(check));
-    assert!(checked.contains("is damaged from byte"), "{checked}");
-    fs::remove_file(site.path(LOG)).unwrap();
-    assert!(paste(discard).contains("no longer depends on the log"));
-    site.starts(Some(LOG));
+    let server = Server::spawn(2, site.serve(EXPORT, Some(LOG), STATE));
+    damage(&site.path(LOG), DAMAGES[1].1);
+    let (log, state) = (site.path(LOG), site.path(STATE));
+    let said =
+        wharf_fails(1, &["log", "drain", "--discard", log.to_str().unwrap(), "--state-dir", state.to_str().unwrap()]);
+    assert!(said.contains("uses the state directory") && log.exists(), "{said}");
+    drop(server);
+}
+
+#[test]
+fn commands_for_a_missing_log_make_nothing() {
+    let site = Site { scratch: Scratch::on_disk() };
+    let (log, state) = (site.path(LOG), site.path(STATE));
+    for action in [&["drain"][..], &["replay"], &["adopt"], &["info"], &["check"], &["drain", "--discard"]] {
+        let state_dir = if action == ["check"] { vec![] } else { vec!["--state-dir", state.to_str().unwrap()] };
+        wharf_fails(1, &[&["log"], action, &[log.to_str().unwrap()], &state_dir].concat());
+        assert!(!state.exists() && !log.exists(), "{action:?}");
+    }
 }
 
 #[test]

@@ -82,6 +82,25 @@ impl FileDevice {
         FileDevice::open_for(path, Use::Reading)
     }
 
+    /// Gives a file a name that ends with `.discarded`, so that its place is free, and returns that. A block device
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// When there is such a file already, or the system refuses.
+    pub fn put_aside(&self) -> Result<Option<PathBuf>, LogError> {
+        let failed = |source| failure(&self.path, "rename", source);
+        if self.file.metadata().map_err(failed)?.file_type().is_block_device() {
+            return Ok(None);
+        }
+        // The name may be a link to the file.
+        let path = self.path.canonicalize().map_err(failed)?;
+        let mut aside = path.clone().into_os_string();
+        aside.push(".discarded");
+        let aside = PathBuf::from(aside);
+        self.rename(&path, &aside)?;
+        Ok(Some(aside))
+    }
+
     /// Whether reads and writes go past the page cache.
     pub fn is_direct(&self) -> bool {
         self.is_direct

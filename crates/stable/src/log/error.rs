@@ -35,7 +35,7 @@ pub enum LogError {
         path: PathBuf,
     },
     /// Nothing was ever stored there.
-    #[error("log {} is blank: no log was ever made there", quoted(path))]
+    #[error("log {} is blank: it has zeros where a log begins", quoted(path))]
     Blank {
         /// The log.
         path: PathBuf,
@@ -83,7 +83,7 @@ pub enum LogError {
     /// Durable records are lost, while later ones are complete.
     #[error(
         "log {0} is damaged from byte {from_bytes} to byte {to_bytes}, and whole behind that: changes that clients were \
-         told are stable may be lost; {check} names all damage; restore the log from a copy, or remove it",
+         told are stable may be lost; {check} names all damage; restore the log from a copy",
         quoted(path), check = LogSite::check(path)
     )]
     Damaged {

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
-use super::survey::{Damage, Survey};
+use super::survey::{Damage, Survey, newest_header};
 use super::{Log, LogError};
 use crate::device::Device;
+use crate::hex::hex;
 
 impl Log {
     /// Opens the log in a device, with all durable records. An interrupted write marks the end of the log.
@@ -32,5 +33,11 @@ impl Log {
             );
         }
         Ok(Log::new(survey.ring, survey.header, survey.kept))
+    }
+
+    /// The log's random id and its owner's description, if a header is whole, whatever is damaged behind it.
+    pub(crate) fn identity(device: &dyn Device) -> Option<(String, Vec<u8>)> {
+        let (header, _) = newest_header(device).ok()?;
+        Some((hex(&header.id.0), header.owner))
     }
 }

@@ -75,7 +75,7 @@ impl Survey {
     }
 }
 
-fn newest_header(device: &dyn Device) -> Result<(Header, bool), LogError> {
+pub(super) fn newest_header(device: &dyn Device) -> Result<(Header, bool), LogError> {
     let path = || device.path().to_owned();
     let mut blocks = AlignedBuffer::new(RING_START as usize);
     if device.size_bytes() < RING_START {

@@ -20,8 +20,9 @@ use crate::log_site::LogSite;
 use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::{self, Counts, MadeChange, Replayed, Tickets};
-use crate::state_file::{KeptGeneration, StateFile};
+use crate::state_file::StateFile;
 use crate::state_line::StateLine;
+use crate::unreadable;
 
 /// How a [`WriteLog`] is used.
 #[derive(Debug, Clone)]
@@ -139,7 +140,7 @@ impl WriteLog {
     /// # Errors
     /// When the log or the state directory cannot be read.
     pub fn open(device: Arc<dyn Device>, options: Options) -> std::result::Result<Arc<WriteLog>, WriteLogError> {
-        let log = Log::open(device).map_err(|error| open_error(error, &options))?;
+        let log = Log::open(device).map_err(|error| unreadable::open_error(error, &options.state_dir))?;
         let log = WriteLog::of(log, options)?;
         log.drop_retired()?;
         Ok(Arc::new(log))
@@ -154,7 +155,8 @@ impl WriteLog {
         device: Arc<dyn Device>,
         options: Options,
     ) -> std::result::Result<Arc<WriteLog>, WriteLogError> {
-        let log = Log::open_or_begin(device, &LogOwner::new().bytes()).map_err(|error| open_error(error, &options))?;
+        let log = Log::open_or_begin(device, &LogOwner::new().bytes())
+            .map_err(|error| unreadable::open_error(error, &options.state_dir))?;
         Ok(Arc::new(WriteLog::of(log, options)?))
     }
 
@@ -223,10 +225,8 @@ impl WriteLog {
     /// # Errors
     /// When it cannot be read.
     pub fn is_known(&self) -> std::result::Result<bool, WriteLogError> {
-        let id = self.log.id();
-        let is_of_this = |line: &StateLine| matches!(line, StateLine::Mark { mark, .. } if mark.log == id);
-        // A log that may be lost has no marks.
-        Ok(self.lines.iter().any(is_of_this) || matches!(self.kept_generation()?, KeptGeneration::Known(_)))
+        unreadable::is_known(&self.log.id(), &self.state_file, &self.lines)
+            .map_err(|source| WriteLogError::State { path: self.options.state_dir.clone(), source })
     }
 
     /// Drops all records without replaying them.
@@ -746,17 +746,6 @@ impl WriteLog {
 
     fn knows_many_files(&self) -> bool {
         self.exports().iter().flatten().any(|export| export.volume.unsynced.len() > MAX_UNSYNCED_FILES)
-    }
-}
-
-/// Adds the remedy of damage, which needs the state directory.
-fn open_error(error: LogError, options: &Options) -> WriteLogError {
-    match error {
-        LogError::Damaged { ref path, .. } => {
-            let site = LogSite::new(path, Some(&options.state_dir));
-            WriteLogError::Damaged { source: error, site }
-        }
-        error => error.into(),
     }
 }
 
