@@ -28,6 +28,8 @@ pub(crate) struct Known {
     pub(crate) is_safe: bool,
     /// The attribute, if nothing else says so.
     attribute: Option<&'static str>,
+    /// Whether it is the mark of another directory, which was exported at this path before.
+    is_replaced: bool,
 }
 
 impl Known {
@@ -39,15 +41,16 @@ impl Known {
         names.sort_unstable();
         names.dedup();
         let dirs = fs.log_marks(&names.into_iter().cloned().collect::<Vec<_>>()).map_err(unreadable)?;
-        if dirs.is_empty() {
-            let kept = Mark::kept(export, lines).filter(|mark| mark.root == root(fs));
-            return Ok(kept.into_iter().map(|mark| Known::new(export, mark)).collect());
-        }
-        Ok(dirs.iter().flat_map(|dir| Known::of_dir(export, dir, lines)).collect())
+        let mut known: Vec<Known> = dirs.iter().flat_map(|dir| Known::of_dir(export, dir, lines)).collect();
+        let here = Mark::kept(export, lines).filter(|mark| dirs.is_empty() && mark.root == root(fs));
+        known.extend(here.map(|mark| Known::new(export, mark)));
+        let replaced = Mark::of_replaced(export, fs, lines);
+        known.extend(replaced.map(|mark| Known { is_own: false, is_replaced: true, ..Known::new(export, mark) }));
+        Ok(known)
     }
 
     fn new(export: &Path, mark: Mark) -> Known {
-        Known { export: export.to_owned(), mark, is_own: true, is_safe: true, attribute: None }
+        Known { export: export.to_owned(), mark, is_own: true, is_safe: true, attribute: None, is_replaced: false }
     }
 
     /// The marks of one directory. Of two logs, both may have its changes.
@@ -71,8 +74,18 @@ impl Known {
         }
     }
 
+    /// The log that has the changes, and the state directory of its server: this one, if nothing says which it is.
+    pub(crate) fn site(&self, state_dir: Option<&Path>) -> LogSite {
+        let noted = self.mark.state_dir.as_deref().filter(|_| self.attribute.is_some() && self.is_safe);
+        LogSite::new(&self.mark.path, noted.or(state_dir))
+    }
+
     /// Who says so, if it is only the directory itself, and the remedy if somebody else may have written that.
     pub(crate) fn told_by(&self) -> String {
+        if self.is_replaced {
+            return " (those of another directory that was exported at this path; is a file system not mounted?)"
+                .into();
+        }
         let Some(name) = self.attribute else { return String::new() };
         let forged = format!(
             ", and others than the server may have written it: if no log is known to be missing, remove it with \
@@ -102,6 +115,14 @@ impl Mark {
     /// The newest mark of an export in the state directory.
     fn kept(export: &Path, lines: &[StateLine]) -> Option<Mark> {
         marks(lines).rev().find(|(of, _)| *of == export).map(|(_, mark)| mark.clone())
+    }
+
+    /// The mark of another directory that was exported at this path, as long as it depends on its log.
+    fn of_replaced(export: &Path, fs: &dyn FileSystem, lines: &[StateLine]) -> Option<Mark> {
+        let mark = Mark::kept(export, lines).filter(|mark| mark.root != root(fs))?;
+        // It may have been exported at its new path since.
+        let last = marks(lines).map(|(_, of)| of).rfind(|of| of.root == mark.root)?;
+        last.is_needed.then_some(mark)
     }
 
     /// Stores the mark in the state directory and in the export, in which it may be impossible.
@@ -134,11 +155,9 @@ impl Mark {
 pub fn check_unlogged(export: &Path, fs: &dyn FileSystem, state_dir: Option<&Path>) -> Result<(), WriteLogError> {
     let lines = lines_in(state_dir)?;
     match Known::of(export, fs, &lines)?.into_iter().find(|known| known.mark.is_needed) {
-        Some(known) => Err(WriteLogError::NeedsLog {
-            told_by: known.told_by(),
-            site: LogSite::new(&known.mark.path, state_dir),
-            export: known.export,
-        }),
+        Some(known) => {
+            Err(WriteLogError::NeedsLog { told_by: known.told_by(), site: known.site(state_dir), export: known.export })
+        }
         None => Ok(()),
     }
 }
@@ -181,21 +200,23 @@ pub fn left_behind(
 /// When the marks cannot be read or changed.
 pub fn give_up_log(export: &Path, fs: Option<&dyn FileSystem>, state_dir: &Path) -> Result<bool, WriteLogError> {
     let (state_file, lines) = StateFile::open(state_dir)?;
-    let mark = match fs {
+    // A later generation, so that this mark is newer than the one that it replaces.
+    let released = |mark: Mark| Mark { is_needed: false, generation: mark.generation + 1, ..mark };
+    let (own, gone) = match fs {
         Some(fs) => {
             let own = Known::of(export, fs, &lines)?.into_iter().filter(|known| known.is_own);
-            own.map(|known| known.mark).find(|mark| mark.is_needed)
+            (own.map(|known| known.mark).find(|mark| mark.is_needed), Mark::of_replaced(export, fs, &lines))
         }
-        None => Mark::kept(export, &lines).filter(|mark| mark.is_needed),
+        None => (None, Mark::kept(export, &lines).filter(|mark| mark.is_needed)),
     };
-    let Some(mark) = mark else { return Ok(false) };
-    // A later generation, so that this mark is newer than the one that it replaces.
-    let mark = Mark { is_needed: false, generation: mark.generation + 1, ..mark };
-    match fs {
-        Some(fs) => mark.store(export, fs, &state_file)?,
-        None => state_file.keep(&[StateLine::Mark { export: export.to_owned(), mark }])?,
+    let has_depended = own.is_some() || gone.is_some();
+    if let Some(mark) = gone {
+        state_file.keep(&[StateLine::Mark { export: export.to_owned(), mark: released(mark) }])?;
     }
-    Ok(true)
+    if let (Some(mark), Some(fs)) = (own, fs) {
+        released(mark).store(export, fs, &state_file)?;
+    }
+    Ok(has_depended)
 }
 
 fn lines_in(state_dir: Option<&Path>) -> Result<Vec<StateLine>, WriteLogError> {

@@ -19,6 +19,8 @@ pub(crate) struct Mark {
     pub(crate) path: PathBuf,
     /// The root directory ([`root`]). A copy of the directory has the mark too, but another root.
     pub(crate) root: (u64, u64),
+    /// The state directory of the log's server. Marks of earlier versions do not have it.
+    pub(crate) state_dir: Option<PathBuf>,
 }
 
 impl Mark {
@@ -26,11 +28,18 @@ impl Mark {
         let need = if self.is_needed { "needed" } else { "released" };
         let (fileid, birth) = self.root;
         let path = hex::hex_path(&self.path);
-        format!("{need} {} {} {fileid} {birth} {path}", self.log, self.generation)
+        let state_dir = self.state_dir.as_ref().map(|dir| format!(" {}", hex::hex_path(dir))).unwrap_or_default();
+        format!("{need} {} {} {fileid} {birth} {path}{state_dir}", self.log, self.generation)
     }
 
     pub(crate) fn read(text: &str) -> Option<Mark> {
-        let [need, log, generation, fileid, birth, path] = *text.split(' ').collect::<Vec<_>>() else { return None };
+        let words: Vec<&str> = text.split(' ').collect();
+        let [need, log, generation, fileid, birth, path, ref rest @ ..] = *words else { return None };
+        let state_dir = match *rest {
+            [] => None,
+            [dir] => Some(hex::path(dir)?),
+            _ => return None,
+        };
         Some(Mark {
             is_needed: match need {
                 "needed" => true,
@@ -41,6 +50,7 @@ impl Mark {
             generation: generation.parse().ok()?,
             path: hex::path(path)?,
             root: (fileid.parse().ok()?, birth.parse().ok()?),
+            state_dir,
         })
     }
 }
@@ -66,7 +76,14 @@ mod tests {
     use super::*;
 
     fn mark(log: &str, generation: u64, is_needed: bool) -> Mark {
-        Mark { is_needed, log: log.to_owned(), generation, path: "/a b/log".into(), root: (2, 7) }
+        Mark {
+            is_needed,
+            log: log.to_owned(),
+            generation,
+            path: "/a b/log".into(),
+            root: (2, 7),
+            state_dir: Some("/state".into()),
+        }
     }
 
     #[test]
@@ -74,6 +91,8 @@ mod tests {
         for is_needed in [true, false] {
             assert_eq!(Mark::read(&mark("0a", 9, is_needed).text()), Some(mark("0a", 9, is_needed)));
         }
+        let of_earlier_version = Mark { state_dir: None, ..mark("0a", 9, true) };
+        assert_eq!(Mark::read(&of_earlier_version.text()), Some(of_earlier_version));
         assert_eq!(Mark::read("needed 0a 9"), None);
     }
 

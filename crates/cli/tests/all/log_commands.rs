@@ -210,3 +210,11 @@ fn adoption_of_an_old_copy_works_as_pasted() {
     assert!(paste(adopt).contains("the next start replays"));
     site.starts(Some(LOG));
 }
+
+#[test]
+fn drain_works_as_pasted_when_a_start_with_another_state_directory_is_refused() {
+    let site = Site::killed();
+    let [drain, _] = &commands_in(&fails(1, site.serve(EXPORT, None, "new state")))[..] else { panic!("two commands") };
+    assert!(paste(drain).contains("were brought to storage"));
+    drop(Server::spawn(2, site.serve(EXPORT, None, "new state")));
+}

@@ -137,3 +137,25 @@ fn export_that_left_when_the_log_had_nothing_of_it_is_released_by_a_drain() {
     wharf_ok(&start);
     end(site.serve(&["leaves"], false), Signal::TERM);
 }
+
+#[test]
+fn other_directory_at_the_path_is_not_served_while_the_log_has_changes_of_the_first_one() {
+    let site = Site::new();
+    let server = site.serve(&["leaves"], true);
+    site.change(&server, "leaves");
+    end(server, Signal::KILL);
+    fs::rename(site.path("leaves"), site.path("elsewhere")).unwrap();
+    fs::create_dir(site.path("leaves")).unwrap();
+    let check = site.check(&["leaves"], false);
+    let start: Vec<String> = check.iter().filter(|argument| *argument != "--check").cloned().collect();
+    for arguments in [&check, &start] {
+        let said = wharf_fails(1, arguments);
+        assert!(said.contains("those of another directory that was exported at this path"), "{said}");
+    }
+    // Nor with another log.
+    let other = [&check[..], &["--write-log".to_owned(), site.text("other-log")]].concat();
+    assert!(wharf_fails(1, &other).contains("may be in another write log alone"));
+    let [_, discard] = &commands_in(&wharf_fails(1, &check))[..] else { panic!("two commands") };
+    assert!(paste(discard).contains("no longer depends on the log"));
+    end(site.serve(&["leaves"], false), Signal::TERM);
+}

@@ -10,7 +10,6 @@ use super::{Options, SMALL_LOG_BYTES, WriteLog, hold};
 use crate::dependence::Known;
 use crate::device::{Device, MemoryDevice};
 use crate::error::WriteLogError;
-use crate::log_site::LogSite;
 use crate::mark::Mark;
 use crate::owner::OwnedExport;
 use crate::replay::Counts;
@@ -94,7 +93,7 @@ impl WriteLog {
             return Ok(());
         }
         let (export, told_by) = (known.export.clone(), known.told_by());
-        let site = LogSite::new(&known.mark.path, Some(&self.options.state_dir));
+        let site = known.site(Some(&self.options.state_dir));
         let adopt = || format!("; to use what this log has, run {}", self.site().adopt());
         let remedy = if self.end().bytes() > 0 { adopt() } else { String::new() };
         Err(WriteLogError::NeedsOtherLog { export, site, told_by, remedy })

@@ -349,7 +349,8 @@ impl WriteLog {
             return Ok(());
         }
         let (log, generation, root) = (self.log.id(), self.log.generation(), mark::root(&*export.inner));
-        let mark = Mark { is_needed, log, generation, path: self.site().path, root };
+        let state_dir = Some(mark::absolute(&self.options.state_dir));
+        let mark = Mark { is_needed, log, generation, path: self.site().path, root, state_dir };
         mark.store(&export.name, &*export.inner, &self.state_file)
     }
 
