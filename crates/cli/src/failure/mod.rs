@@ -102,13 +102,15 @@ pub enum Failure {
     },
     /// Changes of a write log cannot be made.
     #[error(
-        "{changes} changes of the write log are set aside, and all others were made: the messages above and {} have these \
-         changes, the reasons and the remedies; the log is empty now",
+        "the write log had {changes} changes: {set_aside} are set aside, and all others were brought to storage; the \
+         messages above and {} have those set aside, the reasons and the remedies; the log is empty now",
         quoted(path)
     )]
     SetAside {
-        /// How many.
+        /// How many the log had.
         changes: u64,
+        /// How many are set aside.
+        set_aside: u64,
         /// The file that has them.
         path: PathBuf,
     },

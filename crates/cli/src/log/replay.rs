@@ -87,10 +87,13 @@ impl Site {
         log.start()?;
         log.close();
         match changes {
+            _ if set_aside > 0 => {
+                return Err(Failure::SetAside { changes, set_aside, path: log.set_aside_path() });
+            }
             0 => eprintln!("wharf: the log had no changes"),
             changes => eprintln!("wharf: {changes} changes were brought to storage, and the log is empty"),
         }
-        if set_aside > 0 { Err(Failure::SetAside { changes: set_aside, path: log.set_aside_path() }) } else { Ok(()) }
+        Ok(())
     }
 
     /// Where the log is, or was.

@@ -1,6 +1,7 @@
 //! The write log of a server, and the exports that use it.
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -141,12 +142,10 @@ pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failu
         failures.push(Failure::WriteLogWithoutState);
     }
     match place {
-        WriteLogPlace::Path(path) => {
-            failures.extend(check_place(path).err());
-            if settings.lose_my_data != Some(true) {
-                failures.extend(check_storage(path, state_dir));
-            }
-        }
+        WriteLogPlace::Path(path) => match check_place(path) {
+            Ok(()) if settings.lose_my_data != Some(true) => failures.extend(check_storage(path, state_dir)),
+            checked => failures.extend(checked.err()),
+        },
         WriteLogPlace::Memory if settings.lose_my_data == Some(true) => {}
         WriteLogPlace::Memory => failures.push(Failure::WriteLogInMemory),
     }
@@ -199,8 +198,16 @@ fn check_sizes(settings: &WriteLogSettings) -> Vec<Failure> {
 /// Refuses a place where no log can be opened or created.
 fn check_place(path: &Path) -> Result<(), Failure> {
     let failed = |source| Failure::WriteLogPlace { path: path.to_owned(), source };
-    if path.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    let kind = path.metadata().map(|found| found.file_type());
+    if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_block_device()) {
+        return Err(failed(io::Error::other("it is neither a file nor a block device")));
+    }
+    if let (Ok(target), false) = (path.read_link(), path.exists()) {
+        let why = format!(
+            "it is a symbolic link to {}, which is missing: bring that back or remove the link",
+            quoted(target)
+        );
+        return Err(failed(io::Error::other(why)));
     }
     let (place, wanted) = match path.parent() {
         Some(parent) if !path.exists() => {
@@ -294,7 +301,7 @@ fn tell(dir: &Path, replayed: &Replayed) {
     if compared {
         tracing::warn!(
             %dir, records, made, names, data_bytes, conflicts, set_aside,
-            "replayed the write log after a power failure"
+            "replayed the write log: names, data and attributes were compared with it"
         );
     } else if data_bytes + set_aside > 0 {
         tracing::warn!(

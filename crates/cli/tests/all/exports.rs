@@ -404,7 +404,8 @@ fn check_and_start_refuse_a_write_log_without_a_place_of_its_own() {
     let scratch = Scratch::on_disk();
     let (export, state) = (scratch.dir("export"), scratch.dir("state"));
     let (inside, nowhere) = (export.join("log"), scratch.path("missing").join("log"));
-    for (place, part) in [(&inside, "is inside the export"), (&nowhere, "No such file"), (&state, "directory")] {
+    for (place, part) in [(&inside, "is inside the export"), (&nowhere, "No such file"), (&state, "neither a file nor")]
+    {
         let serve = ["serve", text(&export), "--listen", "127.0.0.1:0", "--state-dir", text(&state)];
         let serve = [&serve[..], &["--write-log", text(place)]].concat();
         let said = wharf_fails(1, &serve);

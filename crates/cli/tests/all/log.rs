@@ -102,6 +102,22 @@ fn interrupted_write_is_no_damage() {
 }
 
 #[test]
+fn log_of_another_user_is_refused_with_whose_it_is() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only the superuser can give files to others");
+        return;
+    }
+    let scratch = Scratch::new();
+    let path = scratch.path("write.log");
+    drop(fill(&path));
+    std::os::unix::fs::chown(&path, Some(1000), None).unwrap();
+    for command in ["info", "check", "drain"] {
+        let said = wharf_fails(1, &["log", command, path.to_str().unwrap()]);
+        assert!(said.contains("belongs to user 1000, and this process is user 0: run it as user 1000"), "{said}");
+    }
+}
+
+#[test]
 fn what_is_no_log_is_refused_with_the_reason() {
     let scratch = Scratch::new();
     let blank = scratch.path("blank");

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
@@ -119,6 +120,24 @@ fn log_whose_headers_are_zeros_is_refused_and_stays_so() {
     let site = Site::killed();
     fs::write(site.scratch.path("log"), vec![0; 1 << 20]).unwrap();
     assert!(site.refusal("export", Some("log"), "state").contains("may be in another write log"));
+}
+
+#[test]
+fn place_where_no_log_can_be_is_refused_with_the_reason() {
+    let site = Site::killed();
+    symlink("nowhere", site.scratch.path("link")).unwrap();
+    for (log, expected) in [
+        ("/dev/null", "it is neither a file nor a block device"),
+        (&site.text("export"), "it is neither a file nor a block device"),
+        (&site.text("link"), "it is a symbolic link to nowhere, which is missing"),
+    ] {
+        for check in [&[][..], &["--check"]] {
+            let (export, state) = (site.text("export"), site.text("state"));
+            let serve = ["serve", &export, "--listen", "127.0.0.1:0", "--state-dir", &state, "--write-log", log];
+            let said = wharf_fails(1, &[&serve, check].concat());
+            assert!(said.contains(expected) && !said.contains("tmpfs"), "{said}");
+        }
+    }
 }
 
 #[test]

@@ -142,7 +142,7 @@ async fn names_are_changed_once_when_the_replies_are_lost_with_the_power() {
         tokio::task::block_in_place(|| wait_until("all calls are lost", || wire.lost() >= attempts.len()));
         wire.set(false);
         tokio::task::block_in_place(|| site.fail_and_restart());
-        site.server.as_ref().unwrap().wait_for_log("after a power failure");
+        site.server.as_ref().unwrap().wait_for_log("replayed the write log");
         for (number, attempt) in attempts.into_iter().enumerate() {
             attempt.await.unwrap().unwrap_or_else(|error| panic!("{version}, {number}: {error}"));
         }

@@ -143,7 +143,8 @@ fn changes_that_cannot_be_made_are_named_and_kept_and_the_others_are_replayed() 
     let replay = ["log", "replay", &log, "--state-dir", &state];
     let said = wharf_fails(1, &replay);
     assert!(said.contains("set a change of the write log aside"), "{said}");
-    assert!(said.contains("changes of the write log are set aside, and all others were made"), "{said}");
+    assert!(said.contains("wharf: the write log had "), "{said}");
+    assert!(said.contains(" are set aside, and all others were brought to storage"), "{said}");
     assert_eq!(fs::read_to_string(site.export.join("good")).unwrap(), "acknowledged");
     let kept = fs::read_to_string(Path::new(&state).join("write-log-set-aside")).unwrap();
     assert!(kept.contains("reason: operation not permitted"), "{kept}");

@@ -5,13 +5,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use own_files::{AsServer, Locked};
+use own_files::{AsServer, Locked, Refusal};
 use rustix::fs::{CWD, FallocateFlags, RenameFlags, SeekFrom, fallocate, renameat_with, seek};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::holder::holder;
 use super::{AlignedBuffer, Device, PAGE_BYTES};
@@ -109,7 +110,12 @@ impl FileDevice {
     fn open_for(path: &Path, purpose: Use) -> Result<FileDevice, LogError> {
         let failed = |action| move |source| failure(path, action, source);
         let (file, is_direct) = open_flags(path, purpose).map_err(|source| refusal(path, source))?;
-        own_files::check(&file).map_err(failed("use"))?;
+        own_files::check(&file).map_err(|source| {
+            match source.get_ref().and_then(|refusal| refusal.downcast_ref()) {
+                Some(Refusal::Owner { owner, server }) => of_other_user(path, *owner, *server),
+                _ => failed("use")(source),
+            }
+        })?;
         let file = lock(path, file, purpose)?;
         // Data that an earlier process wrote may only be in a cache of the disk.
         file.sync_all().map_err(failed("flush"))?;
@@ -230,12 +236,20 @@ fn whole_blocks(bytes: u64) -> u64 {
     bytes - bytes % PAGE_BYTES as u64
 }
 
-/// A block device that is mounted or used by a server is busy.
+/// Why a file cannot be opened. A block device that is mounted or used by a server is busy.
 fn refusal(path: &Path, source: io::Error) -> LogError {
-    if source.raw_os_error() != Some(Errno::BUSY.raw_os_error()) {
-        return failure(path, "open", source);
+    match source.kind() {
+        io::ErrorKind::ResourceBusy => in_use(path),
+        io::ErrorKind::PermissionDenied => match path.metadata().map(|found| found.uid()) {
+            Ok(owner) if owner != geteuid().as_raw() => of_other_user(path, owner, geteuid().as_raw()),
+            _ => failure(path, "open", source),
+        },
+        _ => failure(path, "open", source),
     }
-    in_use(path)
+}
+
+fn of_other_user(path: &Path, owner: u32, user: u32) -> LogError {
+    LogError::OfOtherUser { path: path.to_owned(), owner, user }
 }
 
 fn in_use(path: &Path) -> LogError {

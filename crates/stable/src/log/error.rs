@@ -28,6 +28,20 @@ pub enum LogError {
         /// The process, if known.
         process: Option<u32>,
     },
+    /// It belongs to another user.
+    #[error(
+        "log {0} belongs to user {owner}, and this process is user {user}: run it as user {owner}; or, if user {user} is to \
+         have the log, and its contents can be trusted, run `chown {user} {0}`",
+        quoted(path)
+    )]
+    OfOtherUser {
+        /// The log.
+        path: PathBuf,
+        /// Whom it belongs to.
+        owner: u32,
+        /// Who uses it.
+        user: u32,
+    },
     /// There is a file already.
     #[error("log {} exists already; remove it, or choose another path", quoted(path))]
     Exists {

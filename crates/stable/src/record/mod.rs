@@ -269,6 +269,19 @@ impl NodeKind {
         }
     }
 
+    /// What it is called in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self.kind() {
+            FileKind::Regular => "file",
+            FileKind::Directory => "directory",
+            FileKind::Symlink => "symbolic link",
+            FileKind::BlockDevice => "block device",
+            FileKind::CharDevice => "character device",
+            FileKind::Fifo => "named pipe",
+            FileKind::Socket => "socket",
+        }
+    }
+
     pub(crate) fn kind(self) -> FileKind {
         match self {
             NodeKind::Regular | NodeKind::RegularOfSize(_) => FileKind::Regular,

@@ -38,7 +38,7 @@ pub(super) fn make_again(
             match (dir, born) {
                 (Some((inner_dir, dir)), Some(born)) => {
                     let name = site.temporary(NEW);
-                    let change = format!("make a file: {:?}", born.node);
+                    let change = format!("make a {}", born.node.name());
                     let unmade = Unmade { change, file: Some(file), data: &born.target, ..Unmade::default() };
                     let inner = make(site, &inner_dir, &name, &born)?;
                     match site.unless_refused(unmade, inner)? {
