@@ -1,5 +1,6 @@
 //! The performance lab: workloads over Wharf's client, and what is measured of them.
 //!
+//! - [`agents`] has several hosts load a server in step.
 //! - [`mod@bench`] reads and writes one file of a server in a chosen way and says how fast that went.
 //! - [`engine`] runs an experiment: order, pairs, repeats, noise, and a folder that keeps every pass.
 //! - [`experiments`] has the experiments: each declares what varies, and does one pass.
@@ -11,6 +12,7 @@
 //!
 //! Nothing here formats: a result is a [`measure::record`].
 
+pub mod agents;
 pub mod bench;
 mod bench_load;
 pub mod cache;

@@ -1,8 +1,10 @@
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// The use of processors: of a process since its start, or the difference of two readings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CpuUse {
     /// Time in program and kernel together, in nanoseconds.
     pub total: Duration,

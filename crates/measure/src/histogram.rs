@@ -1,5 +1,7 @@
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use crate::Spread;
 
 /// Each doubling of the value has 2 to the power of this many buckets. A bucket is at most 1/128 of its value wide.
@@ -62,7 +64,7 @@ impl Histogram {
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
-            mine.count += others.count;
+            mine.count = mine.count.saturating_add(others.count);
             mine.above = mine.above.saturating_add(others.above);
         }
         self.spread.merge(&other.spread);
@@ -108,16 +110,45 @@ impl Histogram {
         let rank = rank(q, self.count());
         let mut seen = 0;
         let found = self.buckets.iter().position(|bucket| {
-            seen += bucket.count;
+            seen = u64::saturating_add(seen, bucket.count);
             seen >= rank
         });
-        let mean_of = |index: usize| least_of(index) + self.buckets[index].above / self.buckets[index].count.max(1);
+        let mean_above = |bucket: Bucket| bucket.above / bucket.count.max(1);
+        let mean_of = |index: usize| least_of(index).saturating_add(mean_above(self.buckets[index]));
         // The extremes are exact, though their buckets have other values too.
         match found {
             Some(_) if rank == self.count() => self.max(),
             Some(_) if rank == 1 => self.min(),
             found => found.map_or(0, mean_of),
         }
+    }
+}
+
+/// A histogram as it is sent: the buckets that are not empty, each with its number.
+#[derive(Serialize, Deserialize)]
+struct Sparse {
+    buckets: Vec<(usize, u64, u64)>,
+    spread: Spread,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let numbered = self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.count > 0);
+        let buckets = numbered.map(|(index, bucket)| (index, bucket.count, bucket.above)).collect();
+        Sparse { buckets, spread: self.spread.clone() }.serialize(to)
+    }
+}
+
+/// Refuses buckets that do not exist. Sums saturate, so that counts of another host, however large, do no harm.
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Histogram, D::Error> {
+        let Sparse { buckets, spread } = Sparse::deserialize(from)?;
+        let mut histogram = Histogram { spread, ..Histogram::default() };
+        for (index, count, above) in buckets {
+            let bucket = histogram.buckets.get_mut(index);
+            *bucket.ok_or_else(|| de::Error::custom("a histogram has no such bucket"))? = Bucket { count, above };
+        }
+        Ok(histogram)
     }
 }
 

@@ -1,5 +1,7 @@
+use serde::{Deserialize, Serialize};
+
 /// Count, minimum, maximum, mean and standard deviation of values, all exact, in a few bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     count: u64,
     min: u64,
@@ -26,10 +28,10 @@ impl Spread {
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Spread) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
-        self.sum += other.sum;
+        self.sum = self.sum.saturating_add(other.sum);
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
@@ -62,7 +64,7 @@ impl Spread {
         // rounding.
         let count = u128::from(self.count);
         let (whole, rest) = (self.sum / count, self.sum % count);
-        let squares = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum + rest));
+        let squares = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum.saturating_add(rest)));
         let correction = rest as f64 * rest as f64 / self.count as f64;
         ((squares as f64 - correction).max(0.0) / (self.count - 1) as f64).sqrt()
     }

@@ -1,8 +1,10 @@
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// What was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Work {
     /// How many operations.
     pub operations: u64,
@@ -25,7 +27,10 @@ impl Work {
 impl Add for Work {
     type Output = Work;
     fn add(self, other: Work) -> Work {
-        Work { operations: self.operations + other.operations, bytes: self.bytes + other.bytes }
+        Work {
+            operations: self.operations.saturating_add(other.operations),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `wharf bench`: loads on a server, and what was measured of them.
 
+mod agents;
 mod fio;
 mod load;
 
@@ -10,13 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{process, thread};
 
-use clap::Args;
+use clap::{Args, Command, FromArgMatches};
 use client::{Follow, Status, Url};
 use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Rate, Spacing, Stop, Workload};
+use measure::record::JobSummary;
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
 
+use self::agents::AgentFlags;
 use self::fio::FioJob;
 use self::load::{Load, up_to};
 use crate::failure::{BenchError, Failure};
@@ -55,6 +58,8 @@ pub struct Flags {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    agents: AgentFlags,
+    #[command(flatten)]
     own: OwnFlags,
     #[command(flatten)]
     connect: ConnectFlags,
@@ -65,6 +70,9 @@ const MAX_STEPS: u32 = 100;
 
 /// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
+    if flags.agents.is_wanted() {
+        return report_of_agents(flags);
+    }
     let own = Arc::new(OwnMounts::new("bench", flags.own));
     own.tell(report(flags, &own))
 }
@@ -76,20 +84,35 @@ fn report(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(), Failure> {
     let first_error = outcomes.iter().position(|outcome| outcome.first_error.is_some());
     let (summaries, mut errors): (Vec<_>, Vec<_>) =
         outcomes.into_iter().map(|outcome| (outcome.summary, outcome.first_error)).unzip();
-    let run = Run { version: env!("CARGO_PKG_VERSION").to_owned(), at, jobs: summaries };
-    if !run.jobs.is_empty() {
-        let mut output = Output::new();
-        match flags.json {
-            true => writeln!(output, "{}", run.to_json().map_err(BenchError::Json)?)?,
-            false => write!(output, "{}", run.to_text())?,
-        }
-        output.finish()?;
+    if !summaries.is_empty() {
+        flags.print(at, summaries)?;
     }
     ended?;
     match first_error.and_then(|index| errors.swap_remove(index)) {
         Some(source) => Err(BenchError::Operation(source).into()),
         None => Ok(()),
     }
+}
+
+/// Has agents measure, and prints the results. Ctrl-C ends this process, and its agents end their jobs.
+fn report_of_agents(flags: &Flags) -> Result<(), Failure> {
+    let at = SystemTime::now();
+    let (summaries, first_error) = flags.agents.measure(&flags.all_jobs()?)?;
+    flags.print(at, summaries)?;
+    first_error.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// The job of this number in the arguments that a conductor sent. Only loads are accepted: nothing that reads files of
+/// this host.
+pub fn make_job(arguments: &[String], number: usize) -> Result<Job, String> {
+    let command = Flags::augment_args(Command::new("bench").no_binary_name(true));
+    let flags = command.try_get_matches_from(arguments).and_then(|matches| Flags::from_arg_matches(&matches));
+    let flags = flags.map_err(|error| error.to_string())?;
+    if !flags.agents.is_wanted() {
+        return Err("the order is a `wharf bench` without --agents".to_owned());
+    }
+    let jobs = flags.all_jobs().map_err(|failure| failure.to_string())?;
+    jobs.into_iter().nth(number).ok_or_else(|| "the order has no such job".to_owned())
 }
 
 /// How long a benchmark may take to end after Ctrl-C.
@@ -183,6 +206,21 @@ async fn wait(
 }
 
 impl Flags {
+    /// What agents do: these have no statistics of mounts to show.
+    fn all_jobs(&self) -> Result<Vec<Job>, Failure> {
+        self.jobs(&Arc::new(OwnMounts::new("bench", self.own)))
+    }
+
+    fn print(&self, at: SystemTime, jobs: Vec<JobSummary>) -> Result<(), Failure> {
+        let run = Run { version: env!("CARGO_PKG_VERSION").to_owned(), at, jobs };
+        let mut output = Output::new();
+        match self.json {
+            true => writeln!(output, "{}", run.to_json().map_err(BenchError::Json)?)?,
+            false => write!(output, "{}", run.to_text())?,
+        }
+        Ok(output.finish()?)
+    }
+
     /// Removes the file that a job makes in a directory. Its name contains the ID of this process.
     async fn remove_temporary(&self) -> Result<(), Failure> {
         let url = self.load.file_url(&self.url);

@@ -1,5 +1,6 @@
 //! `wharf lab`: experiments, what they are, and what they found.
 
+mod agent;
 mod ceiling;
 mod disk;
 mod explain;
@@ -44,6 +45,7 @@ enum Command {
     Compare(show::CompareFlags),
     History(history::Flags),
     Ceiling(ceiling::Flags),
+    Agent(agent::Flags),
     #[command(hide = true)]
     Disk(disk::Flags),
 }
@@ -125,6 +127,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         Command::Compare(flags) => show::compare(flags),
         Command::History(flags) => history::run(flags),
         Command::Ceiling(flags) => ceiling::run(flags),
+        Command::Agent(flags) => agent::run(flags),
         Command::Disk(flags) => disk::run(flags),
     }
 }

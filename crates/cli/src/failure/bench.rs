@@ -1,3 +1,6 @@
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::fio::FioError;
@@ -74,6 +77,31 @@ pub enum BenchError {
     /// A curve gives each job its rates.
     #[error("--curve: the job {0} has a rate or a thinktime of its own: remove it from the job file")]
     Paced(String),
+    /// Agents could not measure in step.
+    #[error(transparent)]
+    Agents(#[from] lab::agents::Error),
+    /// A file has no token.
+    #[error(transparent)]
+    Token(#[from] lab::agents::TokenError),
+    /// An agent cannot listen.
+    #[error("cannot listen on {address}: {source}; choose another address with --listen")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The command line cannot be sent to agents.
+    #[error("{}: with --agents, all arguments must be UTF-8", .0.display())]
+    NotUnicode(OsString),
+    /// Operations of an agent failed; this is its first failure.
+    #[error("agent {agent}: operations failed: {error}")]
+    AgentOperation {
+        /// The agent.
+        agent: String,
+        /// The failure.
+        error: String,
+    },
     /// The ceiling cannot be measured.
     #[error(transparent)]
     Ceiling(#[from] lab::ceiling::CeilingError),

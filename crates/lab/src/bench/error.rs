@@ -29,6 +29,9 @@ pub enum Error {
         /// The bytes of an operation.
         block_bytes: u32,
     },
+    /// Whoever was to start the job gave it up.
+    #[error("the job was given up before its start")]
+    NotStarted,
     /// The file exists, and the job would change it.
     #[error(
         "{0} exists, and this workload would change its contents: name a directory or a new file, or allow that with \

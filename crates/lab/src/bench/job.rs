@@ -4,7 +4,9 @@ use std::time::Duration;
 use client::{Mount, Options, Url};
 
 use super::pattern::Pattern;
-use super::{BlockSplit, Distribution, Error, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload};
+use super::{
+    BlockSplit, Distribution, Error, Gate, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload,
+};
 
 /// What to do, how, and for how long.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +68,10 @@ pub struct Job {
     pub watcher: Option<Observer<Progress>>,
     /// What ends the job before its time.
     pub stop: Stop,
+    /// What the job waits for when all its connections are made.
+    pub gate: Option<Gate>,
+    /// The number of the host among several that do this job in step: their temporary files have other names.
+    pub host: Option<u32>,
     /// The server's process, if it runs on this machine and its cost is wanted.
     pub server_pid: Option<u32>,
 }
@@ -149,8 +155,21 @@ impl Job {
             observer: None,
             watcher: None,
             stop: Stop::default(),
+            gate: None,
+            host: None,
             server_pid: None,
         }
+    }
+
+    /// The part of one of several hosts that do it in step. Each uses random blocks in an order of its own.
+    pub(crate) fn for_host(self, host: u32) -> Job {
+        Job { host: Some(host), seed: self.seed.wrapping_add(host.into()), ..self }
+    }
+
+    /// The name of its temporary file, without what tells several apart.
+    pub(super) fn temporary_name(&self) -> String {
+        let host = self.host.map_or_else(String::new, |host| format!("-{host}"));
+        format!("wharf-bench.{}{host}", std::process::id())
     }
 
     /// Whether it writes to its files, also before it measures.

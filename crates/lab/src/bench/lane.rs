@@ -182,7 +182,8 @@ impl Lane {
         let first_target = if job.files == Files::OnePerConnection { number as usize } else { 0 };
         let arrivals = |rate| Arrivals::new(rate, number, job.connections, job.seed).map(Mutex::new);
         let payload = Rc::new(Payload::new(job, number));
-        let metadata = Metadata::new(number, mount.clone(), &targets[first_target], Rc::clone(&payload));
+        let prefix = format!("{}.{number}", job.temporary_name());
+        let metadata = Metadata::new(prefix, mount.clone(), &targets[first_target], Rc::clone(&payload));
         let thinks = !job.think_time.is_zero();
         let think_timer = thinks.then(Timer::new).transpose().map_err(Error::Timer)?.map(Mutex::new);
         Ok(Lane {

@@ -27,9 +27,8 @@ pub(super) struct Metadata {
 const REMOVALS: u64 = 16;
 
 impl Metadata {
-    /// Those of the connection with this number, from 0. New files get blocks of `payload`.
-    pub(super) fn new(number: u32, mount: Mount, target: &Target, payload: Rc<Payload>) -> Metadata {
-        let prefix = format!("wharf-bench.{}.{number}", std::process::id());
+    /// Those of a connection, whose new names begin with `prefix`. New files get blocks of `payload`.
+    pub(super) fn new(prefix: String, mount: Mount, target: &Target, payload: Rc<Payload>) -> Metadata {
         Metadata { mount, dir: target.dir, prefix, made: Cell::new(0), payload }
     }
 

@@ -18,7 +18,7 @@ use super::lane::{Counts, Lane, LaneResult, Schedule};
 use super::leave::leave;
 use super::target::{self, Prepared, Target};
 use super::watch::{Meter, Sampler};
-use super::{End, Error, Job, OperationError};
+use super::{End, Error, Gate, Job, OperationError};
 use crate::process::{Memory, Process};
 
 /// What a job found.
@@ -170,6 +170,9 @@ fn conduct(job: &Job, workers: &[Member], events: &Receiver<Event>) -> Result<Me
             Err(_) => return Err(Error::ThreadDied),
         }
     }
+    if job.gate.as_ref().is_some_and(|Gate(may_start)| !may_start()) {
+        return Err(Error::NotStarted);
+    }
     let schedule = Schedule::starting_at(Instant::now(), job);
     // A thread that is gone is noticed below, when its result does not come.
     for member in workers {
@@ -318,20 +321,8 @@ fn on_own_thread<T: Send, F: Future<Output = Result<T, Error>>>(make: impl FnOnc
 fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
     let Measured { found, readings, rates } = measured;
     let Readings { began, ended, server_memory } = readings;
-    let options = job.url.over(&job.options);
-    let transport = match options.transport {
-        client::Transport::Tcp => "tcp",
-        client::Transport::Udp => "udp",
-    };
     let runtime_with_commit = found.writes.time_until_end_of(&found.syncs);
     let summary = JobSummary {
-        name: job.name.clone(),
-        workload: job.workload.to_string(),
-        target: format!("{}?version={}&proto={transport}", job.url, options.version),
-        block_sizes: job.block_sizes(),
-        depth: job.depth,
-        connections: job.connections,
-        options: job.described(),
         runtime: ended.at - began.at,
         elapsed,
         directions: [found.reads, found.writes, found.syncs, found.metadata]
@@ -344,8 +335,36 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
         work_in_runtime: ended.work - began.work,
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
+        ..job.summary_of_nothing()
     };
     BenchResult { summary, first_error: found.first_error, made_files: false, server_memory }
+}
+
+impl Job {
+    /// Its description, without figures.
+    pub(crate) fn summary_of_nothing(&self) -> JobSummary {
+        let options = self.url.over(&self.options);
+        let transport = match options.transport {
+            client::Transport::Tcp => "tcp",
+            client::Transport::Udp => "udp",
+        };
+        JobSummary {
+            name: self.name.clone(),
+            workload: self.workload.to_string(),
+            target: format!("{}?version={}&proto={transport}", self.url, options.version),
+            block_sizes: self.block_sizes(),
+            depth: self.depth,
+            connections: self.connections,
+            options: self.described(),
+            runtime: Duration::ZERO,
+            elapsed: Duration::ZERO,
+            directions: Vec::new(),
+            periods: Vec::new(),
+            work_in_runtime: Work::default(),
+            client_cpu: CpuUse::default(),
+            server_cpu: None,
+        }
+    }
 }
 
 /// The time in which operations count over time: without what is outstanding at its end.

@@ -106,7 +106,7 @@ impl Place {
         if let Some(found) = there(mount, path).await?
             && found.attributes.kind == FileKind::Directory
         {
-            let name = format!("wharf-bench.{}{suffix}", std::process::id()).into_bytes();
+            let name = format!("{}{suffix}", job.temporary_name()).into_bytes();
             return Ok(Place { dir: found.handle, name, existing: None, is_temporary: true });
         }
         let path = [path, suffix.as_bytes()].concat();

@@ -13,12 +13,12 @@ use measure::record::{Direction, DirectionSummary};
 const MIB: u64 = 1 << 20;
 
 /// A server of an empty directory that everybody may write to.
-struct Export {
+pub(crate) struct Export {
     daemon: Daemon,
 }
 
 impl Export {
-    fn start() -> Export {
+    pub(crate) fn start() -> Export {
         let files = Arc::new(MemFs::new(MemOptions::default()));
         let options =
             daemon::Options { listen: vec!["127.0.0.1:0".parse().unwrap()], loops: 1, ..daemon::Options::default() };
@@ -27,7 +27,7 @@ impl Export {
         Export { daemon: Daemon::start(options, vec![export]).unwrap() }
     }
 
-    fn url(&self, rest: &str) -> Url {
+    pub(crate) fn url(&self, rest: &str) -> Url {
         format!("nfs://{}/files{rest}", self.daemon.addresses()[0]).parse().unwrap()
     }
 

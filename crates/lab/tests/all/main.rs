@@ -2,4 +2,5 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod agents;
 mod bench;

@@ -1,9 +1,11 @@
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{CpuUse, Histogram, Period, Spread, Work};
 
 /// What the operations of a job do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Direction {
     /// They bring bytes from the server.
     Read,
@@ -28,7 +30,7 @@ impl Direction {
 }
 
 /// What a job found for one direction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DirectionSummary {
     /// The direction.
     pub direction: Direction,
@@ -53,7 +55,7 @@ pub struct DirectionSummary {
 }
 
 /// How much was done per second in each of several intervals.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rates {
     /// Bytes.
     pub bytes_per_second: Spread,
@@ -103,7 +105,46 @@ pub struct JobSummary {
     pub server_cpu: Option<CpuUse>,
 }
 
+impl DirectionSummary {
+    /// Adds what another host found for the same direction at the same time. Rates of short intervals cannot be added:
+    /// the result has none.
+    fn merge(&mut self, other: &DirectionSummary) {
+        self.work += other.work;
+        self.errors = self.errors.saturating_add(other.errors);
+        self.short = self.short.saturating_add(other.short);
+        self.runtime = self.runtime.max(other.runtime);
+        self.runtime_with_commit = self.runtime_with_commit.max(other.runtime_with_commit);
+        self.latency_ns.merge(&other.latency_ns);
+        self.submission_ns.merge(&other.submission_ns);
+        self.completion_ns.merge(&other.completion_ns);
+        self.rates = Rates::default();
+    }
+}
+
 impl JobSummary {
+    /// What several hosts found that did one job in step, as one; nothing if there is no host. Percentiles are those of
+    /// all operations. It has no rates of short intervals and no periods: the quantiles of several hosts cannot be
+    /// added.
+    pub fn together<'s>(mut hosts: impl Iterator<Item = &'s JobSummary>) -> Option<JobSummary> {
+        let mut all = hosts.next()?.clone();
+        all.directions.iter_mut().for_each(|direction| direction.rates = Rates::default());
+        all.periods.clear();
+        for host in hosts {
+            all.connections = all.connections.saturating_add(host.connections);
+            all.runtime = all.runtime.max(host.runtime);
+            all.elapsed = all.elapsed.max(host.elapsed);
+            all.work_in_runtime += host.work_in_runtime;
+            all.client_cpu = all.client_cpu + host.client_cpu;
+            for other in &host.directions {
+                match all.directions.iter_mut().find(|mine| mine.direction == other.direction) {
+                    Some(mine) => mine.merge(other),
+                    None => all.directions.push(DirectionSummary { rates: Rates::default(), ..other.clone() }),
+                }
+            }
+        }
+        Some(all)
+    }
+
     /// The operations of all directions together.
     pub fn total(&self) -> Work {
         self.directions.iter().fold(Work::default(), |sum, direction| sum + direction.work)
@@ -134,9 +175,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn directions_of_a_job_add_up() {
-        let job = JobSummary {
+    fn job(directions: Vec<DirectionSummary>) -> JobSummary {
+        JobSummary {
             name: "both".to_owned(),
             workload: "rw".to_owned(),
             target: "nfs://[::1]/export/file".to_owned(),
@@ -147,11 +187,35 @@ mod tests {
             options: Vec::new(),
             runtime: Duration::from_secs(1),
             elapsed: Duration::from_secs(1),
-            directions: vec![direction(Direction::Read, 30, 2), direction(Direction::Write, 4, 3)],
+            directions,
             work_in_runtime: Work::default(),
             client_cpu: CpuUse::default(),
             server_cpu: None,
+        }
+    }
+
+    #[test]
+    fn hosts_in_step_add_up_and_their_latencies_are_one_distribution() {
+        let host = |latency_ns: u64, seconds: u64, also: Option<Direction>| {
+            let mut reads = direction(Direction::Read, 1, 1);
+            reads.runtime = Duration::from_secs(seconds);
+            reads.latency_ns.record(latency_ns);
+            reads.rates.add(reads.work, reads.runtime);
+            job([Some(reads), also.map(|also| direction(also, 7, 0))].into_iter().flatten().collect())
         };
+        let hosts = [host(10, 2, None), host(30, 5, Some(Direction::Write)), host(20, 3, None)];
+        let all = JobSummary::together(hosts.iter()).unwrap();
+        let [reads, writes] = &all.directions[..] else { panic!("{:?}", all.directions) };
+        assert_eq!((reads.work.operations, reads.errors, reads.runtime.as_secs()), (3, 3, 5));
+        assert_eq!([0.3, 0.6, 1.0].map(|q| reads.latency_ns.quantile(q)), [10, 20, 30]);
+        assert_eq!((writes.direction, writes.work.operations), (Direction::Write, 7));
+        assert_eq!((reads.rates.clone(), all.connections), (Rates::default(), 3));
+        assert!(JobSummary::together([].iter()).is_none());
+    }
+
+    #[test]
+    fn directions_of_a_job_add_up() {
+        let job = job(vec![direction(Direction::Read, 30, 2), direction(Direction::Write, 4, 3)]);
         assert_eq!((job.total(), job.errors()), (Work { operations: 34, bytes: 34 * 512 }, 5));
         assert_eq!(JobSummary { directions: Vec::new(), ..job }.total(), Work::default());
     }
