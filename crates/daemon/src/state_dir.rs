@@ -10,7 +10,7 @@ use own_files::{FileKind, Flaw, Locked, OwnDir};
 use server::HandleKey;
 
 use crate::key_file;
-use crate::records::{ClientRecordsError, is_full};
+use crate::records::{self, ClientRecordsError, is_full};
 use crate::state_files::{FILES, KEY};
 
 /// How much of the key's file is read, more than a key has: the message has the length.
@@ -160,20 +160,20 @@ fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateDirError> {
     Ok(HandleKey::new(key.map_err(damaged)?))
 }
 
-/// Checks the directory and the key in it, if there are any, and changes nothing.
+/// Checks the directory, the key and the client records in it, if there are any, and changes nothing.
 ///
 /// # Errors
-/// When others can change them, or the key is invalid or cannot be read.
+/// When others can change them, or the key or the records are damaged or cannot be read.
 pub fn check_dir(dir: &Path) -> Result<(), StateDirError> {
     let opened = match OwnDir::open(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(failed("use the state directory", dir))?,
     };
     let path = dir.join(KEY.name);
-    match opened.file_to_read(KEY.name).map_err(failed("open", &path))? {
-        Some(file) => parse_key(file, &path).map(drop),
-        None => Ok(()),
+    if let Some(file) = opened.file_to_read(KEY.name).map_err(failed("open", &path))? {
+        parse_key(file, &path)?;
     }
+    Ok(records::check(&opened)?)
 }
 
 /// The files that are lost: an earlier start made a later one.

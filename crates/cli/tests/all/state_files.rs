@@ -104,6 +104,8 @@ fn file_that_is_damaged_and_cannot_be_done_without_is_refused_until_it_is_remove
         let [flaw] = &flaws(&said)[..] else { panic!("{name}: {said}") };
         assert!(flaw.contains(&format!("{} {wrong}", site.state_file(name).display())), "{flaw}");
         assert!(flaw.contains("or remove it, and"), "{flaw}");
+        let checked = wharf_fails(1, &[site.arguments(), vec!["--check".to_owned()]].concat());
+        assert_eq!(&flaws(&checked)[..], std::slice::from_ref(flaw));
         fs::remove_file(site.state_file(name)).unwrap();
         assert_eq!(flaws(&site.start_and_kill()).len(), 1);
     }

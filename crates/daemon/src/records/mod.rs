@@ -108,6 +108,41 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
+/// Checks the records in `dir`, if there are any, and changes nothing.
+pub(crate) fn check(dir: &OwnDir) -> Result<(), ClientRecordsError> {
+    let Some(bytes) = read(dir)? else { return Ok(()) };
+    read_lines(dir, &bytes, drop).map(drop)
+}
+
+fn read(dir: &OwnDir) -> Result<Option<Vec<u8>>, ClientRecordsError> {
+    match dir.read(FILE, MAX_FILE_BYTES + 1).map_err(failed("read", &dir.path().join(FILE)))? {
+        Some(bytes) if bytes.len() as u64 > MAX_FILE_BYTES => Err(damaged(dir, MAX_FILE_BYTES as usize)),
+        read => Ok(read),
+    }
+}
+
+/// Applies each line, and returns where the last whole one ends.
+fn read_lines(dir: &OwnDir, bytes: &[u8], mut apply: impl FnMut(RecordLine)) -> Result<usize, ClientRecordsError> {
+    if !bytes.starts_with(&MAGIC) {
+        return Err(damaged(dir, 0));
+    }
+    let mut at = MAGIC.len();
+    loop {
+        match RecordLine::take(&bytes[at..]) {
+            ScannedLine::Line(line, length) => {
+                apply(line);
+                at += length;
+            }
+            ScannedLine::End => return Ok(at),
+            ScannedLine::Damage => return Err(damaged(dir, at)),
+        }
+    }
+}
+
+fn damaged(dir: &OwnDir, at: usize) -> ClientRecordsError {
+    CLIENTS.refused(dir.path(), format!("is damaged at byte {at}")).into()
+}
+
 impl StoredRecords {
     /// Opens the records in `dir`, and records a start at `seconds` by the clock.
     pub(crate) fn open(
@@ -134,44 +169,20 @@ impl StoredRecords {
     }
 
     fn replay(&mut self) -> Result<(), ClientRecordsError> {
-        let Some(bytes) = self.read()? else {
+        let dir = Arc::clone(&self.dir);
+        let Some(bytes) = read(&dir)? else {
             self.start.lease = Duration::ZERO;
             return Ok(());
         };
-        if !bytes.starts_with(&MAGIC) {
-            return Err(self.damaged(0));
-        }
-        let mut at = MAGIC.len();
-        loop {
-            match RecordLine::take(&bytes[at..]) {
-                ScannedLine::Line(line, length) => {
-                    self.apply(line);
-                    at += length;
-                }
-                ScannedLine::End => break,
-                ScannedLine::Damage => return Err(self.damaged(at)),
-            }
-        }
-        if at < bytes.len() {
+        let end = read_lines(&dir, &bytes, |line| self.apply(line))?;
+        if end < bytes.len() {
             tracing::info!(
                 path = %self.path.display(),
-                cut_bytes = bytes.len() - at,
+                cut_bytes = bytes.len() - end,
                 "dropped an incomplete change at the end of the client records"
             );
         }
         Ok(())
-    }
-
-    fn read(&self) -> Result<Option<Vec<u8>>, ClientRecordsError> {
-        let read = self.dir.read(FILE, MAX_FILE_BYTES + 1).map_err(failed("read", &self.path))?;
-        match read {
-            Some(bytes) if bytes.len() as u64 > MAX_FILE_BYTES => Err(self.damaged(MAX_FILE_BYTES as usize)),
-            read => Ok(read),
-        }
-    }
-
-    fn damaged(&self, at: usize) -> ClientRecordsError {
-        CLIENTS.refused(self.dir.path(), format!("is damaged at byte {at}")).into()
     }
 
     fn apply(&mut self, line: RecordLine) {
