@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use client::{Caching, Mount, OpenOptions, Options, Statistics, Url, Version};
+use client::{Caching, File, Follow, Mount, OpenOptions, Options, Statistics, Url, Version};
 use measure::Histogram;
+use tokio::task::LocalSet;
 use tokio::time::sleep_until;
 
 use crate::bench::Order;
 use crate::bench::permutation::permuted;
 use crate::data_file;
 use crate::process::{self, Process};
+use crate::reads;
 
 /// What to do with which file.
 #[derive(Debug, Clone)]
@@ -24,6 +26,9 @@ pub(crate) struct FileLoad {
     pub(crate) transfer_bytes: u32,
     /// The most calls that are in progress at once.
     pub(crate) max_pending: usize,
+    /// Whether READs pass each other on their way, as those of several threads of a kernel's client do: each
+    /// `max_pending` of them are sent in any order, without the cache.
+    pub(crate) reads_pass: bool,
     /// The bytes that the program reads or writes in a second at the most; nothing for as many as it can.
     pub(crate) bytes_per_second: Option<f64>,
     /// What a random order follows from.
@@ -101,11 +106,37 @@ impl FileLoad {
         let (dir, name) = mount.walk_parent(mount.path_below()).await?;
         let options = if self.is_write { OpenOptions::both().making(0o644) } else { OpenOptions::read() };
         let file = mount.open(&dir.handle, name, &options).await?;
-        let mut buffer = vec![0x5a; self.block_bytes as usize];
         let (earlier, mut latency_ns) = (mount.statistics(), Histogram::new());
         let (client_before, server_before) = (Process::This.time()?, self.server_time()?);
         let began = Instant::now();
-        let mut now = began;
+        match self.reads_pass && !self.is_write {
+            true => self.read_in_any_order(mount).await?,
+            false => self.one_by_one(&file, began, &mut latency_ns).await?,
+        }
+        let elapsed = began.elapsed();
+        if self.is_write {
+            file.sync().await?;
+        }
+        let elapsed_with_commit = began.elapsed();
+        let server_cpu = self.server_time()?.zip(server_before).map(|(now, before)| now.saturating_sub(before));
+        let client_cpu = Process::This.time()?.saturating_sub(client_before);
+        let statistics = mount.statistics().since(&earlier);
+        file.close().await?;
+        Ok(FileLoadFound {
+            operations: self.file_bytes.div_ceil(self.block_bytes.into()),
+            bytes: self.file_bytes,
+            elapsed,
+            elapsed_with_commit,
+            latency_ns,
+            statistics,
+            client_cpu,
+            server_cpu,
+        })
+    }
+
+    /// Does an operation when the one before is done, and it is due.
+    async fn one_by_one(&self, file: &File, began: Instant, latency_ns: &mut Histogram) -> Result<(), FileLoadError> {
+        let (mut buffer, mut now) = (vec![0x5a; self.block_bytes as usize], began);
         for (number, offset) in self.offsets().enumerate() {
             if let Some(due) = self.due(began, number) {
                 sleep_until(due.into()).await;
@@ -123,24 +154,16 @@ impl FileLoad {
             latency_ns.record(u64::try_from((ended - now).as_nanos()).unwrap_or(u64::MAX));
             now = ended;
         }
-        if self.is_write {
-            file.sync().await?;
-        }
-        let elapsed_with_commit = began.elapsed();
-        let server_cpu = self.server_time()?.zip(server_before).map(|(now, before)| now.saturating_sub(before));
-        let client_cpu = Process::This.time()?.saturating_sub(client_before);
-        let statistics = mount.statistics().since(&earlier);
-        file.close().await?;
-        Ok(FileLoadFound {
-            operations: latency_ns.count(),
-            bytes: self.file_bytes,
-            elapsed: now - began,
-            elapsed_with_commit,
-            latency_ns,
-            statistics,
-            client_cpu,
-            server_cpu,
-        })
+        Ok(())
+    }
+
+    async fn read_in_any_order(&self, mount: &Mount) -> Result<(), FileLoadError> {
+        let file = mount.walk(mount.path_below(), Follow::Links).await?.handle;
+        let (depth, mut offsets) = (self.max_pending as u32, self.offsets().collect::<Vec<_>>());
+        reads::shuffle_each(depth, self.seed, &mut offsets);
+        let reading = reads::at_once(mount.clone(), file, offsets, (depth, self.block_bytes));
+        let got = LocalSet::new().run_until(reading).await?;
+        if got < self.file_bytes { Err(FileLoadError::Short { got, wanted: self.file_bytes }) } else { Ok(()) }
     }
 
     /// When the program does its operation of this number, if it does not do it at once. tokio's timers are a

@@ -28,6 +28,7 @@ pub mod process;
 mod processors;
 mod quota;
 mod read_limit;
+mod reads;
 mod scratch;
 mod servers;
 #[allow(unsafe_code)]

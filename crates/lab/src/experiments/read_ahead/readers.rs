@@ -1,12 +1,11 @@
 //! Those who read the file.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use client::{Follow, Mount, Options, Url};
-use fastrand::Rng;
 use tokio::task::LocalSet;
+
+use crate::reads;
 
 /// The bytes of one READ.
 pub(super) const BLOCK_BYTES: u32 = 64 << 10;
@@ -43,20 +42,8 @@ pub(super) async fn read_all(url: &Url, load: &Load, seed: u64, file_bytes: u64)
     }
     let start = Instant::now();
     let tasks = LocalSet::new();
-    let mut running = Vec::new();
-    for (mount, file, part) in readers {
-        let part = Rc::new(RefCell::new(part.into_iter()));
-        for _ in 0..load.depth {
-            let (mount, file, part, block) = (mount.clone(), file, Rc::clone(&part), BLOCK_BYTES);
-            running.push(tasks.spawn_local(async move {
-                let (mut buffer, mut bytes) = (vec![0; block as usize], 0);
-                loop {
-                    let Some(offset) = part.borrow_mut().next() else { return client::Result::Ok(bytes) };
-                    bytes += mount.read_into(&file, offset, &mut buffer).await?.count as u64;
-                }
-            }));
-        }
-    }
+    let read = |(mount, file, part)| tasks.spawn_local(reads::at_once(mount, file, part, (load.depth, BLOCK_BYTES)));
+    let running: Vec<_> = readers.into_iter().map(read).collect();
     tasks.await;
     let elapsed = start.elapsed();
     let mut bytes = 0;
@@ -77,8 +64,7 @@ fn parts(load: &Load, seed: u64, file_bytes: u64) -> Vec<Vec<u64>> {
     let of_reader = |reader: u64| {
         let mut offsets: Vec<u64> = (first(reader)..first(reader + 1)).map(|index| index * block).collect();
         if load.is_shuffled {
-            let mut random = Rng::with_seed(seed ^ reader);
-            offsets.chunks_mut(load.depth as usize).for_each(|batch| random.shuffle(batch));
+            reads::shuffle_each(load.depth, seed ^ reader, &mut offsets);
         }
         offsets
     };
