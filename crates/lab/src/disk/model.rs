@@ -20,10 +20,10 @@ pub struct Model {
 impl Model {
     /// A single disk.
     pub(crate) const SINGLE: Model =
-        Model { positioning: Duration::from_micros(150), bytes_per_second: 150_000_000, disks: 1 };
+        Model { positioning: Duration::from_micros(20), bytes_per_second: 150_000_000, disks: 1 };
     /// An array of disks, many of which transfer a request together.
     pub(crate) const ARRAY: Model =
-        Model { positioning: Duration::from_micros(150), bytes_per_second: 1_000_000_000, disks: 30 };
+        Model { positioning: Duration::from_micros(60), bytes_per_second: 1_000_000_000, disks: 30 };
 }
 
 impl fmt::Display for Model {
