@@ -26,8 +26,8 @@ pub(crate) struct FileLoad {
     pub(crate) transfer_bytes: u32,
     /// The most calls that are in progress at once.
     pub(crate) max_pending: usize,
-    /// Whether READs pass each other on their way, as those of several threads of a kernel's client do: each
-    /// `max_pending` of them are sent in any order, without the cache.
+    /// Whether READs overtake each other, as those of several threads of a kernel's client do: each `max_pending` of
+    /// them are sent in any order, without the cache.
     pub(crate) reads_pass: bool,
     /// The bytes that the program reads or writes in a second at the most; nothing for as many as it can.
     pub(crate) bytes_per_second: Option<f64>,

@@ -55,8 +55,8 @@ pub enum WriteLogError {
     StateFile(#[from] Flaw),
     /// Another directory is exported under this name than when the records were written.
     #[error(
-        "the write log {0} has {records} changes of another directory that was exported as {export}; export that one \
-         again, or drop all its changes with {discard}",
+        "the write log {0} has {records} changes of another directory that was exported as {export}; mount its file \
+         system there if it is not mounted, or export that directory again, or drop all its changes with {discard}",
         quoted(&site.path), export = quoted(export), discard = site.discard(&[])
     )]
     OtherTree {
@@ -118,6 +118,20 @@ pub enum WriteLogError {
         site: LogSite,
         /// The exports.
         exports: Vec<PathBuf>,
+    },
+    /// A new log is at the path of the one that an export needs.
+    #[error(
+        "the write log {0} is missing or has nothing but zeros, and acknowledged changes of {export} may have been in it \
+         alone{told_by}; put the file back as the last server left it, or give the changes up with {discard}",
+        quoted(&site.path), export = quoted(export), discard = site.discard(from_ref(export))
+    )]
+    BlankLog {
+        /// The export.
+        export: PathBuf,
+        /// The log that it needs.
+        site: LogSite,
+        /// Who says so, if it is only the directory.
+        told_by: String,
     },
     /// An export needs another log, or a newer copy of this one.
     #[error(

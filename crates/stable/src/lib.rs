@@ -54,6 +54,6 @@ pub use log_site::LogSite;
 pub use owner::owners_exports;
 pub use replay::{MadeChange, Replayed};
 pub use set_aside_file::{SetAside, changes_set_aside, set_aside_path};
-pub use state_file::missing_state;
+pub use state_file::{check_may_make_log, missing_state};
 pub use unreadable::UnreadableLog;
 pub use write_log::{Options, WriteLog};

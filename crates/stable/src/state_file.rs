@@ -26,6 +26,12 @@ const KIND: FileKind = FileKind {
     otherwise: "serve all exports with the write log that they had, and mount again on clients with stale handles",
 };
 
+const KIND_WITHOUT_LOG: FileKind = FileKind {
+    name: NAME,
+    loss: "the write log is missing too, and nobody knows whether it has acknowledged changes of an export",
+    otherwise: "remove write-log-generation if no export needs a write log",
+};
+
 /// The file of the generations in the state directory.
 const GENERATION_NAME: &str = "write-log-generation";
 
@@ -205,12 +211,29 @@ pub(crate) fn read(dir: &OwnDir) -> Result<Vec<StateLine>, WriteLogError> {
 /// # Errors
 /// When the directory cannot be read.
 pub fn missing_state(dir: &Path) -> Result<Option<Flaw>, WriteLogError> {
+    Ok(lost(dir)?.map(|wrong| KIND.lost(dir, wrong)))
+}
+
+/// Refuses to make a log if nobody knows whether exports need the one that is missing.
+///
+/// # Errors
+/// When the file of lines in `dir` is lost, or the directory cannot be read.
+pub fn check_may_make_log(dir: &Path) -> Result<(), WriteLogError> {
+    lost(dir)?.map_or(Ok(()), |wrong| Err(KIND_WITHOUT_LOG.lost(dir, wrong).into()))
+}
+
+/// What is wrong with the file of lines, if it is lost.
+fn lost(dir: &Path) -> Result<Option<&'static str>, WriteLogError> {
     let find = || {
-        let Some(dir) = existing(dir)? else { return Ok(false) };
-        Ok(dir.file_to_read(NAME)?.is_none() && dir.file_to_read(GENERATION_NAME)?.is_some())
+        let Some(dir) = existing(dir)? else { return Ok(None) };
+        let Some(generations) = read_generations(&dir)? else { return Ok(None) };
+        Ok(match dir.file_to_read(NAME)? {
+            None => Some("is missing"),
+            Some(lines) if lines.metadata()?.len() == 0 && !generations.is_empty() => Some("is empty"),
+            Some(_) => None,
+        })
     };
-    let is_lost = find().map_err(|source| WriteLogError::State { path: dir.to_owned(), source })?;
-    Ok(is_lost.then(|| KIND.lost(dir, "is missing")))
+    find().map_err(|source| WriteLogError::State { path: dir.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -253,7 +276,12 @@ mod tests {
         file.keep(&lines[1..]).unwrap();
         assert_eq!(StateFile::open(&dir).unwrap().1, lines);
         assert_eq!(missing_state(&dir).unwrap(), None);
+        file.keep_generation("a", 1, |_| true).unwrap();
+        assert_eq!(missing_state(&dir).unwrap(), None);
+        fs::write(&path, "").unwrap();
+        assert!(missing_state(&dir).unwrap().unwrap().to_string().contains("write-log is empty: "));
         fs::remove_file(path).unwrap();
+        assert!(check_may_make_log(&dir).unwrap_err().to_string().contains("the write log is missing too"));
         let said = missing_state(&dir).unwrap().unwrap().to_string();
         assert!(said.contains("write-log is missing: ") && said.contains("put the file back"), "{said}");
         fs::remove_dir_all(&dir).unwrap();

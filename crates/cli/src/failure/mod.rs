@@ -171,7 +171,8 @@ pub enum Failure {
         low: u8,
     },
     /// There can be no write log at the place.
-    #[error("the write log {} cannot be opened or created: {source}; choose another place", path.display())]
+    #[error("the write log {} cannot be opened or created: {source}; if the server had one there, bring it \
+             back, otherwise choose another place", path.display())]
     WriteLogPlace {
         /// The log.
         path: PathBuf,

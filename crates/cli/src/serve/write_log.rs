@@ -81,7 +81,9 @@ impl ServedLog {
         self.is_started = true;
         let (log, unused) = (Arc::clone(&self.log), Arc::clone(&self.unused));
         daemon::BeforeRequests::new(move || {
-            unused.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(path) = unused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                tracing::info!(path = %quoted(&path), "made the write log");
+            }
             log.start()?;
             Ok(log.trim_in_background()?)
         })
@@ -261,14 +263,17 @@ pub fn check_missing(path: &Path, state_dir: &Path) -> Result<(), WriteLogError>
     }
     let exports = stable::exports_of_log(path, state_dir)?;
     let site = LogSite::new(path, Some(state_dir));
-    if exports.is_empty() { Ok(()) } else { Err(WriteLogError::MissingLog { site, exports }) }
+    if exports.is_empty() {
+        stable::check_may_make_log(state_dir)
+    } else {
+        Err(WriteLogError::MissingLog { site, exports })
+    }
 }
 
 fn file(path: &Path, size_bytes: u64) -> Result<Arc<dyn Device>, WriteLogError> {
     if path.exists() {
         return Ok(Arc::new(FileDevice::open(path)?));
     }
-    tracing::info!(path = %quoted(path), size_bytes, "creating the write log");
     Ok(Arc::new(FileDevice::create(path, size_bytes)?))
 }
 

@@ -119,7 +119,7 @@ fn log_that_a_start_refuses_is_refused_by_the_check_too() {
 fn log_whose_headers_are_zeros_is_refused_and_stays_so() {
     let site = Site::killed();
     fs::write(site.scratch.path("log"), vec![0; 1 << 20]).unwrap();
-    assert!(site.refusal("export", Some("log"), "state").contains("may be in another write log"));
+    assert!(site.refusal("export", Some("log"), "state").contains("is missing or has nothing but zeros"));
 }
 
 #[test]

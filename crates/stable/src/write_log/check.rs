@@ -94,8 +94,12 @@ impl WriteLog {
         }
         let (export, told_by) = (known.export.clone(), known.told_by());
         let site = known.site(Some(&self.options.state_dir));
+        let is_new = self.end().bytes() == 0;
+        if is_new && site.path == self.site().path {
+            return Err(WriteLogError::BlankLog { export, site, told_by });
+        }
         let adopt = || format!("; to use what this log has, run {}", self.site().adopt());
-        let remedy = if self.end().bytes() > 0 { adopt() } else { String::new() };
+        let remedy = if is_new { String::new() } else { adopt() };
         Err(WriteLogError::NeedsOtherLog { export, site, told_by, remedy })
     }
 

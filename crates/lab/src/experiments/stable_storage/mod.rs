@@ -4,8 +4,8 @@
 //! A server for each kind of storage runs in a process of its own. Those on one device serve one file: an array of
 //! disks, or a single one, each of which serves one request at a time ([`crate::disk`]). One program reads or writes
 //! the file from its first byte to its last, through the client's cache, which reads ahead and writes behind as a
-//! kernel's does: each WRITE of version 2 is stable, and those of version 3 are followed by a COMMIT. READs of version 3
-//! reach the server in any order.
+//! kernel's does: each WRITE of version 2 is stable, and those of version 3 are followed by a COMMIT. READs of version
+//! 3 reach the server in any order.
 
 mod document;
 mod factors;
