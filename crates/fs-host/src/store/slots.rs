@@ -347,7 +347,7 @@ impl SlotTableHeader {
     fn slot_of(&self, number: u64) -> Option<u64> {
         let at = self.spans.partition_point(|span| span.first_number <= number).checked_sub(1)?;
         let slot = self.spans[at].first_slot + (number - self.spans[at].first_number);
-        let end = self.spans.get(at + 1).map_or(u64::MAX / SLOT_BYTES as u64, |next| next.first_slot);
+        let end = self.spans.get(at + 1).map_or(MAX_SLOTS, |next| next.first_slot);
         (slot < end).then_some(slot)
     }
 
@@ -386,6 +386,10 @@ impl SlotTableHeader {
         Ok(bytes)
     }
 }
+
+/// More slots than a file can have: the kernel refuses to read behind 2^63 bytes, and handles of a lost table may have
+/// any number.
+const MAX_SLOTS: u64 = (i64::MAX as u64 >> 1) / SLOT_BYTES as u64;
 
 /// The file of a store's table.
 pub(crate) fn numbers_name(stem: &str) -> String {

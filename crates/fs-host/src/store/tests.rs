@@ -75,6 +75,9 @@ fn number_of_a_lost_table_leads_to_no_other_file() {
     let store = folder.open();
     let others: Vec<u64> = (100..200).map(|fileid| store.id(file(fileid), true).unwrap()).collect();
     assert!(ids.iter().all(|id| !others.contains(id) && store.record(*id).unwrap().is_none()), "{ids:?} {others:?}");
+    for any in (0..64).map(|bits| others[99].wrapping_add(1 << bits)).filter(|any| !others.contains(any)) {
+        assert!(store.record(any).unwrap().is_none(), "{any}");
+    }
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn new_log_in_the_place_of_a_lost_one_is_refused() {
     fs::remove_file(&log).unwrap();
     WriteLog::create(Arc::new(FileDevice::create(&log, 4 << 20).unwrap())).unwrap();
     let error = refused(site.open(false));
-    assert!(matches!(&error, WriteLogError::NeedsOtherLog { site, .. } if site.path == log), "{error}");
+    assert!(matches!(&error, WriteLogError::BlankLog { site, .. } if site.path == log), "{error}");
     assert!(give_up_log(Path::new("export"), Some(&*site.host("export")), &state).unwrap());
     assert!(exports_of_log(&log, &state).unwrap().is_empty());
     site.open(false).unwrap().2.close();
