@@ -11,6 +11,8 @@ use testing::program::namespace::{Namespace, is_installed};
 /// both. `$1` is Wharf, `$2` where the captures go, `$3` the most segments of a super-segment.
 const CAPTURE: &str = r#"
 set -e
+# Whoever is left would keep the test waiting for the end of its output.
+trap 'kill $server $veth $any 2>/dev/null || :' EXIT
 ip netns add peer
 ip link add v0 gso_max_segs $3 type veth peer name v1 netns peer
 ip addr add 10.9.0.1/24 dev v0 && ip link set v0 up
@@ -77,6 +79,7 @@ fn tshark_lengths(capture: &str) -> Vec<u64> {
 /// Makes a veth pair like the one above, and captures at both ends, each of which is a sender's; `$3` is as above.
 const SENDERS: &str = r#"
 set -e
+trap 'kill $server $v0 $v1 2>/dev/null || :' EXIT
 ip netns add peer
 ip link add v0 gso_max_segs $3 type veth peer name v1 netns peer gso_max_segs $3
 ip addr add 10.9.0.1/24 dev v0 && ip link set v0 up
