@@ -177,6 +177,7 @@ mod tests {
         // There is no such device, and so no journal that is known.
         assert_eq!(StorageRules::of("ext4", 0, 0).new_names, NewNames::Each);
     }
+
     #[test]
     fn mount_of_btrfs_is_told_from_others_that_come_and_go() {
         let Some(disk) = LoopDisk::new(DiskKind::BTRFS) else { return };

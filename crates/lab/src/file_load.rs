@@ -28,7 +28,7 @@ pub(crate) struct FileLoad {
     pub(crate) max_pending: usize,
     /// Whether READs overtake each other, as those of several threads of a kernel's client do: each `max_pending` of
     /// them are sent in any order, without the cache.
-    pub(crate) reads_pass: bool,
+    pub(crate) reads_in_any_order: bool,
     /// The bytes that the program reads or writes in a second at the most; nothing for as many as it can.
     pub(crate) bytes_per_second: Option<f64>,
     /// What a random order follows from.
@@ -109,7 +109,7 @@ impl FileLoad {
         let (earlier, mut latency_ns) = (mount.statistics(), Histogram::new());
         let (client_before, server_before) = (Process::This.time()?, self.server_time()?);
         let began = Instant::now();
-        match self.reads_pass && !self.is_write {
+        match self.reads_in_any_order && !self.is_write {
             true => self.read_in_any_order(mount).await?,
             false => self.one_by_one(&file, began, &mut latency_ns).await?,
         }

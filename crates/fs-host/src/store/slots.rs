@@ -387,8 +387,8 @@ impl SlotTableHeader {
     }
 }
 
-/// More slots than a file can have: the kernel refuses to read behind 2^63 bytes, and handles of a lost table may have
-/// any number.
+/// No slot has this number or a greater one: its place would be beyond the 2^63 bytes that a file may have. Handles of
+/// a lost table may have such numbers.
 const MAX_SLOTS: u64 = (i64::MAX as u64 >> 1) / SLOT_BYTES as u64;
 
 /// The file of a store's table.

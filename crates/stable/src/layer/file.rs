@@ -47,7 +47,7 @@ impl OpenFile for StableFile {
         let held = self.export.hold_to_write(cx, &self.handle, bytes, is_flushed)?;
         self.export.clear_set_id_ahead(cx, &self.handle)?;
         let flushes = self.export.volume.unsynced.flushes();
-        let old_end = self.export.old_end(&*self.inner)?;
+        let old_end = self.export.old_end(|| self.inner.attributes(&Context::ROOT))?;
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
         if is_flushed {
             let before = self.export.log.end();
@@ -110,7 +110,7 @@ impl OpenFile for StableFile {
 
 impl StableFile {
     fn write_unstable(&self, cx: &Context<'_>, offset_bytes: u64, parts: &[&[u8]]) -> Result<Written> {
-        let old_end = self.export.old_end(&*self.inner)?;
+        let old_end = self.export.old_end(|| self.inner.attributes(&Context::ROOT))?;
         let written = self.export.while_set_id_is_clear(cx, &self.handle, || match *parts {
             [data] => self.inner.write_at(cx, offset_bytes, data, Stability::Unstable),
             _ => self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable),

@@ -5,26 +5,15 @@
 
 use std::ops::Range;
 
-use vfs::{Attributes, Context, Handle, OpenFile, Result};
+use vfs::{Attributes, Context, Handle, Result};
 
 use super::{LoggedExport, ns};
 use crate::record::{Change, FileId, Write};
 
 impl LoggedExport {
-    /// The size of an open file before a change that may extend it, if the zeros behind it may come late.
-    pub(super) fn old_end(&self, file: &dyn OpenFile) -> Result<Option<u64>> {
-        match self.late_zeros_bytes {
-            0 => Ok(None),
-            _ => Ok(Some(file.attributes(&Context::ROOT)?.size_bytes)),
-        }
-    }
-
-    /// The same of a file by its handle.
-    pub(super) fn old_size(&self, inside: &Handle) -> Result<Option<u64>> {
-        match self.late_zeros_bytes {
-            0 => Ok(None),
-            _ => Ok(Some(self.inner.attributes(&Context::ROOT, inside)?.size_bytes)),
-        }
+    /// The size of a file with these attributes, before a change that may extend it; only where zeros may come late.
+    pub(super) fn old_end(&self, attributes: impl FnOnce() -> Result<Attributes>) -> Result<Option<u64>> {
+        if self.late_zeros_bytes == 0 { Ok(None) } else { Ok(Some(attributes()?.size_bytes)) }
     }
 
     /// The zeros that may come late, between the old end of a file and a byte that is written or its new end.

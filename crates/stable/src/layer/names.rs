@@ -78,7 +78,7 @@ impl LoggedExport {
         let after = match set.size_bytes {
             Some(size_bytes) => {
                 self.clear_set_id_ahead(cx, file)?;
-                let old_end = self.old_size(&inside)?;
+                let old_end = self.old_end(|| self.inner.attributes(&Context::ROOT, &inside))?;
                 let resize = Change::Resize(Resize { file: FileId(*file), size_bytes });
                 let after = self.log_ahead(cx, resize, make)?;
                 self.append_late_zeros(cx, file, old_end, &after);

@@ -186,7 +186,7 @@ impl Clients {
             file_bytes: file_bytes(self.scale),
             transfer_bytes: TRANSFER_BYTES,
             max_pending: client::Options::default().max_pending,
-            reads_pass: false,
+            reads_in_any_order: false,
             bytes_per_second: None,
             seed,
             server_pid: server.pid(),

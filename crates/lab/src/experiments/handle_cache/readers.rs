@@ -40,7 +40,7 @@ pub(super) async fn read_all(
         file_bytes,
         transfer_bytes: TRANSFER_BYTES,
         max_pending: MAX_PENDING,
-        reads_pass: false,
+        reads_in_any_order: false,
         bytes_per_second: None,
         seed: 0,
         server_pid: None,

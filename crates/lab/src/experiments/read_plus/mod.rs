@@ -255,7 +255,7 @@ impl ReadPlus {
             file_bytes: file_bytes(self.conditions.scale),
             transfer_bytes: TRANSFER_BYTES,
             max_pending: Options::default().max_pending,
-            reads_pass: false,
+            reads_in_any_order: false,
             bytes_per_second: None,
             seed: 0,
             server_pid: server.pid(),

@@ -22,7 +22,7 @@ pub(super) fn reading(server: &Server, file_bytes: u64) -> FileLoad {
         file_bytes,
         transfer_bytes: TRANSFER_BYTES,
         max_pending: Options::default().max_pending,
-        reads_pass: false,
+        reads_in_any_order: false,
         bytes_per_second: None,
         seed: 0,
         server_pid: server.pid(),

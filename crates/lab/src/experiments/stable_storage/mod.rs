@@ -290,7 +290,7 @@ impl Experiment for StableStorage {
             file_bytes: file_bytes(self.conditions.scale),
             transfer_bytes,
             max_pending: MAX_PENDING,
-            reads_pass: levels[VERSION] == V3,
+            reads_in_any_order: levels[VERSION] == V3,
             bytes_per_second: None,
             seed,
             server_pid: server.pid(),
