@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use vfs::{
     Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Found, Handle, Listing,
-    NewNode, OpenFile, OpenMode, Place, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    Memory, NewNode, OpenFile, OpenMode, Place, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::file::FaultFile;
@@ -168,9 +168,9 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
     }
 
     /// Changes with each [`FaultFs::crash`], which loses what the memory of the inner one holds.
-    fn memory(&self) -> Option<u64> {
+    fn memory(&self) -> Option<Memory> {
         let crashes = self.unsynced.as_ref().map_or(0, |unsynced| unsynced.crashes());
-        self.inner.memory().map(|memory| memory.wrapping_add(crashes))
+        self.inner.memory().map(|memory| Memory { number: memory.number.wrapping_add(crashes), ..memory })
     }
 
     fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {

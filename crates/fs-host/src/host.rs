@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::fs::AtFlags;
 use vfs::{
     Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileHold, FileKind, FileLease,
-    FileSystem, Handle, Listing, LockFile, LogMark, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place,
+    FileSystem, Handle, Listing, LockFile, LogMark, Memory, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place,
     Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
@@ -216,7 +216,7 @@ impl FileSystem for HostFs {
         self.settle_all(cx)
     }
 
-    fn memory(&self) -> Option<u64> {
+    fn memory(&self) -> Option<Memory> {
         self.volume.memory()
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, Statx, StatxFlags, fstatvfs};
 use rustix::io::Errno;
-use vfs::{Error, FileKind, Origin, Properties, Result, Space};
+use vfs::{Error, FileKind, Memory, Origin, Properties, Result, Space, Timestamp};
 
 use crate::attributes::{self, mix};
 use crate::borders::Borders;
@@ -22,6 +22,9 @@ const MOUNTS: &str = "/proc/thread-self/mountinfo";
 
 /// A random number that the kernel draws when it starts.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Counts and times of the system.
+const SYSTEM: &str = "/proc/stat";
 
 /// An attribute that no file has: asking for it tells whether there could be one.
 const XATTR_PROBE: &CStr = c"user.wharf.probe";
@@ -57,7 +60,7 @@ pub(crate) struct HostVolume {
     /// What brings changes to storage.
     pub(crate) rules: StorageRules,
     /// See [`HostVolume::memory`].
-    memory: Option<u64>,
+    memory: Option<Memory>,
     /// The device number, which is the `fsid` of everything in the export.
     pub(crate) device: u64,
     /// The mount that the directory was reached by, or 0 where the kernel does not say.
@@ -153,7 +156,7 @@ impl HostVolume {
 
     /// The page cache with what was changed here: of one start of the machine, one device, and one time that its file
     /// system was mounted.
-    pub(crate) fn memory(&self) -> Option<u64> {
+    pub(crate) fn memory(&self) -> Option<Memory> {
         self.memory
     }
 
@@ -260,10 +263,17 @@ fn type_of(magic: u64) -> &'static str {
     }
 }
 
-/// A number for the pages of a device in the memory of this machine, until it restarts or the file system is unmounted.
-fn page_cache(device: u64, mounted: u64) -> Option<u64> {
+/// The pages of a device in the memory of this machine, until it restarts or the file system is unmounted.
+fn page_cache(device: u64, mounted: u64) -> Option<Memory> {
     let boot_id = std::fs::read(BOOT_ID).ok()?;
-    Some(mix(mix(fnv(&boot_id), device), mounted))
+    Some(Memory { number: mix(mix(fnv(&boot_id), device), mounted), since: boot_time().unwrap_or_default() })
+}
+
+/// When the machine started, as `btime` has it (proc_stat(5)).
+fn boot_time() -> Option<Timestamp> {
+    let system = std::fs::read_to_string(SYSTEM).ok()?;
+    let seconds = system.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
+    Some(Timestamp { seconds, nanoseconds: 0 })
 }
 
 /// Opens a directory once more.

@@ -102,7 +102,12 @@ pub fn owners_exports(owner: &[u8]) -> Option<Vec<PathBuf>> {
 
 impl OwnedExport {
     pub(crate) fn of(name: &Path, fs: &dyn FileSystem) -> OwnedExport {
-        OwnedExport { name: name.to_owned(), number: 0, root: root(fs), memory: fs.memory() }
+        OwnedExport {
+            name: name.to_owned(),
+            number: 0,
+            root: root(fs),
+            memory: fs.memory().map(|memory| memory.number),
+        }
     }
 
     pub(crate) fn is_same_tree(&self, other: &OwnedExport) -> bool {

@@ -18,7 +18,7 @@ use crate::mark::Mark;
 const END: &str = " .";
 
 /// How lines begin.
-const WORDS: [&str; 6] = ["alias ", "retired ", "lost ", "failed ", "replayed ", "mark "];
+const WORDS: [&str; 7] = ["alias ", "retired ", "lost ", "failed ", "replayed ", "began ", "mark "];
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(crate) enum StateLine {
     Failed { memory: u64 },
     /// Changes of this export were replayed. There is a line for each time.
     Replayed { export: PathBuf },
+    /// A replay of the log with this id began, whose records were those from this position on.
+    Began { log: String, tail: u64 },
     /// The log that this export depends on or depended on. The last line of an export counts.
     Mark { export: PathBuf, mark: Mark },
 }
@@ -69,6 +71,7 @@ impl StateLine {
             }
             StateLine::Retired { log } => format!("retired {log}"),
             StateLine::Replayed { export } => format!("replayed {}", hex_path(export)),
+            StateLine::Began { log, tail } => format!("began {log} {tail}"),
             StateLine::Failed { memory } => format!("failed {memory}"),
             StateLine::Lost { log, export } => format!("lost {log} {}", hex_path(export)),
             StateLine::Mark { export, mark } => format!("mark {} {}", hex_path(export), mark.text()),
@@ -88,6 +91,7 @@ impl StateLine {
             }),
             ["retired", log] => Some(StateLine::Retired { log: log.to_owned() }),
             ["lost", log, export] => Some(StateLine::Lost { log: log.to_owned(), export: hex::path(export)? }),
+            ["began", log, tail] => Some(StateLine::Began { log: log.to_owned(), tail: tail.parse().ok()? }),
             ["failed", memory] => Some(StateLine::Failed { memory: memory.parse().ok()? }),
             ["replayed", export] => Some(StateLine::Replayed { export: hex::path(export)? }),
             ["mark", export, ..] => Some(StateLine::Mark {
@@ -110,6 +114,7 @@ mod tests {
             StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".into() },
             StateLine::Failed { memory: 7 },
             StateLine::Replayed { export: "/a b".into() },
+            StateLine::Began { log: "0a1b".to_owned(), tail: 7 },
             StateLine::Mark { export: "/a b".into(), mark: Mark::read("needed 0a 7 2 3 2f").unwrap() },
             StateLine::Retired { log: "0a1b".to_owned() },
         ]
@@ -122,18 +127,18 @@ mod tests {
     #[test]
     fn line_that_is_torn_anywhere_is_left_out() {
         let lines = lines();
-        let last = file(&lines[5..]).len();
+        let last = file(&lines[6..]).len();
         let whole = file(&lines);
         for missing in 2..=last {
             assert_eq!(
                 read_all(&whole[..whole.len() - missing]).as_deref(),
-                Ok(&lines[..5]),
+                Ok(&lines[..6]),
                 "without {missing} bytes"
             );
             let mut zeros = whole.clone();
             let end = zeros.len() - 1;
             zeros[whole.len() - missing..end].fill(0);
-            assert_eq!(read_all(&zeros).as_deref(), Ok(&lines[..5]), "with {missing} zeros");
+            assert_eq!(read_all(&zeros).as_deref(), Ok(&lines[..6]), "with {missing} zeros");
         }
         assert_eq!(read_all(&whole), Ok(lines));
     }

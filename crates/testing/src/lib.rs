@@ -25,6 +25,8 @@ pub mod naive_locks;
 #[cfg(feature = "program")]
 pub mod program;
 mod random;
+#[cfg(feature = "disks")]
+mod rebooted;
 mod scratch;
 #[cfg(feature = "server")]
 pub mod session;
@@ -39,5 +41,7 @@ pub mod world;
 #[cfg(any(feature = "program", feature = "stable"))]
 pub use immutable::Immutable;
 pub use random::Random;
+#[cfg(feature = "disks")]
+pub use rebooted::Rebooted;
 pub use scratch::{Scratch, private_dir};
 pub use waiting::{PATIENCE, wait_until};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::{
     Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, FileHold, FileLease, Found,
-    Handle, Listing, LockFile, LogMark, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties, ReadDir,
-    Result, SetAttributes, SetXattr, Space, XattrName, permission,
+    Handle, Listing, LockFile, LogMark, Memory, NewNode, OnLeaseBreak, OpenFile, OpenMode, Origin, Place, Properties,
+    ReadDir, Result, SetAttributes, SetXattr, Space, XattrName, permission,
 };
 
 /// A tree of files that can be served.
@@ -314,9 +314,8 @@ pub trait FileSystem: Send + Sync {
         Ok(())
     }
 
-    /// Identifies the memory that holds changes that are not on stable storage yet. The number stays the same, even
-    /// after a restart of the process, as long as none of these changes can be lost. `None`, the default, if unknown.
-    fn memory(&self) -> Option<u64> {
+    /// The memory that holds changes that are not on stable storage yet. `None`, the default, if unknown.
+    fn memory(&self) -> Option<Memory> {
         None
     }
 

@@ -226,7 +226,7 @@ macro_rules! forward_file_system {
         $crate::forward_method!($self.$inner sync_all(cx: &$crate::Context<'_>) -> $crate::Result<()>);
     };
     ($self:ident.$inner:ident memory) => {
-        $crate::forward_method!($self.$inner memory() -> Option<u64>);
+        $crate::forward_method!($self.$inner memory() -> Option<$crate::Memory>);
     };
     ($self:ident.$inner:ident losses) => {
         $crate::forward_method!($self.$inner losses() -> u64);

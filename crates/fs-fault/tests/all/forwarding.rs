@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use fs_fault::{FaultFs, FaultPlan, Operation, Rules};
 use fs_mem::{MemFs, MemOptions};
 use vfs::{
-    Attributes, Context, CreateMode, Entry, Error, FileSystem, Found, Handle, HostFile, Name, OpenFile, OpenMode,
-    Place, ReadBytes, Result, SendableFile, SetAttributes, Stability, Written,
+    Attributes, Context, CreateMode, Entry, Error, FileSystem, Found, Handle, HostFile, Memory, Name, OpenFile,
+    OpenMode, Place, ReadBytes, Result, SendableFile, SetAttributes, Stability, Timestamp, Written,
 };
 
 const CX: Context<'static> = Context::ROOT;
@@ -65,8 +65,8 @@ impl FileSystem for Rich {
         Ok(())
     }
 
-    fn memory(&self) -> Option<u64> {
-        Some(self.fast.memory.load(Ordering::Relaxed))
+    fn memory(&self) -> Option<Memory> {
+        Some(Memory { number: self.fast.memory.load(Ordering::Relaxed), since: Timestamp::default() })
     }
 }
 
@@ -276,9 +276,10 @@ fn everything_is_synced_at_once_and_a_crash_loses_none_of_it() {
 fn memory_is_the_inner_one_until_a_crash_loses_what_it_held() {
     let stage = Stage::new(FaultFs::losing);
     stage.fast.memory.store(7, Ordering::Relaxed);
-    assert_eq!(stage.fs.memory(), Some(7));
+    let number = || stage.fs.memory().map(|memory| memory.number);
+    assert_eq!(number(), Some(7));
     stage.fs.crash();
-    let after = stage.fs.memory();
+    let after = number();
     assert!(after.is_some() && after != Some(7));
-    assert_eq!(after, stage.fs.memory());
+    assert_eq!(after, number());
 }

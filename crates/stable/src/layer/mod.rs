@@ -36,7 +36,7 @@ mod versions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use vfs::{Context, Entry, Error, FileSystem, Handle, Place, Result, Timestamp, quoted};
@@ -44,7 +44,7 @@ use vfs::{Context, Entry, Error, FileSystem, Handle, Place, Result, Timestamp, q
 use crate::aliases::{Aliases, Outer};
 use crate::log::{Ahead, Position};
 use crate::log_site::LogSite;
-use crate::record::{Change, Record};
+use crate::record::{Change, Record, UNKNOWN_TIME_NS};
 use crate::write_log::WriteLog;
 use change_locks::{ChangeGuard, ChangeLocks};
 use flushes::{FlushInFlight, Flushed, Flushes};
@@ -66,6 +66,9 @@ impl StableFs {
     }
 }
 
+/// Changes at the same time may be recorded out of their order, but not by as much as clocks are set back at least.
+const CLOCK_STEP_NS: u64 = 100_000_000;
+
 /// The maximum amount of data that an event loop logs itself.
 const MAX_BYTES_ON_LOOP: usize = 64 << 10;
 
@@ -74,11 +77,18 @@ pub(crate) struct Volume {
     pub(crate) unsynced: Unsynced,
     locks: ChangeLocks,
     flushes: Flushes,
+    /// The latest ctime that a change of attributes had, in nanoseconds since 1970.
+    latest_ctime: AtomicU64,
 }
 
 impl Volume {
     pub(crate) fn new() -> Volume {
-        Volume { unsynced: Unsynced::default(), locks: ChangeLocks::new(), flushes: Flushes::default() }
+        Volume {
+            unsynced: Unsynced::default(),
+            locks: ChangeLocks::new(),
+            flushes: Flushes::default(),
+            latest_ctime: AtomicU64::new(0),
+        }
     }
 }
 
@@ -275,6 +285,13 @@ impl LoggedExport {
         }
         let record = Record { export: self.number, at_ns, ticket: ticket(cx), change, payload };
         self.log.append(record.head().as_slice(), payload)
+    }
+
+    /// The time for the record of a change with this ctime: a replay takes attributes with a later one for newer. That
+    /// cannot be told after the clock was set back.
+    fn order(&self, ctime_ns: u64) -> u64 {
+        let latest_ns = self.volume.latest_ctime.fetch_max(ctime_ns, Ordering::Relaxed);
+        if ctime_ns.saturating_add(CLOCK_STEP_NS) < latest_ns { UNKNOWN_TIME_NS } else { ctime_ns }
     }
 
     /// Appends the record of a change that is not made yet; the caller holds the file or name.

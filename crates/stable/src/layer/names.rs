@@ -40,7 +40,7 @@ impl LoggedExport {
         // Another client that found the new name may have written more by now: that has records, too.
         let node =
             made_with.size_bytes.map_or(NodeKind::Regular, |_| NodeKind::RegularOfSize(entry.attributes.size_bytes));
-        let pending = self.append_at(cx, self.modified(&place), made(place, &entry, node), &[]);
+        let pending = self.append_made(cx, (place, &entry, node), &[]);
         self.note_attributes(&entry.handle, &entry.attributes, (&pending, flushes));
         drop(held);
         self.settle(&pending)?;
@@ -63,7 +63,7 @@ impl LoggedExport {
         let flushes = self.volume.unsynced.flushes();
         let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
-        let pending = self.append_at(cx, self.modified(&place), made(place, &entry, NodeKind::of(node)), target);
+        let pending = self.append_made(cx, (place, &entry, NodeKind::of(node)), target);
         self.note_attributes(&entry.handle, &entry.attributes, (&pending, flushes));
         drop(held);
         self.settle(&pending)?;
@@ -73,6 +73,7 @@ impl LoggedExport {
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
         let held = self.hold_file(cx, file)?;
         let inside = self.inner_of(file)?;
+        self.order(ns(self.inner.attributes(&Context::ROOT, &inside)?.changed));
         let make = || self.inner.set_attributes(cx, &inside, set);
         let flushes = self.volume.unsynced.flushes();
         let after = match set.size_bytes {
@@ -184,7 +185,8 @@ impl LoggedExport {
         self.inner.set_acls(cx, &inside, acls)?;
         // A list sets the mode: an earlier one in the log is obsolete.
         let after = self.inner.attributes(&Context::ROOT, &inside)?;
-        self.append(cx, Change::SetAcls(FileId(*file)), acls_bytes(acls).as_slice());
+        let at = self.order(ns(after.changed));
+        self.append_at(cx, at, Change::SetAcls(FileId(*file)), acls_bytes(acls).as_slice());
         let pending = self.append_attributes(cx, file, &after);
         self.note_attributes(file, &after, (&pending, flushes));
         drop(held);
@@ -201,7 +203,7 @@ impl LoggedExport {
         let held = self.hold_file(cx, file)?;
         let flushes = self.volume.unsynced.flushes();
         make(&self.inner_of(file)?)?;
-        let pending = self.append(cx, change, payload);
+        let pending = self.append_at(cx, self.order(now_ns()), change, payload);
         self.note_record(file, &pending, flushes);
         drop(held);
         self.settle(&pending)
@@ -210,7 +212,25 @@ impl LoggedExport {
     /// Appends the record of a file's attributes, at its ctime: a replay compares that with the one that storage has.
     fn append_attributes(&self, cx: &Context<'_>, file: &Handle, after: &Attributes) -> Pending {
         let set = Set { file: FileId(*file), after: KeptAttributes::of(after) };
-        self.append_at(cx, ns(after.changed), Change::Set(set), &[])
+        self.append_at(cx, self.order(ns(after.changed)), Change::Set(set), &[])
+    }
+
+    /// Appends the records of a new file.
+    fn append_made(
+        &self,
+        cx: &Context<'_>,
+        (place, entry, node): (Place<'_>, &Entry, NodeKind),
+        target: &[u8],
+    ) -> Pending {
+        let pending = self.append_at(cx, self.modified(&place), made(place, entry, node), target);
+        let is_made_at_once = entry.attributes.created == Some(entry.attributes.changed);
+        if is_made_at_once && !matches!(node, NodeKind::RegularOfSize(_)) {
+            return pending;
+        }
+        // Storage may have the file as it was before it got all attributes. The file is not held: another client may
+        // have set others since.
+        let at = self.order(ns(entry.attributes.changed));
+        self.append_at(&Context { ticket: &[], ..*cx }, at, Change::Whole(FileId(entry.handle)), &[])
     }
 
     /// Notes that the log has these attributes of a file, as [`LoggedExport::note_record`] does.

@@ -67,6 +67,9 @@ pub(crate) enum Change<'r> {
     /// The size will be set.
     #[xdr(case = 12)]
     Resize(Resize),
+    /// A new file had all attributes that it was made with.
+    #[xdr(case = 13)]
+    Whole(FileId),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
@@ -246,7 +249,15 @@ impl fmt::Display for RecordTime {
     }
 }
 
+/// The time of a change, in [`Record::at_ns`], whose order with others is unknown.
+pub(crate) const UNKNOWN_TIME_NS: u64 = u64::MAX;
+
 impl RecordTime {
+    /// Whether the order of this time with others is known.
+    pub(crate) fn is_known(self) -> bool {
+        self != RecordTime::from_ns(UNKNOWN_TIME_NS)
+    }
+
     pub(crate) fn from_ns(at_ns: u64) -> RecordTime {
         const NS_PER_S: u64 = 1_000_000_000;
         RecordTime { seconds: (at_ns / NS_PER_S).cast_signed(), nanoseconds: (at_ns % NS_PER_S) as u32 }

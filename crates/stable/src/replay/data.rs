@@ -18,13 +18,14 @@ const NOBODY: Context<'static> = Context { caller: Caller { uid: 65_534, gid: 65
 
 /// Replays a change of data, or of extended attributes or access lists.
 pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Result<(), WriteLogError> {
-    if site.plan.is_cancelled(end) || !record.change.file().is_some_and(|file| is_needed(site, &file, end)) {
+    let Some(file) = record.change.file().filter(|file| is_needed(site, file, end)) else { return Ok(()) };
+    if site.plan.is_cancelled(end) || is_stored(site, &file, record, end) {
         return Ok(());
     }
     match &record.change {
         Change::Write(change) => {
-            evict(site, &change.file.0);
-            write(site, change, record.payload)
+            evict(site, &file);
+            write(site, change, within_size(site, change, record.payload, end))
         }
         Change::Resize(change) => resize(site, change),
         Change::SetXattr(change) => set_xattr(site, change, record.payload),
@@ -32,6 +33,24 @@ pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Resul
         Change::SetAcls(file) => set_acls(site, &file.0, record.payload),
         _ => Ok(()),
     }
+}
+
+/// Whether storage has the change of a record that ends here, which others may have changed since.
+fn is_stored(site: &Site<'_>, file: &Handle, record: &Record<'_>, end: u64) -> bool {
+    let Some(planned) = site.plan.files.get(file) else { return false };
+    match &record.change {
+        // Storage may get data later than attributes.
+        Change::Write(_) => false,
+        Change::Resize(_) => planned.sizes.is_stored(end),
+        _ => planned.has_stored(RecordTime::from_ns(record.at_ns)),
+    }
+}
+
+/// The data of a write that a later size in storage has not cut off.
+fn within_size<'d>(site: &Site<'_>, change: &Write, data: &'d [u8], end: u64) -> &'d [u8] {
+    let limit_bytes = site.plan.files.get(&change.file.0).map_or(u64::MAX, |planned| planned.sizes.limit_bytes(end));
+    let count = limit_bytes.saturating_sub(change.offset_bytes).min(data.len() as u64);
+    &data[..count as usize]
 }
 
 /// Lets the kernel forget a file's data before the first write. If a disk has failed while the machine runs, pages may
@@ -49,7 +68,9 @@ fn evict(site: &mut Site<'_>, file: &Handle) {
 /// Gives files the sizes that they were made with, before all other changes of their data.
 pub(super) fn give_sizes(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     let sized = |(file, planned): (&Handle, &Planned)| match planned.born {
-        Some(Born { node: NodeKind::RegularOfSize(size), end, .. }) if is_needed(site, file, end) => {
+        Some(Born { node: NodeKind::RegularOfSize(size), end, .. })
+            if is_needed(site, file, end) && !planned.sizes.is_stored(end) =>
+        {
             Some((*file, size))
         }
         _ => None,

@@ -9,7 +9,8 @@
 //!   several (`shared.rs`).
 //!
 //! A replay may be interrupted anywhere and repeated: recreated files have temporary names until their handles are
-//! stored, and the log is trimmed when everything is in storage. Changes by others that the log does not know stay.
+//! stored, and the log is trimmed when everything is in storage. Changes by others that the log does not know stay:
+//! attributes and sizes that storage has with a later ctime are not set again (`sizes.rs`).
 //!
 //! A change that the file system refuses is set aside, and the others are made (`set_aside.rs`). Only failing storage
 //! ends a replay.
@@ -26,6 +27,7 @@ mod set_aside;
 mod set_id;
 mod shared;
 mod site;
+mod sizes;
 mod tickets;
 
 use std::collections::HashMap;
@@ -101,19 +103,28 @@ impl Counts {
 /// Pauses before a replay is retried that lacked something temporarily, such as memory of the kernel.
 const PAUSES_MS: [u64; 4] = [10, 50, 250, 1000];
 
+/// Whether an earlier replay of the same records was interrupted. It has changed ctimes, which then do not tell what
+/// storage had before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Earlier {
+    /// None has begun.
+    Absent,
+    Interrupted,
+}
+
 /// Replays the changes of exports, in the order of the log.
 pub(crate) fn run(
     log: &Log,
     exports: &[&LoggedExport],
     state_file: &StateFile,
-    tickets: &mut Tickets,
+    (tickets, earlier): (&mut Tickets, Earlier),
 ) -> Result<Vec<Replayed>, WriteLogError> {
     // Storage may still have to report a failure from before its repair. What it lost then is replayed now.
     exports.iter().try_for_each(|export| losses::flush(export).map(drop))?;
     let before = tickets.clone();
     with_pauses(|| {
         tickets.clone_from(&before);
-        run_once(log, exports, state_file, tickets)
+        run_once(log, exports, state_file, (tickets, earlier))
     })
 }
 
@@ -143,12 +154,15 @@ fn run_once(
     log: &Log,
     exports: &[&LoggedExport],
     state_file: &StateFile,
-    tickets: &mut Tickets,
+    (tickets, earlier): (&mut Tickets, Earlier),
 ) -> Result<Vec<Replayed>, WriteLogError> {
     let mut sites = sites(log, exports, state_file, tickets)?;
     sites.iter_mut().for_each(|site| site.replayed.compared = true);
     sites.iter_mut().try_for_each(names::put_right)?;
     shared::merge(&mut sites)?;
+    if earlier == Earlier::Absent {
+        sites.iter_mut().for_each(Site::note_stored);
+    }
     sites.iter_mut().try_for_each(data::give_sizes)?;
     each_record(log, |record, end| {
         index(exports, record).map_or(Ok(()), |at| data::apply(&mut sites[at], record, end))

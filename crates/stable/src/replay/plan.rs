@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vfs::{Attributes, Handle};
 
+use super::sizes::NewSizes;
 use crate::record::{Change, KeptAttributes, Make, NamedFile, NodeKind, Record, RecordTime, Write};
 
 /// A name in a directory, which is given by its outer handle.
@@ -29,6 +30,9 @@ pub(super) struct Planned {
     pub(super) synced_before: u64,
     kept: Option<Kept>,
     modified: Option<Modified>,
+    pub(super) sizes: NewSizes,
+    /// Storage has what was set before this ctime.
+    stored_before: Option<RecordTime>,
     /// The end of the last write by another user than root, which clears set-id bits.
     written_by_others: u64,
 }
@@ -47,6 +51,8 @@ pub(super) struct Kept {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Modified {
     at: RecordTime,
+    /// The file's ctime with it, or a later one.
+    changed: RecordTime,
     /// The end of the record that it is from.
     end: u64,
     /// Whether it is a directory's, of a name that changed about then.
@@ -121,14 +127,52 @@ impl Planned {
         self.modified.map(|modified| modified.at)
     }
 
-    /// Whether the log has set-id bits of it.
-    pub(super) fn has_set_id(&self) -> bool {
-        self.kept.is_some_and(|kept| kept.gives_set_id())
-    }
-
     fn keep(&mut self, kept: Kept) {
         self.kept = Some(kept);
-        self.modified = Some(Modified { at: kept.attributes.modified, end: kept.end, is_of_names: false });
+        let at = kept.attributes.modified;
+        self.modified = Some(Modified { at, changed: kept.at, end: kept.end, is_of_names: false });
+    }
+
+    /// The file had the attributes and the size that it was made with at this ctime.
+    fn note_whole(&mut self, at: RecordTime) {
+        self.sizes.set(at);
+        let born = self.born.as_ref().map(|born| born.end);
+        if let Some(kept) = self.kept.as_mut().filter(|kept| born == Some(kept.end)) {
+            kept.at = at;
+        }
+        if let Some(modified) = self.modified.as_mut().filter(|modified| born == Some(modified.end)) {
+            modified.changed = at;
+        }
+    }
+
+    /// The file got another time of modification by a change of its content, of which the record ends here.
+    fn modify(&mut self, at: RecordTime, end: u64, is_of_names: bool) {
+        // A client may have set the time before the record was appended: that has a record, too.
+        let earlier = [self.kept.map(|kept| kept.at), self.modified.map(|modified| modified.changed)];
+        let changed = earlier.into_iter().flatten().fold(at, RecordTime::max);
+        self.modified = Some(Modified { at, changed, end, is_of_names });
+    }
+
+    /// Storage had these attributes before the replay, and not by a change from after the loss. It has a file's
+    /// attributes as they were at one moment, so that what was set before their ctime is there, or was changed since.
+    pub(super) fn note_stored(&mut self, found: &Attributes) {
+        let (before, is) = (RecordTime::from(found.changed), KeptAttributes::of(found));
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.at < before) {
+            *kept = Kept { attributes: is, at: before, ..*kept };
+            if self.written_by_others > kept.end {
+                kept.attributes.mode = without_set_id(kept.attributes.mode);
+            }
+        }
+        if let Some(modified) = self.modified.as_mut().filter(|modified| modified.changed < before) {
+            modified.at = is.modified;
+        }
+        self.sizes.note_stored(before);
+        self.stored_before = Some(before);
+    }
+
+    /// Whether storage has what was set at this time, or it was changed since.
+    pub(super) fn has_stored(&self, at: RecordTime) -> bool {
+        self.stored_before.is_some_and(|before| at < before)
     }
 
     /// Records of data and attributes before a position are in storage. Of flushes that overlapped, the one that began
@@ -140,6 +184,7 @@ impl Planned {
     /// Takes over what another export's plan has of the same file, which then sets no attributes itself.
     pub(super) fn take_over(&mut self, other: &mut Planned) {
         self.synced(other.synced_before);
+        self.sizes.take_over(&mut other.sizes);
         self.written_by_others = self.written_by_others.max(other.written_by_others);
         let kept_end = |kept: Option<Kept>| kept.map_or(0, |kept| kept.end);
         if let Some(kept) = other.kept.take().filter(|kept| kept.end > kept_end(self.kept)) {
@@ -194,14 +239,19 @@ impl Plan {
         }
         let at = RecordTime::from_ns(record.at_ns);
         for dir in record.change.dirs() {
-            let modified = &mut self.file(dir).modified;
+            let dir = self.file(dir);
             // Of changes at the same time, the earlier one may be recorded last.
-            let earlier = modified.filter(|modified| modified.is_of_names).map_or(at, |modified| modified.at);
-            *modified = Some(Modified { at: at.max(earlier), end, is_of_names: true });
+            let earlier = dir.modified.filter(|modified| modified.is_of_names).map_or(at, |modified| modified.at);
+            dir.modify(at.max(earlier), end, true);
         }
         match &record.change {
             Change::Write(write) => self.wrote(write, at, end),
-            Change::Set(set) => self.file(set.file.0).keep(Kept { attributes: set.after, at, end }),
+            Change::Set(set) => {
+                let file = self.file(set.file.0);
+                file.sizes.set(at);
+                file.keep(Kept { attributes: set.after, at, end });
+            }
+            Change::Whole(file) => self.file(file.0).note_whole(at),
             Change::Make(make) => self.made(make, record.payload, end),
             Change::Link(named) => self.named(named),
             Change::Remove(named) => self.unnamed(named),
@@ -217,7 +267,7 @@ impl Plan {
             Change::SetXattr(xattr) | Change::RemoveXattr(xattr) => drop(self.file(xattr.file.0)),
             Change::SetAcls(file) => drop(self.file(file.0)),
             Change::Synced(synced) => self.file(synced.file.0).synced(synced.before.min(end)),
-            Change::Resize(resize) => drop(self.file(resize.file.0)),
+            Change::Resize(resize) => self.file(resize.file.0).sizes.announce(resize.size_bytes, end),
             Change::Cancelled(_) => {}
         }
     }
@@ -246,6 +296,9 @@ impl Plan {
         self.named(&make.named);
         let file = self.file(make.named.file.0);
         file.born = Some(Born { node: make.node, target: target.to_vec(), fileid: make.fileid, at: make.born, end });
+        if let NodeKind::RegularOfSize(size_bytes) = make.node {
+            file.sizes.announce(size_bytes, end);
+        }
         // Another client may have set attributes of the new file before this record was appended.
         if file.kept.is_none() {
             let modified = file.modified;
@@ -267,7 +320,7 @@ impl Plan {
 
     fn wrote(&mut self, write: &Write, at: RecordTime, end: u64) {
         let file = self.file(write.file.0);
-        file.modified = Some(Modified { at, end, is_of_names: false });
+        file.modify(at, end, false);
         if !write.by_root {
             file.written_by_others = end;
             file.clear_set_id();
@@ -277,6 +330,8 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use vfs::{FileKind, Timestamp};
+
     use super::*;
     use crate::record::{FileId, Set, Synced};
 
@@ -302,6 +357,12 @@ mod tests {
         Change::Set(Set { file: file(1), after: with_mode(mode) })
     }
 
+    /// What storage has of a file with this mode and ctime.
+    fn found(mode: u32, changed_ns: u32) -> Attributes {
+        let changed = Timestamp { seconds: 0, nanoseconds: changed_ns };
+        Attributes { mode, changed, ..Attributes::new(FileKind::Regular, 1) }
+    }
+
     fn synced(before: u64) -> Change<'static> {
         Change::Synced(Synced { file: file(1), before })
     }
@@ -316,6 +377,30 @@ mod tests {
         let (node, born) = (NodeKind::Regular, RecordTime::default());
         let make = Make { named, node, fileid: 1, born, after: with_mode(0o644) };
         assert_eq!(mode(&plan(&[set(0o600), Change::Make(make)]), true), Some(0o600));
+    }
+
+    #[test]
+    fn new_file_that_storage_has_from_before_it_got_its_attributes_gets_them() {
+        let named = NamedFile { dir: file(2), name: b"new", file: file(1) };
+        let (node, born) = (NodeKind::RegularOfSize(7), RecordTime::from_ns(100));
+        let make = Change::Make(Make { named, node, fileid: 1, born, after: with_mode(0o600) });
+        let mode_if_stored_at = |changed_ns: u32| {
+            let mut plan = plan(&[make]);
+            let whole = Record { export: 0, at_ns: 200, ticket: &[], change: Change::Whole(file(1)), payload: &[] };
+            plan.add(&whole, 20);
+            plan.planned(&file(1).0).note_stored(&found(0o644, changed_ns));
+            (mode(&plan, false), plan.files[&file(1).0].sizes.is_stored(10))
+        };
+        assert_eq!(mode_if_stored_at(150), (Some(0o600), false));
+        assert_eq!(mode_if_stored_at(250), (Some(0o644), true));
+    }
+
+    #[test]
+    fn set_id_bits_that_a_program_has_set_do_not_outlive_a_later_write_of_another_user() {
+        let write = Change::Write(Write { file: file(1), offset_bytes: 0, by_root: false });
+        let mut plan = plan(&[set(0o600), write]);
+        plan.planned(&file(1).0).note_stored(&found(0o4755, 10));
+        assert_eq!(mode(&plan, false), Some(0o755));
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn may_have(before: &Attributes, kept: &Kept) -> bool {
     let KeptAttributes { mode, uid, gid, .. } = kept.attributes;
     let bits = mode & !without_set_id(mode);
     let has_them = before.mode & bits == bits && (before.uid, before.gid) == (uid, gid);
-    let is_older = RecordTime::from(before.changed) < kept.at;
+    let is_older = kept.at.is_known() && RecordTime::from(before.changed) < kept.at;
     before.kind != FileKind::Regular || before.size_bytes == 0 || has_them || is_older
 }
 

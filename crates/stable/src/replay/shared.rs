@@ -37,13 +37,17 @@ fn merge_file(sites: &mut [Site<'_>], members: &[Member]) {
     let Some(((at, file), others)) = members.split_first() else { return };
     // Names that were put right by way of one export have changed the ctime that others found.
     let before = members.iter().filter_map(|(at, file)| sites[*at].before(file)).min_by_key(|before| before.changed);
-    before.into_iter().for_each(|before| sites[*at].note_before(*file, before));
+    for (before, (at, file)) in before.iter().flat_map(|before| members.iter().map(move |member| (before, member))) {
+        sites[*at].note_before(*file, *before);
+    }
     let mut merged = std::mem::take(sites[*at].plan.planned(file));
     for (at, file) in others {
         merged.take_over(sites[*at].plan.planned(file));
     }
     for (at, file) in others {
-        sites[*at].plan.planned(file).synced(merged.synced_before);
+        let planned = sites[*at].plan.planned(file);
+        planned.synced(merged.synced_before);
+        planned.sizes = merged.sizes.clone();
     }
     *sites[*at].plan.planned(file) = merged;
 }

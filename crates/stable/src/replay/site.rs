@@ -27,7 +27,7 @@ pub(super) struct Site<'s> {
     pub(super) plan: Plan,
     /// The inner handles of the plan's files; missing files have none.
     found: HashMap<Handle, Handle>,
-    /// What the replay found of directories, and of files with set-id bits in the log.
+    /// What the replay found of files.
     before: HashMap<Handle, Attributes>,
     open: HashMap<(Handle, OpenMode), Arc<dyn OpenFile>>,
     /// Files that were made again.
@@ -79,9 +79,7 @@ impl<'s> Site<'s> {
             match self.tried("look for a file", self.fs().attributes(&CX, &inner))? {
                 Ok(attributes) if planned.may_be(&attributes, self.export.aliases.has(file)) => {
                     self.found.insert(*file, inner);
-                    if attributes.kind == FileKind::Directory || planned.has_set_id() {
-                        self.before.insert(*file, attributes);
-                    }
+                    self.before.insert(*file, attributes);
                 }
                 // The file system has given the handle of a lost file to another one.
                 Ok(_) => {}
@@ -100,7 +98,7 @@ impl<'s> Site<'s> {
         self.found.get(file).copied()
     }
 
-    /// What the replay found of a directory, or of a file with set-id bits in the log.
+    /// What the replay found of a file.
     pub(super) fn before(&self, file: &Handle) -> Option<Attributes> {
         self.before.get(file).copied()
     }
@@ -108,6 +106,17 @@ impl<'s> Site<'s> {
     /// Notes what the replay found of a file.
     pub(super) fn note_before(&mut self, file: Handle, attributes: Attributes) {
         self.before.insert(file, attributes);
+    }
+
+    /// Notes what storage had when the machine lost its memory. A later ctime is of a change from after that, which
+    /// says nothing of what was lost.
+    pub(super) fn note_stored(&mut self) {
+        let Some(memory) = self.fs().memory() else { return };
+        let is_from_before =
+            |file: &Handle, before: &Attributes| before.changed < memory.since && !self.made.contains(file);
+        for (file, before) in self.before.iter().filter(|(file, before)| is_from_before(file, before)) {
+            self.plan.planned(file).note_stored(before);
+        }
     }
 
     /// When a directory was modified before the replay.

@@ -19,7 +19,7 @@ use crate::log::{Ahead, Log, LogError, Position, Status};
 use crate::log_site::LogSite;
 use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
-use crate::replay::{self, Counts, MadeChange, Replayed, Tickets};
+use crate::replay::{self, Counts, Earlier, MadeChange, Replayed, Tickets};
 use crate::state_file::StateFile;
 use crate::state_line::StateLine;
 use crate::unreadable;
@@ -336,8 +336,8 @@ impl WriteLog {
         }
         if !lost.is_empty() {
             let exports = exports(&lost);
-            exports.iter().try_for_each(|export| self.count_replay(export))?;
-            let made = replay::run(&self.log, &exports, &self.state_file, &mut hold(&self.tickets))?;
+            let earlier = self.begin_replay(&exports)?;
+            let made = replay::run(&self.log, &exports, &self.state_file, (&mut hold(&self.tickets), earlier))?;
             lost.into_iter().zip(made).for_each(|(at, made)| replayed[at] = made);
         }
         Ok(replayed)
@@ -397,10 +397,14 @@ impl WriteLog {
         self.lines.contains(&line)
     }
 
-    fn count_replay(&self, export: &LoggedExport) -> std::result::Result<(), WriteLogError> {
-        self.state_file.keep(&[StateLine::Replayed { export: export.name.clone() }])?;
-        export.versions.count_replay();
-        Ok(())
+    /// Stores that a replay begins. Returns whether one of the same records had begun before.
+    fn begin_replay(&self, exports: &[&LoggedExport]) -> std::result::Result<Earlier, WriteLogError> {
+        let began = StateLine::Began { log: self.log.id(), tail: self.log.tail().bytes() };
+        let earlier = if self.lines.contains(&began) { Earlier::Interrupted } else { Earlier::Absent };
+        let replayed = exports.iter().map(|export| StateLine::Replayed { export: export.name.clone() });
+        self.state_file.keep(&replayed.chain([began]).collect::<Vec<_>>())?;
+        exports.iter().for_each(|export| export.versions.count_replay());
+        Ok(earlier)
     }
 
     fn store_owner(&self) -> std::result::Result<(), WriteLogError> {
@@ -659,7 +663,7 @@ impl WriteLog {
     /// Stores that storage has failed, for later starts whose memory has what it has now.
     pub(crate) fn note_failure(&self, export: &LoggedExport) {
         let Some(memory) = export.inner.memory() else { return };
-        if let Err(error) = self.state_file.keep(&[StateLine::Failed { memory }]) {
+        if let Err(error) = self.state_file.keep(&[StateLine::Failed { memory: memory.number }]) {
             tracing::error!(
                 export = %quoted(&export.name),
                 %error,

@@ -11,8 +11,8 @@ use fs_host::{HostFs, HostOptions};
 use stable::{AlignedBuffer, Device, MemoryDevice, Options, StableFs, WriteLog};
 use testing::Scratch;
 use vfs::{
-    Attributes, Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes,
-    Stability, Written,
+    Attributes, Context, CreateMode, Error, FileSystem, Handle, Memory, Name, OpenFile, OpenMode, Place, Result,
+    SetAttributes, Stability, Timestamp, Written,
 };
 
 const CX: Context<'static> = Context::ROOT;
@@ -97,8 +97,8 @@ impl FileSystem for Gated {
         None
     }
 
-    fn memory(&self) -> Option<u64> {
-        Some(Arc::as_ptr(&self.gates).addr() as u64)
+    fn memory(&self) -> Option<Memory> {
+        Some(Memory { number: Arc::as_ptr(&self.gates).addr() as u64, since: Timestamp::default() })
     }
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {

@@ -13,8 +13,8 @@ use fs_host::{HostFs, HostOptions};
 use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
 use testing::Scratch;
 use vfs::{
-    Attributes, Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes,
-    Stability,
+    Attributes, Context, CreateMode, Error, FileSystem, Handle, Memory, Name, OpenFile, OpenMode, Place, Result,
+    SetAttributes, Stability, Timestamp,
 };
 
 use crate::breaking::Breaking;
@@ -62,8 +62,8 @@ impl FileSystem for Failing {
         self.inner.sync_all(cx)
     }
 
-    fn memory(&self) -> Option<u64> {
-        Some(self.memory)
+    fn memory(&self) -> Option<Memory> {
+        Some(Memory { number: self.memory, since: Timestamp::default() })
     }
 }
 

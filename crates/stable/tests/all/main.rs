@@ -14,6 +14,7 @@ mod failing_storage;
 mod flushed_attributes;
 mod host;
 mod late_zeros;
+mod local_changes;
 mod log;
 mod lost_pages;
 mod marks;

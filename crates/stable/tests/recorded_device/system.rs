@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use fastrand::Rng;
 use fs_host::{HostFs, HostOptions, OpenError};
 use rustix::fs::FallocateFlags;
 use stable::{FileDevice, Options, Replayed, WriteLog, WriteLogError};
+use testing::Rebooted;
 use testing::model::change::CX;
 use vfs::FileSystem;
 
@@ -81,6 +82,8 @@ pub struct System {
     log: Option<Arc<WriteLog>>,
     /// What was made again in each.
     pub replayed: Vec<Replayed>,
+    /// When the machine started.
+    started: SystemTime,
     log_disk: Option<Attached>,
     overlay: Option<Overlay>,
     mounted: MountedDisk,
@@ -161,6 +164,7 @@ impl System {
 
     /// Starts a machine: the kernel recovers the file system, and the log is replayed.
     pub fn start(workshop: &Workshop, machine: &Arc<Machine>, setup: &Setup) -> Result<System, WriteLogError> {
+        let started = SystemTime::now();
         if !setup.has_journal {
             workshop.repair(machine, DISK);
         }
@@ -169,7 +173,7 @@ impl System {
         let log_disk = (setup.log == Log::Disk).then(|| workshop.attach(machine, LOG_DISK));
         drop_indices(&mounted.dir.join("state"));
         let (log, exports, replayed) = (None, Vec::new(), Vec::new());
-        let mut system = System { exports, log, replayed, log_disk, overlay, mounted };
+        let mut system = System { exports, log, replayed, started, log_disk, overlay, mounted };
         if setup.log == Log::None {
             system.exports = (0..EXPORTS).map(|number| system.open(number, true) as Arc<dyn FileSystem>).collect();
             return Ok(system);
@@ -205,7 +209,8 @@ impl System {
         };
         let log = WriteLog::open(Arc::new(FileDevice::open(&log_path)?), options)?;
         self.log = Some(Arc::clone(&log));
-        let inner = (0..EXPORTS).map(|number| (number.to_string().into(), self.open(number, false) as _)).collect();
+        let rebooted = |number| Arc::new(Rebooted { inner: self.open(number, false), at: self.started }) as _;
+        let inner = (0..EXPORTS).map(|number| (number.to_string().into(), rebooted(number))).collect();
         for (export, replayed) in log.attach_all(inner)? {
             self.exports.push(Arc::new(export));
             self.replayed.push(replayed);

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use fs_host::{HandleForm, HostFs, HostOptions};
 use stable::{FileDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
-use testing::Scratch;
+use testing::{Rebooted, Scratch};
 use vfs::{Context, CreateMode, FileSystem, Handle, Name, OpenMode, Place, SetAttributes, Stability};
 
 pub const CX: Context<'static> = Context::ROOT;
@@ -15,6 +16,8 @@ const LOG_BYTES: u64 = 4 << 20;
 pub struct Site {
     pub base: Scratch,
     form: HandleForm,
+    /// When the machine started again, if it did.
+    pub rebooted: Option<SystemTime>,
 }
 
 impl Site {
@@ -22,7 +25,7 @@ impl Site {
         let base = Scratch::new();
         base.dir("export");
         WriteLog::create(Arc::new(FileDevice::create(&base.path("log"), LOG_BYTES).unwrap())).unwrap();
-        Site { base, form }
+        Site { base, form, rebooted: None }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -38,6 +41,19 @@ impl Site {
         dir: &Path,
         always_replay: bool,
     ) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
+        self.attach(dir, always_replay, |inner| match self.rebooted {
+            Some(at) => Arc::new(Rebooted { inner, at }),
+            None => inner,
+        })
+    }
+
+    /// Opens a directory with something in front of it.
+    pub fn attach(
+        &self,
+        dir: &Path,
+        always_replay: bool,
+        wrap: impl FnOnce(Arc<dyn FileSystem>) -> Arc<dyn FileSystem>,
+    ) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
         let state_dir = self.base.path("state");
         let options = Options { always_replay, ..Options::new(state_dir.clone()) };
         let log = WriteLog::open(Arc::new(FileDevice::open(&self.base.path("log"))?), options)?;
@@ -47,7 +63,7 @@ impl Site {
             sync_metadata: false,
             ..HostOptions::default()
         };
-        let (fs, replayed) = log.attach(Path::new("export"), Arc::new(HostFs::open(dir, host).unwrap()))?;
+        let (fs, replayed) = log.attach(Path::new("export"), wrap(Arc::new(HostFs::open(dir, host).unwrap())))?;
         log.start()?;
         Ok((fs, replayed, log))
     }
