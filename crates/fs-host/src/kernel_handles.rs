@@ -66,9 +66,14 @@ impl KernelHandles {
     /// Opens the file of a handle, as a descriptor that does nothing but name it.
     pub(crate) fn open(&self, root: BorrowedFd<'_>, named: &Named<'_>) -> Result<OwnedFd> {
         let kernel = self.kernel_handle(named)?;
+        // Linux reports ESTALE also when it cannot read the inode. A second attempt reads it again.
+        let opened = match open(root, &kernel) {
+            Err(error) if error.raw_os_error() == Some(libc::ESTALE) => open(root, &kernel),
+            opened => opened,
+        };
         // What the file system does not know is stale: bytes of a file that is gone, or from before the file system was
         // made again.
-        open(root, &kernel).map_err(|error| match error.raw_os_error() {
+        opened.map_err(|error| match error.raw_os_error() {
             Some(libc::EINVAL | libc::ENOENT | libc::EOVERFLOW) => Error::Stale,
             _ => error.into(),
         })
