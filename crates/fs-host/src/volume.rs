@@ -11,7 +11,7 @@ use vfs::{Error, FileKind, Memory, Origin, Properties, Result, Space, Timestamp}
 use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
-use crate::flush::{WholeFlush, is_read_only, whole_flushes_report_failures};
+use crate::flush::{SyncDoubt, WholeFlush, is_read_only, whole_flushes_report_failures};
 use crate::posix_acl;
 use crate::storage_rules::{StorageRules, mounted_as};
 use crate::store::fnv;
@@ -98,7 +98,7 @@ impl HostVolume {
             rules: StorageRules::of(&file_system, stat.stx_dev_major, stat.stx_dev_minor),
             memory: if is_memory { None } else { page_cache(device, mounted) },
             file_system,
-            whole: WholeFlush::new(reopened(&root)?, magic == XFS_MAGIC),
+            whole: WholeFlush::new(reopened(&root)?, sync_doubt(magic)),
             reports_failures: whole_flushes_report_failures(),
             device,
             mount_id: stat.stx_mnt_id,
@@ -162,7 +162,7 @@ impl HostVolume {
 
     /// Another flush of the whole file system: it reports also errors that [`HostVolume::sync`] has reported.
     pub(crate) fn whole_flush(&self) -> rustix::io::Result<WholeFlush> {
-        Ok(WholeFlush::new(reopened(&self.root)?, self.magic == XFS_MAGIC))
+        Ok(WholeFlush::new(reopened(&self.root)?, sync_doubt(self.magic)))
     }
 
     /// Where the export begins.
@@ -276,21 +276,40 @@ fn boot_time() -> Option<Timestamp> {
     Some(Timestamp { seconds, nanoseconds: 0 })
 }
 
+fn sync_doubt(magic: u64) -> SyncDoubt {
+    match magic {
+        XFS_MAGIC => SyncDoubt::MayLeaveCached,
+        EXT_MAGIC => SyncDoubt::MayHideFailure,
+        _ => SyncDoubt::Nothing,
+    }
+}
+
 /// Opens a directory once more.
 fn reopened(dir: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat(dir, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// What tells a directory from a later one with the same number: the generation in the kernel's handle and the time
-/// when it was made, as far as the file system has them.
+/// What tells a directory from another one with the same number: the generation in the kernel's handle, the time when
+/// it was made, and the number of the file system, as far as it has them.
 pub(crate) fn birth(dir: BorrowedFd<'_>, stat: &Statx) -> u64 {
     let handle = sys::name_to_handle(dir, c"", sys::EMPTY_PATH)
         .or_else(|_| sys::name_to_handle(dir, c"", sys::EMPTY_PATH | sys::IDENTIFY_ONLY));
     let by_handle = handle.map_or(0, |handle| handle.as_bytes().iter().fold(0, |sum, byte| mix(sum, u64::from(*byte))));
+    let by_system = mix(by_handle, own_number(dir));
     if stat.stx_mask & StatxFlags::BTIME.bits() == 0 {
-        return by_handle;
+        return by_system;
     }
-    mix(mix(by_handle, stat.stx_btime.tv_sec.cast_unsigned()), stat.stx_btime.tv_nsec.into())
+    mix(mix(by_system, stat.stx_btime.tv_sec.cast_unsigned()), stat.stx_btime.tv_nsec.into())
+}
+
+/// A number of the file system that it keeps wherever it is mounted, or 0. ext4 and btrfs have one, and need it: they
+/// store the time when their root directory was made in seconds, and two may be made at once.
+fn own_number(dir: BorrowedFd<'_>) -> u64 {
+    let magic = rustix::fs::fstatfs(dir).map_or(0, |system| u64::from(system.f_type as u32));
+    if !matches!(magic, EXT_MAGIC | BTRFS_MAGIC) {
+        return 0;
+    }
+    fstatvfs(dir).map_or(0, |space| space.f_fsid)
 }
 
 /// Whether the file system that `fd` is on keeps extended attributes of the user's.

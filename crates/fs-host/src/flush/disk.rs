@@ -74,9 +74,11 @@ impl Storage for Disk {
             return self.whole.flush_by(file).and_then(|()| sys::pending_error(file));
         }
         match depth {
-            Depth::Data => rustix::fs::fdatasync(file),
-            Depth::All => rustix::fs::fsync(file),
+            Depth::Data => rustix::fs::fdatasync(file)?,
+            Depth::All => rustix::fs::fsync(file)?,
         }
+        // What is flushed is no longer needed in the log.
+        if self.is_behind_log { self.whole.check_journal() } else { Ok(()) }
     }
 
     fn flush_all(&self) -> Result<()> {

@@ -49,7 +49,7 @@ use flusher::Flusher;
 use load::{FlushCall, FlushLoad, Manner};
 pub(crate) use losses::Losses;
 use request::{FlushRequest, RequestState};
-pub(crate) use whole::{WholeFlush, is_read_only};
+pub(crate) use whole::{SyncDoubt, WholeFlush, is_read_only};
 
 /// For how long a call waits for flushes of others before it makes its own: long enough for the flush that runs and the
 /// next one on a busy disk.

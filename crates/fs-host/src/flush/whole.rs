@@ -20,23 +20,35 @@ const BUFFER_BYTES: usize = 4096;
 pub(crate) struct WholeFlush {
     /// A directory, opened for this alone: the kernel reports an error to each descriptor once.
     root: OwnedFd,
-    /// Whether `syncfs(2)` may leave data in the disk's write cache.
+    doubt: SyncDoubt,
+    /// Whether the file system was seen to be writable, so that it may have changes.
+    was_writable: AtomicBool,
+    /// A file without a name, which makes up for what `syncfs(2)` does not do.
+    unnamed: OnceLock<OwnedFd>,
+}
+
+/// What `syncfs(2)` does not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SyncDoubt {
+    Nothing,
+    /// It may leave data in the disk's write cache.
     ///
     /// That of XFS writes data and then the journal, and only a write of the journal flushes the cache. When another
     /// thread has written the journal just before, nothing of it is left to write. `fdatasync(2)` of any regular file
     /// flushes the cache in every case.
-    may_leave_cached: bool,
-    /// Whether the file system was seen to be writable, so that it may have changes.
-    was_writable: AtomicBool,
-    /// A file without a name, for that `fdatasync(2)`.
-    unnamed: OnceLock<OwnedFd>,
+    MayLeaveCached,
+    /// It may not report that the journal could not be written, and neither may `fsync(2)`.
+    ///
+    /// When the kernel's own thread has failed to write the journal of an ext4, and nothing was changed since, there is
+    /// no transaction whose error they could return, and the file system becomes read-only at its next change.
+    MayHideFailure,
 }
 
 impl WholeFlush {
     /// Takes a directory that nobody else uses.
-    pub(crate) fn new(root: OwnedFd, is_xfs: bool) -> WholeFlush {
+    pub(crate) fn new(root: OwnedFd, doubt: SyncDoubt) -> WholeFlush {
         let was_writable = AtomicBool::new(is_read_only(&root) == Ok(false));
-        WholeFlush { root, may_leave_cached: is_xfs, was_writable, unnamed: OnceLock::new() }
+        WholeFlush { root, doubt, was_writable, unnamed: OnceLock::new() }
     }
 
     /// Brings all changes of the file system to stable storage.
@@ -46,7 +58,7 @@ impl WholeFlush {
     /// may hold data and cannot be flushed.
     pub(crate) fn flush(&self) -> Result<()> {
         self.flush_by(self.root.as_fd())?;
-        if self.may_leave_cached { self.flush_cache() } else { Ok(()) }
+        if self.doubt == SyncDoubt::MayLeaveCached { self.flush_cache() } else { Ok(()) }
     }
 
     /// The same by the descriptor of a file, which gets the errors that it was not told of yet.
@@ -55,6 +67,7 @@ impl WholeFlush {
     /// cannot write: btrfs reports the failed commit to one call only.
     pub(crate) fn flush_by(&self, file: BorrowedFd<'_>) -> Result<()> {
         rustix::fs::syncfs(file)?;
+        self.check_journal()?;
         match is_read_only(&self.root)? {
             true if self.was_writable.load(Ordering::Relaxed) => Err(Errno::ROFS),
             true => Ok(()),
@@ -65,17 +78,36 @@ impl WholeFlush {
         }
     }
 
-    fn flush_cache(&self) -> Result<()> {
-        if self.unnamed.get().is_none()
-            && let Ok(file) = unnamed_file(&self.root)
-        {
-            // Another thread may have been first.
-            let _ = self.unnamed.set(file);
+    /// Makes a change that fails when the journal has failed.
+    ///
+    /// # Errors
+    /// `ROFS` or `IO` then.
+    pub(crate) fn check_journal(&self) -> Result<()> {
+        if self.doubt != SyncDoubt::MayHideFailure || !self.was_writable.load(Ordering::Relaxed) {
+            return Ok(());
         }
-        match self.unnamed.get() {
-            Some(file) => rustix::fs::fdatasync(file),
+        match self.unnamed() {
+            Ok(file) => rustix::fs::fchmod(file, Mode::RUSR | Mode::WUSR),
+            Err(error @ (Errno::ROFS | Errno::IO)) => Err(error),
             // The directory cannot be written, or there is no room.
-            None => {
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn unnamed(&self) -> Result<&OwnedFd> {
+        if let Some(file) = self.unnamed.get() {
+            return Ok(file);
+        }
+        let file = unnamed_file(&self.root)?;
+        // Another thread may have been first.
+        Ok(self.unnamed.get_or_init(|| file))
+    }
+
+    fn flush_cache(&self) -> Result<()> {
+        match self.unnamed() {
+            Ok(file) => rustix::fs::fdatasync(file),
+            // The directory cannot be written, or there is no room.
+            Err(_) => {
                 let mut entries_left = MAX_ENTRIES;
                 let file = some_file(self.root.as_fd(), MAX_LEVELS, &mut entries_left).ok_or(Errno::OPNOTSUPP)?;
                 rustix::fs::fdatasync(file)

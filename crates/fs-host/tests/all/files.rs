@@ -1,6 +1,7 @@
 //! Bytes of files.
 
 use std::os::fd::AsFd;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -125,6 +126,30 @@ fn evicted_range_is_read_from_storage_and_no_dirty_byte_is_lost() {
     let mut bytes = [0; 5];
     reader.read_at(&CX, 8192, &mut bytes).unwrap();
     assert_eq!(&bytes, b"dirty", "is_evicted={is_evicted}");
+}
+
+#[test]
+fn root_of_another_file_system_is_told_apart_though_both_were_made_in_the_same_second() {
+    let Some(mut disk) = LoopDisk::new(DiskKind::EXT4) else { return };
+    let origin = |disk: &LoopDisk| {
+        let options = HostOptions { state_dir: Some(disk.beside("state")), ..HostOptions::default() };
+        HostFs::open(disk.dir(), options).unwrap().origin().unwrap()
+    };
+    let before = origin(&disk);
+    disk.remount();
+    assert_eq!(origin(&disk).birth, before.birth);
+    let copy = disk.copy_image();
+    for (program, flags) in [("e2fsck", &["-fy"][..]), ("tune2fs", &["-U", "random"])] {
+        let done = Command::new(program).args(flags).arg(&copy).output().unwrap();
+        assert!(
+            done.status.code().is_some_and(|code| code <= 1),
+            "{program}: {}",
+            String::from_utf8_lossy(&done.stdout)
+        );
+    }
+    disk.replace_image(copy);
+    let other = origin(&disk);
+    assert!((other.fileid, other.birth != before.birth) == (before.fileid, true), "{before:?} and {other:?}");
 }
 
 #[test]
