@@ -15,6 +15,9 @@ pub fn run(flags: &ExaminedLog) -> Result<(), Failure> {
     } else if check.damages.is_empty() {
         let path = quoted(&flags.path);
         writeln!(output, "{path}: {} records in {} batches, all of them whole", check.records, check.batches)?;
+        if check.has_damaged_header {
+            writeln!(output, "one of the two headers is damaged, as after a crash while the log was trimmed")?;
+        }
     }
     output.finish()?;
     let damages = check.damages.iter().map(|damage| Failure::LogDamage { path: flags.path.clone(), damage: *damage });

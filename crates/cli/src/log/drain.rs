@@ -58,6 +58,9 @@ fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<
             let dirs = kept.iter().map(|(dir, _)| dir);
             check_owner(flags, state_dir, (dirs, log.is_known()?))?;
             log.discard()?;
+            if kept.is_empty() && unnamed == 0 {
+                writeln!(output, "the log had no changes; name directories that still depend on it with --export DIR")?;
+            }
             for (dir, records) in kept {
                 writeln!(output, "dropped {records} changes of {}", quoted(dir))?;
             }

@@ -83,7 +83,8 @@ impl Site {
                 Err(_) => {}
             }
         }
-        let set_aside = attach_to_log(&log, dirs)?.iter().map(|(_, replayed)| replayed.set_aside).sum();
+        let replayed = attach_to_log(&log, dirs)?;
+        let set_aside = replayed.iter().map(|(_, replayed)| replayed.set_aside + replayed.conflicts).sum();
         log.start()?;
         log.close();
         match changes {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use config::{Loaded, ServerSettings, Sources};
-use daemon::Daemon;
+use daemon::{Daemon, StateDirError};
 use fs_host::{FlushCounters, ReadAheadMode};
 use server::Export;
 use signal_hook::consts::{SIGHUP, SIGUSR1, SIGUSR2};
@@ -81,6 +81,10 @@ impl Serving {
         });
         if let Some(flaw) = options.state_dir.as_deref().map(stable::missing_state).transpose()?.flatten() {
             tracing::warn!("{flaw}");
+        }
+        // A start that another server's refuses must not replay anything before.
+        if let Some(dir) = options.state_dir.as_deref().filter(|dir| daemon::is_state_dir_in_use(dir)) {
+            return Err(Failure::Start(StateDirError::InUse(dir.to_owned()).into()));
         }
         let backends = backends.with_log(ServedLog::open(&settings.write_log, options.state_dir.as_deref())?);
         let host_names = HostNames::start()?;
