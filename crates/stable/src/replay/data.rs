@@ -47,7 +47,7 @@ fn is_stored(site: &Site<'_>, file: &Handle, record: &Record<'_>, end: u64) -> b
 }
 
 /// The data of a write that a later size in storage has not cut off.
-fn within_size<'d>(site: &Site<'_>, change: &Write, data: &'d [u8], end: u64) -> &'d [u8] {
+pub(super) fn within_size<'d>(site: &Site<'_>, change: &Write, data: &'d [u8], end: u64) -> &'d [u8] {
     let limit_bytes = site.plan.files.get(&change.file.0).map_or(u64::MAX, |planned| planned.sizes.limit_bytes(end));
     let count = limit_bytes.saturating_sub(change.offset_bytes).min(data.len() as u64);
     &data[..count as usize]
@@ -135,7 +135,11 @@ fn target(site: &mut Site<'_>, unmade: Unmade<'_>) -> Result<Option<Handle>, Wri
         site.set_aside(unmade, &Reason::NoFile)?;
         return Ok(None);
     }
-    Ok(site.found(&file))
+    let found = site.found(&file);
+    if found.is_none() && site.plan.files.get(&file).is_some_and(|planned| !planned.is_removed) {
+        site.set_aside(unmade, &Reason::Gone)?;
+    }
+    Ok(found)
 }
 
 /// Makes a change of a file, unless the file system refuses it.

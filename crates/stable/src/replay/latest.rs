@@ -3,6 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::record::Write;
+
+/// The bytes that a write has changed.
+pub(super) fn range_of(write: &Write, data: &[u8]) -> Range<u64> {
+    write.offset_bytes..write.offset_bytes.saturating_add(data.len() as u64)
+}
+
 /// The latest data of a file.
 #[derive(Debug, Default)]
 pub(super) struct LatestData {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use vfs::{Error, FileKind, Handle, OpenFile, OpenMode, SetAttributes, SetTime, Timestamp};
 
-use super::latest::LatestData;
+use super::latest::{LatestData, range_of};
 use super::set_aside::{Reason, Unmade};
 use super::site::Site;
 use super::tickets::Tickets;
@@ -262,10 +262,6 @@ impl Piece<'_> {
         let change = format!("keep {} bytes at offset {}", data.len(), self.range_bytes.start);
         Unmade { change, file: Some(self.handle), data, ..Unmade::default() }
     }
-}
-
-fn range_of(write: &Write, data: &[u8]) -> Range<u64> {
-    write.offset_bytes..write.offset_bytes.saturating_add(data.len() as u64)
 }
 
 fn modified(site: &Site<'_>, open: &dyn OpenFile) -> Result<Timestamp, WriteLogError> {

@@ -23,6 +23,7 @@ mod losses;
 mod lost;
 mod names;
 mod plan;
+mod replaced;
 mod set_aside;
 mod set_id;
 mod shared;
@@ -161,7 +162,9 @@ fn run_once(
     sites.iter_mut().try_for_each(names::put_right)?;
     shared::merge(&mut sites)?;
     if earlier == Earlier::Absent {
+        let written = replaced::find(&sites);
         sites.iter_mut().for_each(Site::note_stored);
+        replaced::set_aside(log, &mut sites, written)?;
     }
     sites.iter_mut().try_for_each(data::give_sizes)?;
     each_record(log, |record, end| {

@@ -114,8 +114,9 @@ fn survey(site: &mut Site<'_>, work: &mut PendingNames) -> Result<(), WriteLogEr
     for (outer_name, planned) in planned {
         let entry = site.look_up(&outer_name)?;
         let has = entry.as_ref().and_then(|entry| site.known(entry));
+        let has = has.filter(|file| site.plan.may_be_named(&outer_name, file));
         if entry.is_some() && has.is_none() {
-            // Another program has changed this name since.
+            // Another program has changed this name since. A client may have changed the file that has it now.
             if let Some(file) = planned {
                 refuse(site, work, (file, &outer_name), &Reason::OthersChange)?;
             }
@@ -197,13 +198,14 @@ fn refuse(
 fn remove_spare(site: &mut Site<'_>, work: PendingNames) -> Result<(), WriteLogError> {
     let (displaced, spare): (Vec<_>, Vec<_>) =
         work.spare.into_iter().partition(|(file, _)| work.displaced.contains(file));
-    let mut left: Vec<Spare> = spare.into_iter().flat_map(|(_, spares)| spares).collect();
+    let of_file = |(file, spares): (Handle, Vec<Spare>)| spares.into_iter().map(move |spare| (file, spare));
+    let mut left: Vec<(Handle, Spare)> = spare.into_iter().flat_map(of_file).collect();
     loop {
         let before = left.len();
         let mut still = Vec::new();
-        for spare in left {
+        for (file, spare) in left {
             if !remove(site, &spare)? {
-                still.push(spare);
+                still.push((file, spare));
             }
         }
         if still.is_empty() || still.len() == before {
@@ -212,30 +214,32 @@ fn remove_spare(site: &mut Site<'_>, work: PendingNames) -> Result<(), WriteLogE
         }
         left = still;
     }
-    displaced.iter().flat_map(|(_, spares)| spares).try_for_each(|spare| keep_aside(site, spare))
+    displaced.into_iter().flat_map(of_file).try_for_each(|(file, spare)| keep_aside(site, &file, &spare))
 }
 
 /// Gives a file that cannot have its name one that no replay takes for its own.
-fn keep_aside(site: &mut Site<'_>, spare: &Spare) -> Result<(), WriteLogError> {
+fn keep_aside(site: &mut Site<'_>, file: &Handle, spare: &Spare) -> Result<(), WriteLogError> {
     let name = (spare.at.0, site.temporary(KEPT));
     let is_kept = site.rename(&spare.at, &name)?.is_ok();
     tracing::warn!(
         export = %quoted(&site.export.name), file = site.path_of_name(if is_kept { &name } else { &spare.at }),
+        name = spare.was.as_ref().map_or_else(|| site.path_of(file), |was| site.path_of_name(was)),
         "a file that cannot have its name is kept under another one; move it to where it belongs"
     );
     Ok(())
 }
 
-fn put_back(site: &mut Site<'_>, left: &[Spare]) -> Result<(), WriteLogError> {
-    for Spare { at, was } in left {
+fn put_back(site: &mut Site<'_>, left: &[(Handle, Spare)]) -> Result<(), WriteLogError> {
+    for (file, spare) in left {
         let change = "remove a directory with files of other programs".to_owned();
-        let name = Some(was.as_ref().unwrap_or(at));
-        site.set_aside(Unmade { change, name, ..Unmade::default() }, &Reason::OthersChange)?;
-        if let Some(was) = was
-            && site.look_up(was)?.is_none()
-            && site.rename(at, was)?.is_err()
-        {
-            tracing::warn!(file = site.path_of_name(at), "the directory cannot get its name back");
+        let name = spare.was.as_ref().unwrap_or(&spare.at);
+        site.set_aside(Unmade { change, name: Some(name), ..Unmade::default() }, &Reason::OthersChange)?;
+        let is_back = match &spare.was {
+            Some(was) if site.look_up(was)?.is_none() => site.rename(&spare.at, was)?.is_ok(),
+            _ => false,
+        };
+        if !is_back {
+            keep_aside(site, file, spare)?;
         }
     }
     Ok(())

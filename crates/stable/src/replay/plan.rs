@@ -1,6 +1,7 @@
 //! The final state after all changes of the log.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 use vfs::{Attributes, Handle};
 
@@ -19,6 +20,9 @@ pub(super) struct Plan {
     records: u64,
     /// The ends of cancelled records.
     cancelled: HashSet<u64>,
+    /// Hashes of the names and files that records speak of together.
+    namings: HashSet<u64>,
+    hasher: RandomState,
 }
 
 /// A file of the plan.
@@ -35,6 +39,8 @@ pub(super) struct Planned {
     stored_before: Option<RecordTime>,
     /// The end of the last write by another user than root, which clears set-id bits.
     written_by_others: u64,
+    /// Whether a client has removed it or one of its names.
+    pub(super) is_removed: bool,
 }
 
 /// The attributes in the end, but for the time of modification.
@@ -120,6 +126,11 @@ impl Planned {
             kept: self.kept.filter(|kept| is_missing(kept.end)),
             modified: self.modified.filter(|modified| is_missing(modified.end)),
         }
+    }
+
+    /// The ctime of the last change of content in the log, or a later one.
+    pub(super) fn content_changed(&self) -> Option<RecordTime> {
+        self.modified.map(|modified| modified.changed)
     }
 
     /// The time of modification in the end, if the log has one.
@@ -254,15 +265,18 @@ impl Plan {
             Change::Whole(file) => self.file(file.0).note_whole(at),
             Change::Make(make) => self.made(make, record.payload, end),
             Change::Link(named) => self.named(named),
-            Change::Remove(named) => self.unnamed(named),
+            Change::Remove(named) => {
+                self.unnamed(named);
+                self.file(named.file.0).is_removed = true;
+            }
             Change::Move(moved) => {
                 self.unnamed(&moved.from);
+                let (dir, name) = (moved.to_dir, moved.to_name);
                 if !moved.replaced.is_none() {
-                    self.file(moved.replaced.0);
+                    self.unnamed(&NamedFile { dir, name, file: moved.replaced });
+                    self.file(moved.replaced.0).is_removed = true;
                 }
-                self.file(moved.to_dir.0);
-                let outer_name = (moved.to_dir.0, moved.to_name.to_vec());
-                self.names.insert(outer_name, Some(moved.from.file.0));
+                self.named(&NamedFile { dir, name, file: moved.from.file });
             }
             Change::SetXattr(xattr) | Change::RemoveXattr(xattr) => drop(self.file(xattr.file.0)),
             Change::SetAcls(file) => drop(self.file(file.0)),
@@ -310,7 +324,19 @@ impl Plan {
     fn named(&mut self, named: &NamedFile<'_>) {
         self.file(named.dir.0);
         self.file(named.file.0);
-        self.names.insert((named.dir.0, named.name.to_vec()), Some(named.file.0));
+        let outer_name = (named.dir.0, named.name.to_vec());
+        self.namings.insert(self.naming(&outer_name, &named.file.0));
+        self.names.insert(outer_name, Some(named.file.0));
+    }
+
+    fn naming(&self, outer_name: &OuterName, file: &Handle) -> u64 {
+        self.hasher.hash_one((outer_name, file))
+    }
+
+    /// Whether the file may have the name by changes of the log, or as it was before them. Else another program has
+    /// given it the name.
+    pub(super) fn may_be_named(&self, outer_name: &OuterName, file: &Handle) -> bool {
+        self.namings.contains(&self.naming(outer_name, file))
     }
 
     fn unnamed(&mut self, named: &NamedFile<'_>) {

@@ -26,6 +26,8 @@ pub(super) enum Reason<'r> {
     Refused(&'r Error),
     /// Its file could not be found or made either.
     NoFile,
+    /// Its file is gone, and the log does not have how it was made.
+    Gone,
     /// Another program has changed the name or moved the file since.
     OthersChange,
     /// Its file was changed after the log's last record of it.
@@ -44,6 +46,9 @@ impl Reason<'_> {
         match self {
             Reason::Refused(error) => error.to_string(),
             Reason::NoFile => "its file or directory could not be made".to_owned(),
+            Reason::Gone => {
+                "another program has removed the file, or had made it and not brought it to storage".to_owned()
+            }
             Reason::OthersChange => "another program has changed the name or moved the file".to_owned(),
             Reason::LaterChange => "the file was changed after the log's last record of it".to_owned(),
             Reason::Replaced => "data of the log replaced these bytes".to_owned(),
@@ -64,6 +69,7 @@ impl Reason<'_> {
             Reason::Refused(Error::Busy) => "end the programs that use the file, and make the change by hand",
             Reason::Refused(_) => "make the change by hand where the file system allows it, if it is still wanted",
             Reason::NoFile => "repair the change of its file or directory first, then make this one by hand",
+            Reason::Gone => "make the file again if it is still wanted, and make the change by hand",
             Reason::SetId { command } => {
                 return format!("look at the file's content; if it may run with these rights, run {command}");
             }
@@ -117,7 +123,7 @@ impl Site<'_> {
         let Unmade { change, file, name, data } = unmade;
         // One warning is enough for all data of a file.
         let is_known = file.is_some_and(|file| self.set_aside.contains_key(&file));
-        let is_told = is_known && matches!(reason, Reason::LaterChange | Reason::Replaced);
+        let is_told = is_known && matches!(reason, Reason::LaterChange | Reason::Replaced | Reason::Gone);
         let file = match (name, file) {
             (Some(name), _) => self.path_of_name(name),
             (None, Some(file)) => self.path_of_data(&file),

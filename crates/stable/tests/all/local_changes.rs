@@ -2,7 +2,8 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,15 +11,15 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use fs_host::{HandleForm, HostFs, HostOptions};
-use stable::StableFs;
+use stable::{Replayed, StableFs};
 use testing::Rebooted;
 use testing::disks::{DiskKind, LoopDisk};
 use vfs::{
-    Access, AclEntry, AclTag, Acls, Context, CreateMode, Error, FileSystem, Handle, OpenMode, PosixAcl, SetAttributes,
-    SetTime, SetXattr, Stability, Timestamp, XattrMode, XattrName,
+    Access, AclEntry, AclTag, Acls, Context, CreateMode, Error, FileSystem, Handle, NewNode, OpenMode, PosixAcl,
+    SetAttributes, SetTime, SetXattr, Stability, Timestamp, XattrMode, XattrName,
 };
 
-use crate::support::site::{CX, Site, at};
+use crate::support::site::{CX, Site, at, create};
 
 const KINDS: [DiskKind; 4] = [DiskKind::EXT4, DiskKind::EXT4_FAST_COMMIT, DiskKind::XFS, DiskKind::BTRFS];
 const EARLY: Timestamp = Timestamp { seconds: 1_000_000_000, nanoseconds: 0 };
@@ -69,9 +70,23 @@ impl Machine {
         thread::sleep(LATER);
     }
 
-    fn replay(&self) {
-        let (_, _, log) = self.site.open_dir(self.disk.dir(), false).unwrap();
+    fn replay(&self) -> Replayed {
+        let (_, replayed, log) = self.site.open_dir(self.disk.dir(), false).unwrap();
         log.close();
+        replayed
+    }
+
+    /// What replays have set aside.
+    fn set_aside(&self) -> String {
+        let kept = fs::read(self.site.base.path("state/write-log-set-aside")).unwrap_or_default();
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+
+    /// Puts another file in the place of one of the export, as editors do.
+    fn replace_locally(&self, name: &str, content: &[u8]) {
+        let (new, path) = (self.disk.dir().join("new.swp"), self.disk.dir().join(name));
+        fs::write(&new, content).unwrap();
+        fs::rename(new, path).unwrap();
     }
 
     fn acls(&self) -> Acls {
@@ -321,4 +336,119 @@ fn bytes_of_a_program_between_those_of_a_client_stay() {
         let content = fs::read(machine.path()).unwrap();
         assert_eq!((&content[..7], &content[99..106]), (&b"cliento"[..], &b"olocalo"[..]), "{kind}");
     }
+}
+
+#[test]
+fn file_that_a_program_put_in_the_place_of_a_new_one_stays_though_a_client_has_changed_it() {
+    for (kind, mut machine) in machines() {
+        machine.change(|fs, _| {
+            let new = create(fs, &fs.root(), "app.conf");
+            write(fs, &new, (0, b"port=1"));
+            machine.replace_locally("app.conf", b"port=2");
+            let other = fs.lookup(&CX, at(&fs.root(), "app.conf")).unwrap().handle;
+            fs.set_attributes(&CX, &other, &SetAttributes { mode: Some(0o640), ..SetAttributes::default() }).unwrap();
+        });
+        machine.store();
+        machine.fail_power();
+        assert_eq!(machine.replay().conflicts, 1, "{kind}");
+        let path = machine.disk.dir().join("app.conf");
+        assert_eq!(fs::read(&path).unwrap(), b"port=2", "{kind}");
+        assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o640, "{kind}");
+        let kept = kept_aside(machine.disk.dir());
+        assert_eq!(kept.map(|path| fs::read(path).unwrap()), Some(b"port=1".to_vec()), "{kind}");
+    }
+}
+
+#[test]
+fn file_that_a_program_has_moved_keeps_its_new_name_when_a_client_changed_its_successor() {
+    for (kind, mut machine) in machines() {
+        machine.change(|fs, _| {
+            let old = create(fs, &fs.root(), "log");
+            write(fs, &old, (0, b"log1"));
+            fs::rename(machine.disk.dir().join("log"), machine.disk.dir().join("log.1")).unwrap();
+            fs::write(machine.disk.dir().join("log"), b"").unwrap();
+            let new = fs.lookup(&CX, at(&fs.root(), "log")).unwrap().handle;
+            write(fs, &new, (0, b"log2"));
+        });
+        machine.store();
+        machine.fail_power();
+        machine.replay();
+        let content = |name: &str| fs::read(machine.disk.dir().join(name)).unwrap();
+        assert_eq!((content("log"), content("log.1")), (b"log2".to_vec(), b"log1".to_vec()), "{kind}");
+    }
+}
+
+#[test]
+fn directory_that_a_program_put_in_the_place_of_a_new_one_stays_with_what_a_client_made_in_it() {
+    for (kind, mut machine) in machines() {
+        let dir = machine.disk.dir().join("dir");
+        machine.change(|fs, _| {
+            let root = fs.root();
+            let old = fs.make_node(&CX, at(&root, "dir"), NewNode::Directory, &SetAttributes::default()).unwrap();
+            write(fs, &create(fs, &old.handle, "file"), (0, b"old"));
+            fs::remove_dir_all(&dir).unwrap();
+            fs::create_dir(machine.disk.dir().join("other")).unwrap();
+            fs::rename(machine.disk.dir().join("other"), &dir).unwrap();
+            let new = fs.lookup(&CX, at(&root, "dir")).unwrap().handle;
+            write(fs, &create(fs, &new, "file"), (0, b"new"));
+        });
+        machine.store();
+        machine.fail_power();
+        machine.replay();
+        assert_eq!(fs::read(dir.join("file")).unwrap(), b"new", "{kind}");
+    }
+}
+
+#[test]
+fn data_of_a_file_that_a_program_had_made_and_not_stored_are_set_aside() {
+    for (kind, mut machine) in machines() {
+        machine.change(|fs, _| {
+            fs::write(machine.disk.dir().join("local"), b"local").unwrap();
+            let file = fs.lookup(&CX, at(&fs.root(), "local")).unwrap().handle;
+            write(fs, &file, (0, b"of a client"));
+        });
+        machine.fail_power();
+        if machine.disk.dir().join("local").exists() {
+            println!("skipped on {kind}: the disk had stored the file");
+            continue;
+        }
+        assert_eq!(machine.replay().set_aside, 1, "{kind}");
+        let kept = machine.set_aside();
+        assert!(
+            kept.contains("change: write 11 bytes at offset 0\n") && kept.contains(&hex(b"of a client")),
+            "{kind}: {kept}"
+        );
+    }
+}
+
+#[test]
+fn bytes_that_a_program_has_written_over_those_of_a_client_are_set_aside() {
+    for (kind, mut machine) in machines() {
+        machine.change(|fs, file| {
+            write(fs, file, (0, b"early"));
+            write(fs, file, (0, b"client"));
+        });
+        let local = File::options().write(true).open(machine.path()).unwrap();
+        local.write_all_at(b"lo", 2).unwrap();
+        drop(local);
+        machine.store();
+        machine.fail_power();
+        assert_eq!(machine.replay().set_aside, 1, "{kind}");
+        assert_eq!(&fs::read(machine.path()).unwrap()[..7], b"cliento", "{kind}");
+        let kept = machine.set_aside();
+        assert!(
+            kept.contains("change: keep 6 bytes at offset 0\n") && kept.contains(&hex(b"cllont")),
+            "{kind}: {kept}"
+        );
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The file that a replay has kept under another name.
+fn kept_aside(dir: &Path) -> Option<PathBuf> {
+    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    names.into_iter().find(|path| path.file_name().unwrap().as_bytes().starts_with(b".wharf-set-aside-"))
 }
