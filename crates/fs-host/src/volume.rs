@@ -302,11 +302,12 @@ pub(crate) fn birth(dir: BorrowedFd<'_>, stat: &Statx) -> u64 {
     mix(mix(by_system, stat.stx_btime.tv_sec.cast_unsigned()), stat.stx_btime.tv_nsec.into())
 }
 
-/// A number of the file system that it keeps wherever it is mounted, or 0. ext4 and btrfs have one, and need it: they
-/// store the time when their root directory was made in seconds, and two may be made at once.
+/// A number of the file system that it keeps wherever it is mounted, or 0. ext4 has one, and needs it: it stores the
+/// time when its root directory was made in seconds, and two may be made at once. That of btrfs is another one while a
+/// copy is mounted.
 fn own_number(dir: BorrowedFd<'_>) -> u64 {
     let magic = rustix::fs::fstatfs(dir).map_or(0, |system| u64::from(system.f_type as u32));
-    if !matches!(magic, EXT_MAGIC | BTRFS_MAGIC) {
+    if magic != EXT_MAGIC {
         return 0;
     }
     fstatvfs(dir).map_or(0, |space| space.f_fsid)

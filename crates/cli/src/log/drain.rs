@@ -58,7 +58,7 @@ fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<
             let dirs = kept.iter().map(|(dir, _)| dir);
             check_owner(flags, state_dir, (dirs, log.is_known()?))?;
             log.discard()?;
-            if kept.is_empty() && unnamed == 0 {
+            if kept.is_empty() && unnamed == 0 && !log.is_known()? {
                 writeln!(output, "the log had no changes; name directories that still depend on it with --export DIR")?;
             }
             for (dir, records) in kept {

@@ -82,11 +82,12 @@ impl Serving {
         if let Some(flaw) = options.state_dir.as_deref().map(stable::missing_state).transpose()?.flatten() {
             tracing::warn!("{flaw}");
         }
-        // A start that another server's refuses must not replay anything before.
+        let log = ServedLog::open(&settings.write_log, options.state_dir.as_deref())?;
+        // A start that is refused because of another server must not replay anything before.
         if let Some(dir) = options.state_dir.as_deref().filter(|dir| daemon::is_state_dir_in_use(dir)) {
             return Err(Failure::Start(StateDirError::InUse(dir.to_owned()).into()));
         }
-        let backends = backends.with_log(ServedLog::open(&settings.write_log, options.state_dir.as_deref())?);
+        let backends = backends.with_log(log);
         let host_names = HostNames::start()?;
         let flags = flags.settings();
         let state_dir = options.state_dir.clone();

@@ -244,6 +244,20 @@ fn lost_log_is_given_up_and_the_export_is_served_again() {
 }
 
 #[test]
+fn start_with_the_state_directory_of_another_server_leaves_the_log_as_it_is() {
+    let site = Site::new();
+    site.copy_and_kill("3");
+    let (log, state, export) = (site.log(), site.state(), site.export.to_str().unwrap().to_owned());
+    let before = fs::read(&log).unwrap();
+    let server = Server::start(1, &[site.scratch.dir("other").to_str().unwrap(), "--state-dir", &state]);
+    let start = ["serve", &export, "--listen", "127.0.0.1:0", "--write-log", &log, "--state-dir", &state];
+    let said = wharf_fails(1, &start);
+    assert!(said.contains(&format!("uses the state directory {state}")), "{said}");
+    assert!(fs::read(&log).unwrap() == before, "the log was replayed: {said}");
+    drop(server);
+}
+
+#[test]
 fn missing_log_is_not_given_up_while_its_server_runs() {
     let site = Site::new();
     let mut server = site.serve();
