@@ -26,7 +26,7 @@ pub(super) struct Sending {
 
 impl Sending {
     /// Processes a data packet of this direction; returns whether the previous one was early.
-    pub fn send(&mut self, segment: &Segment, mss: usize, at: Duration) -> bool {
+    pub fn send(&mut self, segment: &Segment<'_>, mss: usize, at: Duration) -> bool {
         let is_new = self.end.is_none_or(|end| segment.sequence.wrapping_sub(end) < 1 << 31);
         if !is_new {
             return false;
@@ -39,7 +39,7 @@ impl Sending {
     }
 
     /// Processes a packet of the other direction.
-    pub fn receive(&mut self, segment: &Segment) {
+    pub fn receive(&mut self, segment: &Segment<'_>) {
         let said = Some((segment.acknowledgment, segment.window));
         if self.said != said {
             (self.said, self.has_news, self.single_at) = (said, true, None);

@@ -2,9 +2,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::capture::Frame;
 use super::early::Sending;
-use super::packet::{self, Seen, Segment};
+use super::packet::{Packet, Segment};
 use super::{Flow, MssSource, Options, Tally, Timeline, Trace};
 
 /// The maximum number of directions of connections.
@@ -35,7 +34,6 @@ pub(super) struct Flows {
     other_packets: u64,
     short_packets: u64,
     untold_packets: u64,
-    unknown_link: Option<i32>,
 }
 
 /// The SYN of one end.
@@ -59,27 +57,17 @@ impl Flows {
             other_packets: 0,
             short_packets: 0,
             untold_packets: 0,
-            unknown_link: None,
         }
     }
 
-    pub fn add(&mut self, frame: &Frame<'_>) {
-        let first_at = *self.first_at.get_or_insert(frame.at);
-        self.last_at = self.last_at.max(frame.at);
-        match packet::parse(frame) {
-            Seen::Tcp(segment) => self.add_segment(&segment, frame.at.saturating_sub(first_at)),
-            Seen::Short => self.short_packets += 1,
-            Seen::Other => self.other_packets += 1,
-            Seen::Unknown(link) => {
-                self.unknown_link = Some(link);
-                self.other_packets += 1;
-            }
+    pub fn add(&mut self, at: Duration, packet: &Packet<'_>) {
+        let first_at = *self.first_at.get_or_insert(at);
+        self.last_at = self.last_at.max(at);
+        match packet {
+            Packet::Tcp(segment) => self.add_segment(segment, at.saturating_sub(first_at)),
+            Packet::Short => self.short_packets += 1,
+            Packet::Other | Packet::Unknown(_) => self.other_packets += 1,
         }
-    }
-
-    /// The unknown link type, if nothing else is in the capture.
-    pub fn only_unknown_link(&self) -> Option<i32> {
-        self.unknown_link.filter(|_| self.tcp_packets + self.short_packets == 0)
     }
 
     pub fn into_trace(self) -> Trace {
@@ -93,7 +81,7 @@ impl Flows {
         }
     }
 
-    fn add_segment(&mut self, segment: &Segment, at: Duration) {
+    fn add_segment(&mut self, segment: &Segment<'_>, at: Duration) {
         self.tcp_packets += 1;
         let key = (segment.from, segment.to);
         if segment.is_syn {
@@ -120,7 +108,7 @@ impl Flows {
     }
 
     /// Stores the MSS of an end. A SYN with another sequence number starts a new connection.
-    fn begin(&mut self, segment: &Segment) {
+    fn begin(&mut self, segment: &Segment<'_>) {
         let key = (segment.from, segment.to);
         let known = self.handshakes.get(&key).map(|handshake| handshake.sequence);
         if known.is_some_and(|sequence| sequence != segment.sequence) || (known.is_none() && !segment.is_ack) {
@@ -138,7 +126,7 @@ impl Flows {
     }
 
     /// The MSS of this packet.
-    fn mss(&self, segment: &Segment) -> (usize, MssSource) {
+    fn mss(&self, segment: &Segment<'_>) -> (usize, MssSource) {
         if let Some(mss) = self.options.mss {
             return (mss, MssSource::Given);
         }

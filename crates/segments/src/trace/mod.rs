@@ -3,6 +3,8 @@
 //! [`read`] takes pcap and pcapng files, also from Linux's interface `any`, with truncated packets. Lengths come from
 //! the headers, so that a capture of headers (`tcpdump -s 128`) is enough. Packets are counted as captured: with
 //! offload, the sender's capture has super-segments, and the receiver's has packets that the card has merged again.
+//!
+//! [`each_packet`] passes segments on with their data, to whoever reads the streams.
 
 mod capture;
 mod early;
@@ -18,6 +20,7 @@ use std::time::Duration;
 
 pub use error::Error;
 use flows::Flows;
+pub use packet::{Packet, Segment};
 pub use tally::Tally;
 pub use timeline::Timeline;
 
@@ -87,8 +90,24 @@ pub enum MssSource {
 /// Every [`Error`].
 pub fn read(capture: impl Read + Send, options: Options) -> (Trace, Result<(), Error>) {
     let mut flows = Flows::new(options);
-    let ended = capture::read(capture, |frame| flows.add(frame));
-    let unknown = flows.only_unknown_link();
-    let ended = ended.and(unknown.map_or(Ok(()), |link_type| Err(Error::LinkType { link_type })));
+    let ended = each_packet(capture, |at, packet| flows.add(at, packet));
     (flows.into_trace(), ended)
+}
+
+/// Passes each packet of a capture to `each`, with its time since 1970.
+///
+/// # Errors
+/// Every [`Error`]; `each` got what precedes.
+pub fn each_packet(capture: impl Read + Send, mut each: impl FnMut(Duration, &Packet<'_>)) -> Result<(), Error> {
+    let (mut unknown_link, mut has_tcp) = (None, false);
+    capture::read(capture, |frame| {
+        let packet = packet::parse(frame);
+        match packet {
+            Packet::Tcp(_) | Packet::Short => has_tcp = true,
+            Packet::Unknown(link_type) => unknown_link = Some(link_type),
+            Packet::Other => {}
+        }
+        each(frame.at, &packet);
+    })?;
+    unknown_link.filter(|_| !has_tcp).map_or(Ok(()), |link_type| Err(Error::LinkType { link_type }))
 }

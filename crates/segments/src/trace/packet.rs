@@ -14,28 +14,35 @@ const SLL2: Linktype = Linktype(276);
 /// Bytes of the address family before packets of BSD's loopback.
 const NULL_HEADER_BYTES: usize = 4;
 
-/// The relevant contents of a frame.
+/// The relevant contents of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Seen {
+pub enum Packet<'a> {
     /// A TCP segment.
-    Tcp(Segment),
+    Tcp(Segment<'a>),
     /// TCP with an incompletely captured header.
     Short,
-    /// Something else.
+    /// Something else: another protocol, or a fragment.
     Other,
-    /// A frame of an unknown link type.
+    /// A packet of an unknown link type, which has this number in the list of tcpdump.org.
     Unknown(i32),
 }
 
 /// A TCP segment, or a super-segment for a card to segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Segment {
+pub struct Segment<'a> {
+    /// The sender.
     pub from: SocketAddr,
+    /// The receiver.
     pub to: SocketAddr,
+    /// The number of the first byte, or of the SYN.
     pub sequence: u32,
+    /// Whether it begins a connection.
     pub is_syn: bool,
+    /// Whether it acknowledges.
     pub is_ack: bool,
+    /// The number of the first byte that is not acknowledged.
     pub acknowledgment: u32,
+    /// The window, before it is scaled.
     pub window: u16,
     /// The MSS option.
     pub mss: Option<u16>,
@@ -43,10 +50,12 @@ pub(super) struct Segment {
     pub option_bytes: usize,
     /// Bytes of data, on the wire.
     pub data_bytes: usize,
+    /// What was captured of the data, from its first byte.
+    pub data: &'a [u8],
 }
 
 /// Looks into a frame.
-pub(super) fn parse(frame: &Frame<'_>) -> Seen {
+pub(super) fn parse<'a>(frame: &Frame<'a>) -> Packet<'a> {
     let bytes = frame.bytes;
     let sliced = match frame.link {
         Linktype::ETHERNET => LaxSlicedPacket::from_ethernet(bytes).ok(),
@@ -56,9 +65,9 @@ pub(super) fn parse(frame: &Frame<'_>) -> Seen {
         }
         Linktype::LINUX_SLL => with_ether_type(bytes, 14, 16),
         SLL2 => with_ether_type(bytes, 0, SLL2_HEADER_BYTES),
-        other => return Seen::Unknown(other.0),
+        other => return Packet::Unknown(other.0),
     };
-    sliced.map_or(Seen::Other, |sliced| segment(frame, &sliced))
+    sliced.map_or(Packet::Other, |sliced| segment(frame, &sliced))
 }
 
 /// Parses the packet behind a header of `header_bytes` with an Ethernet type at `type_at`.
@@ -68,13 +77,13 @@ fn with_ether_type(bytes: &[u8], type_at: usize, header_bytes: usize) -> Option<
     Some(LaxSlicedPacket::from_ether_type(kind, bytes.get(header_bytes..)?))
 }
 
-fn segment(frame: &Frame<'_>, sliced: &LaxSlicedPacket<'_>) -> Seen {
-    let Some(ip) = sliced.net.as_ref().and_then(Ip::new) else { return Seen::Other };
+fn segment<'a>(frame: &Frame<'a>, sliced: &LaxSlicedPacket<'_>) -> Packet<'a> {
+    let Some(ip) = sliced.net.as_ref().and_then(Ip::new) else { return Packet::Other };
     if !ip.is_tcp {
-        return Seen::Other;
+        return Packet::Other;
     }
     let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else {
-        return if ip.is_fragment { Seen::Other } else { Seen::Short };
+        return if ip.is_fragment { Packet::Other } else { Packet::Short };
     };
     let tcp_at = offset(frame.bytes, tcp.slice());
     let ip_end = match ip.length {
@@ -87,7 +96,9 @@ fn segment(frame: &Frame<'_>, sliced: &LaxSlicedPacket<'_>) -> Seen {
         TcpOptionElement::MaximumSegmentSize(mss) => Some(mss),
         _ => None,
     });
-    Seen::Tcp(Segment {
+    let data_bytes = ip_end.saturating_sub(tcp_at + header_bytes);
+    let captured = frame.bytes.get(tcp_at + header_bytes..).unwrap_or_default();
+    Packet::Tcp(Segment {
         from: SocketAddr::new(ip.source, tcp.source_port()),
         to: SocketAddr::new(ip.destination, tcp.destination_port()),
         sequence: tcp.sequence_number(),
@@ -97,7 +108,8 @@ fn segment(frame: &Frame<'_>, sliced: &LaxSlicedPacket<'_>) -> Seen {
         window: tcp.window_size(),
         mss,
         option_bytes: tcp.options().len(),
-        data_bytes: ip_end.saturating_sub(tcp_at + header_bytes),
+        data_bytes,
+        data: &captured[..captured.len().min(data_bytes)],
     })
 }
 
