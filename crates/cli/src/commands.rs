@@ -75,7 +75,7 @@ pub enum Command {
     Rpcinfo(rpcinfo::Flags),
     Nfsstat(nfsstat::Flags),
     Log(log::Flags),
-    Bench(bench::Flags),
+    Bench(Box<bench::Flags>),
     Lab(experiments::Flags),
     Tcp(tcp::Flags),
     Demo(demo::Flags),

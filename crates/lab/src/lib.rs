@@ -9,6 +9,7 @@
 //! - [`cache`] brings a server's file into memory or takes it out, and verifies that.
 //! - [`disk`] is a disk that serves one request at a time.
 //! - [`process`] reads what a process spent, from `/proc`.
+//! - [`replay`] replays the NFS calls of a packet capture as a load.
 //!
 //! Nothing here formats: a result is a [`measure::record`].
 
@@ -29,6 +30,7 @@ mod processors;
 mod quota;
 mod read_limit;
 mod reads;
+pub mod replay;
 mod scratch;
 mod servers;
 #[allow(unsafe_code)]

@@ -75,6 +75,7 @@ pub(crate) mod examples {
                 minor_faults: 57,
             },
             server_cpu: None,
+            replay: None,
         };
         Run {
             version: "wharf-0.1.0".to_owned(),

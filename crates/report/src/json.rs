@@ -2,12 +2,12 @@
 //!
 //! What fio has and Wharf does not measure is left out. Added to fio's fields are `wharf version` in the place of `fio
 //! version`, `errors` of each direction, `periods` of each job, `bw_bytes_with_commit` of unstable writes,
-//! `cpu_ns_per_op` and `server_cpu`.
+//! `cpu_ns_per_op`, `server_cpu` and `replay`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use measure::record::{Direction, DirectionSummary, JobSummary, Rates};
+use measure::record::{Direction, DirectionSummary, JobSummary, ProcedureSummary, Rates, ReplaySummary};
 use measure::{CpuUse, Histogram, Period, Spread};
 use serde::{Serialize, Serializer};
 
@@ -50,6 +50,28 @@ struct JobFields<'a> {
     cpu: CpuFields,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_cpu: Option<CpuFields>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<ReplayFields<'a>>,
+}
+
+/// What the replay of a capture found.
+#[derive(Serialize)]
+struct ReplayFields<'a> {
+    /// In milliseconds, as `job_runtime` is.
+    captured: u64,
+    late_ns: LatencyFields,
+    procedures: BTreeMap<&'static str, ProcedureFields>,
+    /// What ended otherwise than in the capture, and how often.
+    otherwise: BTreeMap<&'a str, u64>,
+    remarks: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ProcedureFields {
+    total_ios: u64,
+    otherwise: u64,
+    errors: u64,
+    lat_ns: LatencyFields,
 }
 
 /// The latencies of syncs have percentiles; fio has nothing else of them.
@@ -150,6 +172,30 @@ impl<'a> JobFields<'a> {
             periods: &job.periods,
             cpu: CpuFields::new(&job.client_cpu, job),
             server_cpu: job.server_cpu.as_ref().map(|cpu| CpuFields::new(cpu, job)),
+            replay: job.replay.as_ref().map(ReplayFields::from),
+        }
+    }
+}
+
+impl<'a> From<&'a ReplaySummary> for ReplayFields<'a> {
+    fn from(found: &'a ReplaySummary) -> Self {
+        ReplayFields {
+            captured: milliseconds(found.captured),
+            late_ns: LatencyFields::with_percentiles(&found.late_ns),
+            procedures: found.procedures.iter().map(|found| (found.name, ProcedureFields::from(found))).collect(),
+            otherwise: found.otherwise.iter().map(|(what, count)| (what.as_str(), *count)).collect(),
+            remarks: &found.remarks,
+        }
+    }
+}
+
+impl From<&ProcedureSummary> for ProcedureFields {
+    fn from(found: &ProcedureSummary) -> Self {
+        ProcedureFields {
+            total_ios: found.calls,
+            otherwise: found.otherwise,
+            errors: found.errors,
+            lat_ns: LatencyFields::with_percentiles(&found.latency_ns),
         }
     }
 }

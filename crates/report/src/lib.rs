@@ -19,6 +19,7 @@ mod json;
 pub mod lab;
 mod percentiles;
 mod ratio;
+mod replay;
 mod table;
 mod text;
 pub mod units;

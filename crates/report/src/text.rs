@@ -6,7 +6,7 @@ use measure::record::{Direction, DirectionSummary, JobSummary};
 use measure::{CpuUse, Histogram};
 
 use crate::units::{self, LatencyUnit};
-use crate::{Run, curve, percentiles};
+use crate::{Run, curve, percentiles, replay};
 
 /// How many percentiles fit in a line of a terminal.
 const PERCENTILES_PER_LINE: usize = 4;
@@ -49,7 +49,7 @@ fn write_job(out: &mut String, job: &JobSummary, group: usize) -> fmt::Result {
     if let Some(server_cpu) = &job.server_cpu {
         write_cpu(out, job, "server cpu", server_cpu)?;
     }
-    Ok(())
+    job.replay.as_ref().map_or(Ok(()), |found| replay::write(out, found, job.runtime))
 }
 
 fn write_cpu(out: &mut String, job: &JobSummary, whose: &str, cpu: &CpuUse) -> fmt::Result {

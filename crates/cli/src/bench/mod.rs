@@ -3,6 +3,7 @@
 mod agents;
 mod fio;
 mod load;
+mod replay;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +14,8 @@ use std::{process, thread};
 
 use clap::{Args, Command, FromArgMatches};
 use client::{Follow, Status, Url};
-use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Rate, Spacing, Stop, Workload};
+use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Progress, Rate, Spacing, Stop, Workload};
+use lab::replay::Replay;
 use measure::record::JobSummary;
 use report::Run;
 use tokio::sync::oneshot;
@@ -22,6 +24,7 @@ use vfs::FileKind;
 use self::agents::AgentFlags;
 use self::fio::FioJob;
 use self::load::{Load, up_to};
+use self::replay::ReplayFlags;
 use crate::failure::{BenchError, Failure};
 use crate::interruption;
 use crate::nfsstat::{OwnFlags, OwnMounts};
@@ -42,6 +45,8 @@ pub struct Flags {
     /// Run the jobs of a file of fio one after the other. The URL names their directory, or the file of all of them.
     #[arg(long, value_name = "FILE", conflicts_with = "Load")]
     fio: Option<PathBuf>,
+    #[command(flatten)]
+    replay: ReplayFlags,
     #[command(flatten)]
     load: Load,
     /// Measure the maximum of each job with --iodepth, then STEPS rates up to it as Poisson processes with a depth of
@@ -118,18 +123,16 @@ pub fn make_job(arguments: &[String], number: usize) -> Result<Job, String> {
 /// How long a benchmark may take to end after Ctrl-C.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// What was found so far.
+type Found = Arc<Mutex<Vec<BenchResult>>>;
+
 /// Runs all jobs on a thread of their own. Returns the results, and how the jobs ended.
 fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<BenchResult>, Result<(), Failure>), Failure> {
     let interrupted = interruption::listen()?;
-    let (stop, progress) = (Stop::default(), BenchProgress::start());
-    let jobs = flags.jobs(own)?.into_iter();
-    let jobs: Vec<Job> = jobs.map(|job| Job { watcher: Some(progress.watcher()), stop: stop.clone(), ..job }).collect();
+    let (stop, progress, found) = (Stop::default(), BenchProgress::start(), Found::default());
     let (sender, done) = oneshot::channel();
-    let outcomes = Arc::new(Mutex::new(Vec::new()));
-    let found = Arc::clone(&outcomes);
-    let mut runner = Runner { steps: flags.curve.unwrap_or(0), made: Vec::new(), found };
-    let work = move || sender.send(runner.run_all(&jobs));
-    let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(work);
+    let work = flags.work(own, &stop, progress.watcher(), &found)?;
+    let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(move || sender.send(work()));
     spawned.map_err(|source| Failure::System { action: "start a thread", source })?;
     let ended = remote::run_to_its_end(wait(flags, done, async {
         let signal = interrupted.await;
@@ -137,7 +140,7 @@ fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<BenchResult>, Res
         signal.ok()
     }));
     progress.finish();
-    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap_or_else(PoisonError::into_inner));
+    let outcomes = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
     Ok((outcomes, ended))
 }
 
@@ -147,7 +150,7 @@ struct Runner {
     steps: u32,
     /// The files that these jobs made, which later ones may change.
     made: Vec<(Url, Files)>,
-    found: Arc<Mutex<Vec<BenchResult>>>,
+    found: Found,
 }
 
 /// How many operations of a connection wait for replies at most while their rate is given.
@@ -191,21 +194,67 @@ impl Runner {
 /// Waits for the jobs. After a signal it waits only for operations in flight.
 async fn wait(
     flags: &Flags,
-    done: oneshot::Receiver<Result<(), lab::bench::Error>>,
+    done: oneshot::Receiver<Result<(), BenchError>>,
     stopped: impl Future<Output = Option<i32>>,
 ) -> Result<(), Failure> {
     let mut done = pin!(done);
     let signal = tokio::select! {
-        done = &mut done => return Ok(done.unwrap_or(Err(lab::bench::Error::ThreadDied)).map_err(BenchError::Lab)?),
+        done = &mut done => return Ok(done.unwrap_or(Err(lab::bench::Error::ThreadDied.into()))?),
         Some(signal) = stopped => signal,
     };
-    if tokio::time::timeout(STOP_TIMEOUT, done).await.is_err() {
-        flags.remove_temporary().await?;
-    }
-    Err(Failure::Interrupted { signal, left: "a file that was made for this is removed".to_owned() })
+    let has_ended = tokio::time::timeout(STOP_TIMEOUT, done).await.is_ok();
+    let left = match (has_ended, flags.replay.is_wanted()) {
+        (false, true) => {
+            let dir = format!("{}/{}", flags.url, Replay::dir_name());
+            format!("its files are left in {dir}: remove that directory")
+        }
+        (true, true) => "its files are removed".to_owned(),
+        (has_ended, false) => {
+            if !has_ended {
+                flags.remove_temporary().await?;
+            }
+            "a file that was made for this is removed".to_owned()
+        }
+    };
+    Err(Failure::Interrupted { signal, left })
 }
 
+/// What is measured, on a thread of its own.
+type Jobs = Box<dyn FnOnce() -> Result<(), BenchError> + Send>;
+
 impl Flags {
+    /// Everything that is measured.
+    fn work(
+        &self,
+        own: &Arc<OwnMounts>,
+        stop: &Stop,
+        watcher: Observer<Progress>,
+        found: &Found,
+    ) -> Result<Jobs, Failure> {
+        let (found, stop, watcher) = (Arc::clone(found), stop.clone(), Some(watcher));
+        if let Some((file, capture)) = self.replay.read()? {
+            let replay = Replay {
+                name: file.path.display().to_string(),
+                url: self.url.clone(),
+                options: self.connect.preferring_3().options(),
+                pace: file.pace,
+                max_bytes: file.max_bytes,
+                server_pid: self.server_pid,
+                watcher,
+                stop,
+            };
+            return Ok(Box::new(move || {
+                let outcome = file.replay(&replay, &capture)?;
+                found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+                Ok(())
+            }));
+        }
+        let jobs = self.jobs(own)?.into_iter();
+        let jobs: Vec<Job> = jobs.map(|job| Job { watcher: watcher.clone(), stop: stop.clone(), ..job }).collect();
+        let mut runner = Runner { steps: self.curve.unwrap_or(0), made: Vec::new(), found };
+        Ok(Box::new(move || Ok(runner.run_all(&jobs)?)))
+    }
+
     /// What agents do: these have no statistics of mounts to show.
     fn all_jobs(&self) -> Result<Vec<Job>, Failure> {
         self.jobs(&Arc::new(OwnMounts::new("bench", self.own)))

@@ -11,6 +11,14 @@ pub enum BenchError {
     /// It could not be done.
     #[error(transparent)]
     Lab(#[from] lab::bench::Error),
+    /// A capture could not be replayed.
+    #[error("{}: {source}", file.display())]
+    Replay {
+        /// The capture.
+        file: PathBuf,
+        /// Why.
+        source: lab::replay::Error,
+    },
     /// The experiment is unknown.
     #[error(transparent)]
     Unknown(#[from] lab::experiments::Unknown),

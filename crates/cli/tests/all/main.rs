@@ -34,6 +34,7 @@ mod nfsstat_mount;
 mod power_cuts;
 mod power_failure;
 mod reexport;
+mod replay;
 mod restart;
 mod resuming;
 mod round_trip;

@@ -436,7 +436,7 @@ async fn close(open: Option<File>) -> Option<client::Result<()>> {
 
 /// Waits for an operation, and says when its first call was given to the connection: that is done when it first has to
 /// wait. The operation stays where it is, since a future has room for the longest of all operations.
-async fn submit<F: Future>(mut operation: Pin<&mut F>) -> (F::Output, Instant) {
+pub(crate) async fn submit<F: Future>(mut operation: Pin<&mut F>) -> (F::Output, Instant) {
     let mut submitted = None;
     let output = poll_fn(|context| {
         let polled = operation.as_mut().poll(context);

@@ -363,6 +363,7 @@ impl Job {
             work_in_runtime: Work::default(),
             client_cpu: CpuUse::default(),
             server_cpu: None,
+            replay: None,
         }
     }
 }

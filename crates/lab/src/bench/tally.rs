@@ -7,7 +7,7 @@ use measure::{Histogram, Spread, Work};
 
 /// What was found for one direction.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     direction: Direction,
     work: Work,
     errors: u64,
@@ -21,23 +21,23 @@ pub(super) struct Tally {
 
 /// How one operation went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Done {
-    pub(super) moved_bytes: u64,
+pub(crate) struct Done {
+    pub(crate) moved_bytes: u64,
     /// Whether the server moved fewer bytes at once than it was asked to.
-    pub(super) is_short: bool,
+    pub(crate) is_short: bool,
 }
 
 /// When an operation was begun, given to the connection, and over.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
-    pub(super) began: Instant,
-    pub(super) submitted: Instant,
-    pub(super) ended: Instant,
+pub(crate) struct Times {
+    pub(crate) began: Instant,
+    pub(crate) submitted: Instant,
+    pub(crate) ended: Instant,
 }
 
 impl Times {
     /// From its start to its end.
-    pub(super) fn latency_ns(self) -> u64 {
+    pub(crate) fn latency_ns(self) -> u64 {
         nanoseconds(self.began, self.submitted).saturating_add(nanoseconds(self.submitted, self.ended))
     }
 }
@@ -47,7 +47,7 @@ fn nanoseconds(from: Instant, to: Instant) -> u64 {
 }
 
 impl Tally {
-    pub(super) fn new(direction: Direction) -> Tally {
+    pub(crate) fn new(direction: Direction) -> Tally {
         Tally {
             direction,
             work: Work::default(),
@@ -61,7 +61,7 @@ impl Tally {
     }
 
     /// Counts an operation.
-    pub(super) fn record(&mut self, done: Done, times: Times) {
+    pub(crate) fn record(&mut self, done: Done, times: Times) {
         self.work += Work { operations: 1, bytes: done.moved_bytes };
         self.short += u64::from(done.is_short);
         let submission_ns = nanoseconds(times.began, times.submitted);
@@ -73,12 +73,12 @@ impl Tally {
     }
 
     /// Counts an operation that failed.
-    pub(super) fn record_error(&mut self) {
+    pub(crate) fn record_error(&mut self) {
         self.errors += 1;
     }
 
     /// Adds what another connection found for the same direction.
-    pub(super) fn merge(&mut self, other: &Tally) {
+    pub(crate) fn merge(&mut self, other: &Tally) {
         self.work += other.work;
         self.errors += other.errors;
         self.short += other.short;
@@ -99,18 +99,18 @@ impl Tally {
         self.work.operations == 0 && self.errors == 0
     }
 
-    pub(super) fn direction(&self) -> Direction {
+    pub(crate) fn direction(&self) -> Direction {
         self.direction
     }
 
     /// From the first start of these operations to the last end of the others, when there are some of both.
-    pub(super) fn time_until_end_of(&self, others: &Tally) -> Option<Duration> {
+    pub(crate) fn time_until_end_of(&self, others: &Tally) -> Option<Duration> {
         let ((began, _), (_, ended)) = self.span.zip(others.span)?;
         Some(ended.saturating_duration_since(began))
     }
 
     /// The result, unless there was no operation.
-    pub(super) fn summary(self, rates: Rates) -> Option<DirectionSummary> {
+    pub(crate) fn summary(self, rates: Rates) -> Option<DirectionSummary> {
         let runtime = self.span.map_or(Duration::ZERO, |(first, last)| last - first);
         (!self.is_empty()).then_some(DirectionSummary {
             direction: self.direction,

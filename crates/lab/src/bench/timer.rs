@@ -14,20 +14,20 @@ use crate::sys;
 
 /// A timer for one that waits.
 #[derive(Debug)]
-pub(super) struct Timer(AsyncFd<OwnedFd>);
+pub(crate) struct Timer(AsyncFd<OwnedFd>);
 
 /// How soon it is seen that a job is to end.
 const STOP_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Timer {
     /// It is called inside of a runtime.
-    pub(super) fn new() -> io::Result<Timer> {
+    pub(crate) fn new() -> io::Result<Timer> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
         sys::watched(timer).map(Timer)
     }
 
     /// Waits until `due`, and returns that moment. Nothing when the job ends before.
-    pub(super) async fn wait_until(&self, due: Instant, deadline: Option<Instant>, stop: &Stop) -> Option<Instant> {
+    pub(crate) async fn wait_until(&self, due: Instant, deadline: Option<Instant>, stop: &Stop) -> Option<Instant> {
         loop {
             let now = Instant::now();
             if stop.is_stopped() || deadline.is_some_and(|deadline| due >= deadline || now >= deadline) {

@@ -27,6 +27,10 @@ impl Export {
         Export { daemon: Daemon::start(options, vec![export]).unwrap() }
     }
 
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
+        self.daemon.addresses()[0]
+    }
+
     pub(crate) fn url(&self, rest: &str) -> Url {
         format!("nfs://{}/files{rest}", self.daemon.addresses()[0]).parse().unwrap()
     }

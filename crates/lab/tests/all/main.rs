@@ -4,3 +4,4 @@
 
 mod agents;
 mod bench;
+mod replay;

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::ReplaySummary;
 use crate::{CpuUse, Histogram, Period, Spread, Work};
 
 /// What the operations of a job do.
@@ -103,6 +104,8 @@ pub struct JobSummary {
     pub client_cpu: CpuUse,
     /// What the server's process spent in it, where that could be seen.
     pub server_cpu: Option<CpuUse>,
+    /// If it replayed a capture, what was found of that.
+    pub replay: Option<ReplaySummary>,
 }
 
 impl DirectionSummary {
@@ -191,6 +194,7 @@ mod tests {
             work_in_runtime: Work::default(),
             client_cpu: CpuUse::default(),
             server_cpu: None,
+            replay: None,
         }
     }
 

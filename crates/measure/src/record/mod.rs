@@ -14,6 +14,7 @@ mod history;
 mod job;
 mod levels;
 mod measurement;
+mod replay;
 mod run;
 
 pub use design::{Better, CurveKind, Design, Factor, FigureKind, TableKind};
@@ -23,4 +24,5 @@ pub use history::{PastFigure, PastRun};
 pub use job::{Direction, DirectionSummary, JobSummary, Rates};
 pub use levels::Levels;
 pub use measurement::{Disturbance, Measurement, PassPlace, Percentile};
+pub use replay::{ProcedureSummary, ReplaySummary};
 pub use run::{Machine, Precision, Run};

@@ -1,0 +1,157 @@
+//! What a replay found.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use client::proto::nfs3::{self, Status};
+use measure::record::{Direction, DirectionSummary, ProcedureSummary, Rates, ReplaySummary};
+use measure::{Histogram, Period, Timeline, Work};
+
+use super::capture::{Call, Capture};
+use super::op::LeftOut;
+use super::send::{Answer, Ended};
+use crate::bench::OperationError;
+use crate::bench::tally::{Done, Tally, Times};
+
+const DIRECTIONS: [Direction; 4] = [Direction::Read, Direction::Write, Direction::Sync, Direction::Metadata];
+
+/// The counts of a replay.
+#[derive(Debug)]
+pub(super) struct Found {
+    start: Instant,
+    tallies: [Tally; DIRECTIONS.len()],
+    work: [Work; DIRECTIONS.len()],
+    rates: [Rates; DIRECTIONS.len()],
+    /// The work when rates were read last, and when that was.
+    sampled: [Work; DIRECTIONS.len()],
+    sampled_at: Instant,
+    procedures: Vec<ProcedureSummary>,
+    late_ns: Histogram,
+    /// What ended otherwise: the procedure, and its status in the capture and here.
+    otherwise: BTreeMap<(usize, u32, u32), (Status, Status, u64)>,
+    left_out: BTreeMap<LeftOut, u64>,
+    timeline: Timeline,
+    /// How many calls failed without a reply, and why the first one did.
+    pub errors: u64,
+    pub first_error: Option<OperationError>,
+}
+
+impl Found {
+    pub(super) fn new(start: Instant) -> Found {
+        Found {
+            start,
+            tallies: DIRECTIONS.map(Tally::new),
+            work: Default::default(),
+            rates: Default::default(),
+            sampled: Default::default(),
+            sampled_at: start,
+            procedures: nfs3::PROCEDURES.into_iter().map(ProcedureSummary::new).collect(),
+            late_ns: Histogram::new(),
+            otherwise: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+            timeline: Timeline::default(),
+            errors: 0,
+            first_error: None,
+        }
+    }
+
+    /// Counts a call that cannot be done.
+    pub(super) fn leave_out(&mut self, why: LeftOut) {
+        *self.left_out.entry(why).or_default() += 1;
+    }
+
+    /// Counts how late a call began.
+    pub(super) fn begin(&mut self, late: Duration) {
+        self.late_ns.record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Counts a call that is over. Returns the answer, if there is one.
+    pub(super) fn end(&mut self, call: &Call, ended: Ended) -> Option<Answer> {
+        let Ended { began, submitted, at, result, .. } = ended;
+        let direction = call.op.direction() as usize;
+        let procedure = &mut self.procedures[call.op.procedure()];
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => {
+                procedure.errors += 1;
+                self.tallies[direction].record_error();
+                self.errors += 1;
+                self.first_error.get_or_insert(error.into());
+                return None;
+            }
+        };
+        let times = Times { began, submitted, ended: at };
+        procedure.calls += 1;
+        procedure.latency_ns.record(times.latency_ns());
+        if let Some(status) = call.status().filter(|status| *status != answer.status) {
+            procedure.otherwise += 1;
+            let key = (call.op.procedure(), status as u32, answer.status as u32);
+            self.otherwise.entry(key).or_insert((status, answer.status, 0)).2 += 1;
+        }
+        let is_short = call.op.wanted_bytes().is_some_and(|wanted| answer.moved_bytes < wanted);
+        self.tallies[direction].record(Done { moved_bytes: answer.moved_bytes, is_short }, times);
+        self.work[direction] += Work { operations: 1, bytes: answer.moved_bytes };
+        self.timeline.record(at - self.start, times.latency_ns(), answer.moved_bytes);
+        Some(answer)
+    }
+
+    /// Reads the rates since the last time, for all directions that had operations.
+    pub(super) fn sample(&mut self, now: Instant) -> Vec<(Direction, Work, Duration)> {
+        let elapsed = now - self.sampled_at;
+        let mut latest = Vec::new();
+        for (index, direction) in DIRECTIONS.into_iter().enumerate() {
+            if self.work[index].operations > 0 {
+                let since = self.work[index] - self.sampled[index];
+                self.rates[index].add(since, elapsed);
+                latest.push((direction, since, elapsed));
+            }
+        }
+        (self.sampled, self.sampled_at) = (self.work, now);
+        latest
+    }
+
+    /// Reads the rates at the end, if they never were: a replay that is shorter than an interval is one.
+    pub(super) fn finish(&mut self, now: Instant) {
+        if self.sampled_at == self.start {
+            self.sample(now);
+        }
+    }
+
+    pub(super) fn time_since_sample(&self, now: Instant) -> Duration {
+        now - self.sampled_at
+    }
+
+    pub(super) fn work(&self) -> Work {
+        self.work.into_iter().fold(Work::default(), |sum, work| sum + work)
+    }
+
+    pub(super) fn periods(&self, runtime: Duration) -> Vec<Period> {
+        self.timeline.periods(runtime)
+    }
+
+    /// What was found, by direction, and of the replay.
+    pub(super) fn into_summaries(self, capture: &Capture) -> (Vec<DirectionSummary>, ReplaySummary) {
+        let directions = self.tallies.into_iter().zip(self.rates);
+        let directions = directions.filter_map(|(tally, rates)| tally.summary(rates)).collect();
+        let otherwise = self.otherwise.into_iter().map(|((procedure, ..), (before, now, count))| {
+            let name = nfs3::PROCEDURES[procedure];
+            (format!("{name}: {} in the capture, {} here", outcome(before), outcome(now)), count)
+        });
+        let left_out = self.left_out.iter().map(|(why, count)| format!("{count} calls are {why}"));
+        let replay = ReplaySummary {
+            captured: capture.duration(),
+            procedures: self.procedures.into_iter().filter(|found| found.calls + found.errors > 0).collect(),
+            late_ns: self.late_ns,
+            otherwise: otherwise.collect(),
+            remarks: left_out.chain(capture.remarks()).collect(),
+        };
+        (directions, replay)
+    }
+}
+
+fn outcome(status: Status) -> String {
+    match status {
+        Status::Ok => "success".to_owned(),
+        status => client::Status::from(status).to_string(),
+    }
+}

@@ -1,0 +1,443 @@
+//! The files that a capture is about, as far as its calls and replies show them: which there were at its start, where,
+//! and with how many bytes.
+//!
+//! The first evidence of a name decides whether it was there: a LOOKUP that finds it, a REMOVE that succeeds; or a
+//! CREATE, an error. What calls of the capture made is not there at the start.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::ops::Range;
+
+use client::proto::nfs3::{DirOp, Fattr, FileHandle, FileType, WccData};
+
+use super::op::{FileId, LeftOut, NameId, Numbers, Place};
+
+/// The most files, and the most names.
+const MAX_FILES: usize = 1_000_000;
+const MAX_NAMES: usize = 2_000_000;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Regular,
+    Directory,
+    Symlink,
+}
+
+/// Where a file comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It was there, nobody knows where.
+    Unplaced,
+    /// It was there, at this place.
+    At(Place),
+    /// A call of the capture made it.
+    Made,
+}
+
+/// A file of the capture.
+#[derive(Debug)]
+pub(super) struct File {
+    pub kind: Option<Kind>,
+    pub origin: Origin,
+    /// The call whose reply first has its handle, if it was made.
+    pub made_by: Option<u32>,
+    /// Its size at the start.
+    pub size: Option<u64>,
+    /// What was read of it.
+    pub read: Vec<Range<u64>>,
+    has_handle: bool,
+    /// Whether a reply has shown that it exists.
+    exists: bool,
+    /// Whether the server did not know its handle.
+    is_stale: bool,
+    /// Whether the capture has calls that change its size.
+    is_changed: bool,
+}
+
+impl File {
+    /// Whether it was gone before the capture began.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_stale && !self.exists
+    }
+}
+
+/// What a name stands for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Binding {
+    #[default]
+    Unknown,
+    Absent,
+    Bound(FileId),
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Name {
+    now: Binding,
+    /// The last call that changed it.
+    changed_by: Option<u32>,
+}
+
+/// The files and names of a capture.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub files: Vec<File>,
+    /// Further names of files at the start.
+    pub links: Vec<(FileId, Place)>,
+    names: Vec<Name>,
+    by_handle: HashMap<(IpAddr, FileHandle), FileId>,
+    by_name: HashMap<(FileId, u64), u32>,
+    hasher: RandomState,
+}
+
+/// The numbers of what a call to one server names.
+pub(super) struct NumbersOf<'t> {
+    pub tree: &'t mut Tree,
+    pub server: IpAddr,
+}
+
+impl Numbers for NumbersOf<'_> {
+    fn file(&mut self, handle: &FileHandle) -> Result<FileId, LeftOut> {
+        self.tree.file(self.server, handle)
+    }
+
+    fn place(&mut self, place: &DirOp<'_>) -> Result<Place, LeftOut> {
+        let dir = self.file(&place.dir)?;
+        self.tree.place(dir, place.name)
+    }
+}
+
+impl Tree {
+    pub(super) fn file(&mut self, server: IpAddr, handle: &FileHandle) -> Result<FileId, LeftOut> {
+        if let Some(known) = self.by_handle.get(&(server, *handle)) {
+            return Ok(*known);
+        }
+        let file = self.new_file(None, Origin::Unplaced)?;
+        self.give_handle(file, server, handle);
+        Ok(file)
+    }
+
+    pub(super) fn place(&mut self, dir: FileId, name: &[u8]) -> Result<Place, LeftOut> {
+        let name = match name {
+            b"." => NameId::This,
+            b".." => NameId::Parent,
+            name => {
+                // Names are as good as their hashes here: two that are mistaken for one change the load by one file.
+                let key = (dir, self.hasher.hash_one(name));
+                let next = self.names.len();
+                let number = *self.by_name.entry(key).or_insert(next as u32);
+                if number as usize == next {
+                    if next >= MAX_NAMES {
+                        self.by_name.remove(&key);
+                        return Err(LeftOut::TooMany);
+                    }
+                    self.names.push(Name::default());
+                }
+                NameId::Invented(number)
+            }
+        };
+        Ok(Place { dir, name })
+    }
+
+    fn new_file(&mut self, kind: Option<Kind>, origin: Origin) -> Result<FileId, LeftOut> {
+        if self.files.len() >= MAX_FILES {
+            return Err(LeftOut::TooMany);
+        }
+        self.files.push(File {
+            kind,
+            origin,
+            made_by: None,
+            size: None,
+            read: Vec::new(),
+            has_handle: false,
+            exists: false,
+            is_stale: false,
+            is_changed: false,
+        });
+        Ok(FileId(self.files.len() as u32 - 1))
+    }
+
+    fn give_handle(&mut self, file: FileId, server: IpAddr, handle: &FileHandle) {
+        self.by_handle.insert((server, *handle), file);
+        self[file].has_handle = true;
+    }
+
+    fn name_mut(&mut self, place: Place) -> Option<&mut Name> {
+        match place.name {
+            NameId::Invented(number) => self.names.get_mut(number as usize),
+            NameId::This | NameId::Parent => None,
+        }
+    }
+
+    fn binding(&mut self, place: Place) -> Option<Binding> {
+        self.name_mut(place).map(|name| name.now)
+    }
+
+    fn bind(&mut self, place: Place, now: Binding) {
+        if let Some(name) = self.name_mut(place) {
+            name.now = now;
+        }
+    }
+
+    /// The last call that changed a name.
+    pub(super) fn changed_by(&self, place: Place) -> Option<u32> {
+        match place.name {
+            NameId::Invented(number) => self.names.get(number as usize)?.changed_by,
+            NameId::This | NameId::Parent => None,
+        }
+    }
+
+    pub(super) fn note_change(&mut self, place: Place, call: u32) {
+        if let Some(name) = self.name_mut(place) {
+            name.changed_by = Some(call);
+        }
+    }
+
+    /// Notes what a call supposes a file to be, unless that is known.
+    pub(super) fn suppose(&mut self, file: FileId, kind: Kind) {
+        self[file].kind.get_or_insert(kind);
+    }
+
+    /// Notes that a call changes the size of a file.
+    pub(super) fn note_resize(&mut self, file: FileId) {
+        self[file].is_changed = true;
+    }
+
+    pub(super) fn note_stale(&mut self, file: FileId) {
+        self[file].is_stale = true;
+    }
+
+    pub(super) fn note_exists(&mut self, file: FileId) {
+        self[file].exists = true;
+    }
+
+    /// Learns from the attributes of a file.
+    pub(super) fn note_attributes(&mut self, file: FileId, attributes: Option<&Fattr>) {
+        let Some(attributes) = attributes else { return };
+        let file = &mut self[file];
+        file.exists = true;
+        file.kind = Some(match attributes.file_type {
+            FileType::Directory => Kind::Directory,
+            FileType::Symlink => Kind::Symlink,
+            _ => Kind::Regular,
+        });
+        if !file.is_changed {
+            file.size.get_or_insert(attributes.size);
+        }
+    }
+
+    /// Learns from the attributes before and after a change.
+    pub(super) fn note_wcc(&mut self, file: FileId, wcc: &WccData) {
+        if let Some(before) = wcc.before {
+            self[file].size.get_or_insert(before.size);
+        }
+        self.note_attributes(file, wcc.after.as_ref());
+    }
+
+    /// Notes that bytes were read.
+    pub(super) fn note_read(&mut self, file: FileId, read: Range<u64>) {
+        let file = &mut self[file];
+        file.exists = true;
+        match file.read.last_mut() {
+            Some(last) if last.end == read.start => last.end = read.end,
+            Some(last) if *last == read => {}
+            _ if read.is_empty() => {}
+            _ => file.read.push(read),
+        }
+    }
+
+    /// Notes that a name was found, with the handle behind it.
+    pub(super) fn note_found(
+        &mut self,
+        place: Place,
+        server: IpAddr,
+        handle: &FileHandle,
+        call: u32,
+    ) -> Result<FileId, LeftOut> {
+        let known = self.by_handle.get(&(server, *handle)).copied();
+        if let (None, Some(Binding::Bound(file))) = (known, self.binding(place))
+            && !self[file].has_handle
+        {
+            self.give_handle(file, server, handle);
+            self[file].made_by = (self[file].origin == Origin::Made).then_some(call);
+            return Ok(file);
+        }
+        let file = self.file(server, handle)?;
+        if self.binding(place) == Some(Binding::Unknown) {
+            self.place_at_start(file, place);
+        }
+        self.bind(place, Binding::Bound(file));
+        Ok(file)
+    }
+
+    fn place_at_start(&mut self, file: FileId, place: Place) {
+        match self[file].origin {
+            Origin::Unplaced => self[file].origin = Origin::At(place),
+            Origin::At(_) if self[file].kind != Some(Kind::Directory) => self.links.push((file, place)),
+            Origin::At(_) | Origin::Made => {}
+        }
+    }
+
+    /// Notes that a name existed, though not which file it was. Returns that file.
+    pub(super) fn note_existed(&mut self, place: Place, kind: Kind) -> Result<Option<FileId>, LeftOut> {
+        match self.binding(place) {
+            Some(Binding::Bound(file)) => Ok(Some(file)),
+            Some(Binding::Unknown) => {
+                let file = self.new_file(Some(kind), Origin::At(place))?;
+                self.bind(place, Binding::Bound(file));
+                Ok(Some(file))
+            }
+            Some(Binding::Absent) | None => Ok(None),
+        }
+    }
+
+    /// Notes that a name does not exist now.
+    pub(super) fn note_absent(&mut self, place: Place) {
+        self.bind(place, Binding::Absent);
+    }
+
+    /// Notes that a name stands for this file now.
+    pub(super) fn note_bound(&mut self, place: Place, file: Option<FileId>) {
+        self.bind(place, file.map_or(Binding::Absent, Binding::Bound));
+    }
+
+    /// Notes that a call made a file with this name, unless it was there. Returns it.
+    pub(super) fn note_made(
+        &mut self,
+        place: Place,
+        made: Option<(IpAddr, &FileHandle)>,
+        kind: Kind,
+        call: u32,
+    ) -> Result<FileId, LeftOut> {
+        let known = made.and_then(|(server, handle)| self.by_handle.get(&(server, *handle)).copied());
+        let bound = match self.binding(place) {
+            Some(Binding::Bound(file)) => Some(file),
+            _ => None,
+        };
+        // CREATE UNCHECKED takes a file that exists.
+        if let Some(existing) = known.or(bound.filter(|_| made.is_none())) {
+            if self.binding(place) == Some(Binding::Unknown) {
+                self.place_at_start(existing, place);
+            }
+            self.bind(place, Binding::Bound(existing));
+            return Ok(existing);
+        }
+        if let (Some((server, handle)), Some(file)) = (made, bound.filter(|file| !self[*file].has_handle)) {
+            self.give_handle(file, server, handle);
+            return Ok(file);
+        }
+        let file = self.new_file(Some(kind), Origin::Made)?;
+        if let Some((server, handle)) = made {
+            self.give_handle(file, server, handle);
+            self[file].made_by = Some(call);
+        }
+        self.bind(place, Binding::Bound(file));
+        Ok(file)
+    }
+}
+
+impl std::ops::Index<FileId> for Tree {
+    type Output = File;
+
+    fn index(&self, file: FileId) -> &File {
+        &self.files[file.0 as usize]
+    }
+}
+
+impl std::ops::IndexMut<FileId> for Tree {
+    fn index_mut(&mut self, file: FileId) -> &mut File {
+        &mut self.files[file.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    fn handle(number: u8) -> FileHandle {
+        FileHandle::new(&[number; 20]).unwrap()
+    }
+
+    /// A tree with a directory, and a place in it.
+    fn tree() -> (Tree, Place) {
+        let mut tree = Tree::default();
+        let dir = tree.file(SERVER, &handle(0)).unwrap();
+        let place = tree.place(dir, b"name").unwrap();
+        (tree, place)
+    }
+
+    #[test]
+    fn first_evidence_of_a_name_decides_whether_it_was_there() {
+        let (mut tree, place) = tree();
+        let found = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
+        assert_eq!(tree[found].origin, Origin::At(place));
+
+        let (mut tree, place) = self::tree();
+        tree.note_absent(place);
+        let made = tree.note_made(place, Some((SERVER, &handle(1))), Kind::Regular, 7).unwrap();
+        assert_eq!((tree[made].origin, tree[made].made_by), (Origin::Made, Some(7)));
+        assert_eq!(tree.note_found(place, SERVER, &handle(1), 8).unwrap(), made);
+        assert_eq!((tree[made].origin, tree[made].made_by), (Origin::Made, Some(7)));
+    }
+
+    #[test]
+    fn file_made_without_a_handle_is_the_one_that_is_found_there() {
+        let (mut tree, place) = tree();
+        let made = tree.note_made(place, None, Kind::Regular, 1).unwrap();
+        assert_eq!(tree.note_found(place, SERVER, &handle(1), 2).unwrap(), made);
+        assert_eq!(tree[made].made_by, Some(2));
+    }
+
+    #[test]
+    fn removed_file_was_there_and_a_new_one_of_its_name_is_another() {
+        let (mut tree, place) = tree();
+        let removed = tree.note_existed(place, Kind::Regular).unwrap().unwrap();
+        tree.note_absent(place);
+        let made = tree.note_made(place, Some((SERVER, &handle(1))), Kind::Regular, 3).unwrap();
+        assert_eq!((tree[removed].origin, tree[made].origin), (Origin::At(place), Origin::Made));
+    }
+
+    #[test]
+    fn second_name_of_a_file_is_a_link_at_the_start() {
+        let (mut tree, place) = tree();
+        let other = tree.place(place.dir, b"other").unwrap();
+        let file = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
+        assert_eq!(tree.note_found(other, SERVER, &handle(1), 1).unwrap(), file);
+        assert_eq!(tree.links, [(file, other)]);
+    }
+
+    #[test]
+    fn existing_file_that_create_takes_is_not_made() {
+        let (mut tree, place) = tree();
+        let file = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
+        assert_eq!(tree.note_made(place, Some((SERVER, &handle(1))), Kind::Regular, 5).unwrap(), file);
+        assert_eq!(tree[file].origin, Origin::At(place));
+    }
+
+    #[test]
+    fn file_has_data_where_it_was_read_up_to_its_size_before_it_changed() {
+        let (mut tree, place) = tree();
+        let file = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
+        for read in [40..50, 0..10, 10..20, 15..30, 0..10, 90..200] {
+            tree.note_read(file, read);
+        }
+        let contents = tree[file].contents();
+        assert_eq!((contents.size, contents.data), (200, vec![0..30, 40..50, 90..200]));
+        tree[file].size = Some(100);
+        let contents = tree[file].contents();
+        assert_eq!((contents.size, contents.data_bytes(), contents.data), (100, 50, vec![0..30, 40..50, 90..100]));
+    }
+
+    #[test]
+    fn names_beyond_the_limit_are_refused() {
+        let (mut tree, place) = tree();
+        tree.names = vec![Name::default(); MAX_NAMES];
+        assert_eq!(tree.place(place.dir, b"one more"), Err(LeftOut::TooMany));
+        assert_eq!(tree.place(place.dir, b".."), Ok(Place { dir: place.dir, name: NameId::Parent }));
+    }
+}
