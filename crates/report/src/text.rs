@@ -39,8 +39,9 @@ fn write_job(out: &mut String, job: &JobSummary, group: usize) -> fmt::Result {
     let JobSummary { name, workload, block_sizes, depth, connections, .. } = job;
     writeln!(
         out,
-        "{name}: (g={group}): rw={workload}, bs={block_sizes}, ioengine=wharf, iodepth={depth}, \
+        "{name}: (g={group}): rw={workload}, bs={block_sizes}, ioengine={}, iodepth={depth}, \
          connections={connections}, target={}",
+        job.option("ioengine").unwrap_or("wharf"),
         job.target
     )?;
     writeln!(out, "{name}: (groupid={group}, jobs=1): err={:2}", job.errors())?;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Command, FromArgMatches};
-use client::Url;
 use lab::bench::{BlockSplit, Distribution, End, Existing, Files, Job, Operation, Order, Rate, Workload};
 
+use super::target::Target;
 use crate::remote::ConnectFlags;
 
 /// A load.
@@ -15,14 +15,15 @@ use crate::remote::ConnectFlags;
 pub(super) struct Load {
     /// Workloads, separated by commas. Data: read, write, rw, randread, randwrite, randrw. Metadata: getattr, access,
     /// lookup, createremove, readdirplus (whole directory), open (and close), lock (and unlock), newfile (create, write
-    /// a block to stable storage, close), mix (many operations, like LADDIS and SPECsfs). READ_PLUS: readplus-data,
+    /// a block to stable storage, close), mix (many operations, like LADDIS and SPECsfs), build (steps of a build of
+    /// software in trees of small files). READ_PLUS: readplus-data,
     /// readplus-hole, readplus-mixed, also with the prefix rand.
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', default_value = "read")]
     pub(super) rw: Vec<Workload>,
     /// Percentage of reads in rw and randrw. [default: 50]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(super) rwmixread: Option<u8>,
-    /// Bytes per operation. [default: 1M, or 4K for locks and random workloads]
+    /// Bytes per operation. [default: 1M, 4K for locks and random workloads, 16K for the files of build]
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     pub(super) bs: Option<u32>,
     /// Several sizes with their percentages, such as 4k/60:64k/40; READS,WRITES gives each its own.
@@ -51,7 +52,7 @@ pub(super) struct Load {
     /// Measuring time. [default: 5s; with --size, until that much is transferred]
     #[arg(long, value_name = "TIME", value_parser = parse_runtime)]
     pub(super) runtime: Option<Duration>,
-    /// Bytes of the file to use. [default: 256M, or all of an existing file]
+    /// Bytes of the file to use, or of all files of build. [default: 256M, or all of an existing file; 16M for build]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
     pub(super) size: Option<u64>,
     /// Time to run before measuring.
@@ -76,6 +77,9 @@ pub(super) struct Load {
     /// Request stable storage for every write (FILE_SYNC).
     #[arg(long)]
     pub(super) sync: bool,
+    /// Read and write past the page cache (O_DIRECT), of a path of this machine. Calls to a server never use it.
+    #[arg(long)]
+    pub(super) direct: bool,
     /// Compare all data read with what was written. Costs much client time.
     #[arg(long)]
     pub(super) verify: bool,
@@ -87,6 +91,9 @@ pub(super) struct Load {
 /// The default size of one operation: large in sequence, small in random order.
 const SEQUENTIAL_BYTES: u32 = 1 << 20;
 const RANDOM_BYTES: u32 = 4096;
+/// The default sizes of a file and of all files of a build.
+const BUILD_FILE_BYTES: u32 = 16 << 10;
+const BUILD_BYTES: u64 = 16 << 20;
 /// The default measuring time.
 const DEFAULT_RUNTIME: Duration = Duration::from_secs(5);
 
@@ -98,15 +105,16 @@ impl Load {
     }
 
     /// A job with this load.
-    pub(super) fn job(&self, mut workload: Workload, url: &Url, connect: &ConnectFlags) -> Job {
+    pub(super) fn job(&self, mut workload: Workload, target: &Target, connect: &ConnectFlags) -> Job {
         if let (Some(percent), true) = (self.rwmixread, workload.reads() && workload.writes()) {
             workload.read_percent = percent;
         }
         let default_bytes = match (workload.operation, workload.order) {
+            (Operation::Build, _) => BUILD_FILE_BYTES,
             (operation, Order::Sequential) if operation.moves_bytes() => SEQUENTIAL_BYTES,
             _ => RANDOM_BYTES,
         };
-        let defaults = Job::new(self.file_url(url));
+        let defaults = target.with_file(self.file.as_deref()).job(self.direct);
         Job {
             name: workload.to_string(),
             options: match workload.operation {
@@ -122,7 +130,10 @@ impl Load {
             compress_percent: self.compress,
             depth: self.iodepth,
             connections: self.connections,
-            file_bytes: self.size.unwrap_or(defaults.file_bytes),
+            file_bytes: self.size.unwrap_or(match workload.operation {
+                Operation::Build => BUILD_BYTES,
+                _ => defaults.file_bytes,
+            }),
             rate: self.rate,
             end: self.end(),
             warm_up: self.ramp_time,
@@ -147,16 +158,6 @@ impl Load {
             (None, Some(bytes)) => End::Bytes(bytes),
             (None, None) => End::After(DEFAULT_RUNTIME),
         }
-    }
-
-    /// The file, or the directory of the files.
-    pub(super) fn file_url(&self, url: &Url) -> Url {
-        let mut url = url.clone();
-        if let Some(name) = &self.file {
-            url.path.push(b'/');
-            url.path.extend_from_slice(name.as_bytes());
-        }
-        url
     }
 }
 

@@ -4,17 +4,20 @@ mod agents;
 mod fio;
 mod load;
 mod replay;
+mod target;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
-use std::{process, thread};
+use std::{fs, process, thread};
 
 use clap::{Args, Command, FromArgMatches};
 use client::{Follow, Status, Url};
-use lab::bench::{BenchResult, End, Existing, Files, Job, Observer, Progress, Rate, Spacing, Stop, Workload};
+use lab::bench::{
+    BenchResult, End, Existing, Files, Job, LocalPath, Observer, Progress, Rate, Spacing, Stop, Workload,
+};
 use lab::replay::Replay;
 use measure::record::JobSummary;
 use report::Run;
@@ -25,6 +28,7 @@ use self::agents::AgentFlags;
 use self::fio::FioJob;
 use self::load::{Load, up_to};
 use self::replay::ReplayFlags;
+use self::target::{Target, target_argument};
 use crate::failure::{BenchError, Failure};
 use crate::interruption;
 use crate::nfsstat::{OwnFlags, OwnMounts};
@@ -32,16 +36,17 @@ use crate::output::Output;
 use crate::progress::BenchProgress;
 use crate::remote::{self, ConnectFlags, Session, about};
 
-/// Benchmark a server: throughput and latency.
+/// Benchmark a server, or a mount of it: throughput and latency.
 ///
 /// Workloads run one after the other. A missing file is created and filled; in a directory, a temporary file is used.
 /// An existing file is read as it is, and never written without --overwrite. Ctrl-C ends the benchmark and prints the
 /// results so far.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// File or directory to use, such as nfs://host/export/file or host:/export/file.
-    #[arg(value_name = "URL", value_parser = remote::url_argument())]
-    url: Url,
+    /// File or directory to use, such as nfs://host/export/file or host:/export/file. A path that begins with / or . is
+    /// on this machine, such as below a mounted export: system calls then do the work.
+    #[arg(value_name = "URL", value_parser = target_argument())]
+    target: Target,
     /// Run the jobs of a file of fio one after the other. The URL names their directory, or the file of all of them.
     #[arg(long, value_name = "FILE", conflicts_with = "Load")]
     fio: Option<PathBuf>,
@@ -117,7 +122,10 @@ pub fn make_job(arguments: &[String], number: usize) -> Result<Job, String> {
         return Err("the order is a `wharf bench` without --agents".to_owned());
     }
     let jobs = flags.all_jobs().map_err(|failure| failure.to_string())?;
-    jobs.into_iter().nth(number).ok_or_else(|| "the order has no such job".to_owned())
+    match jobs.into_iter().nth(number) {
+        Some(job) if job.local.is_some() => Err("agents use no files of their hosts: name a URL".to_owned()),
+        job => job.ok_or_else(|| "the order has no such job".to_owned()),
+    }
 }
 
 /// How long a benchmark may take to end after Ctrl-C.
@@ -149,7 +157,7 @@ struct Runner {
     /// How many rates of each job are measured after its maximum.
     steps: u32,
     /// The files that these jobs made, which later ones may change.
-    made: Vec<(Url, Files)>,
+    made: Vec<(Url, Option<LocalPath>, Files)>,
     found: Found,
 }
 
@@ -179,7 +187,7 @@ impl Runner {
         if job.stop.is_stopped() {
             return Ok(0.0);
         }
-        let files = (job.url.clone(), job.files);
+        let files = (job.url.clone(), job.local.clone(), job.files);
         let existing = if self.made.contains(&files) { Existing::Overwrite } else { job.existing };
         let outcome = lab::bench::run(&Job { existing, ..job.clone() })?;
         if outcome.made_files {
@@ -205,7 +213,7 @@ async fn wait(
     let has_ended = tokio::time::timeout(STOP_TIMEOUT, done).await.is_ok();
     let left = match (has_ended, flags.replay.is_wanted()) {
         (false, true) => {
-            let dir = format!("{}/{}", flags.url, Replay::dir_name());
+            let dir = format!("{}/{}", flags.target, Replay::dir_name());
             format!("its files are left in {dir}: remove that directory")
         }
         (true, true) => "its files are removed".to_owned(),
@@ -233,9 +241,12 @@ impl Flags {
     ) -> Result<Jobs, Failure> {
         let (found, stop, watcher) = (Arc::clone(found), stop.clone(), Some(watcher));
         if let Some((file, capture)) = self.replay.read()? {
+            let Target::Export(url) = &self.target else {
+                return Err(BenchError::ReplayPath(self.target.to_string()).into());
+            };
             let replay = Replay {
                 name: file.path.display().to_string(),
-                url: self.url.clone(),
+                url: url.clone(),
                 options: self.connect.preferring_3().options(),
                 pace: file.pace,
                 max_bytes: file.max_bytes,
@@ -272,13 +283,20 @@ impl Flags {
 
     /// Removes the file that a job makes in a directory. Its name contains the ID of this process.
     async fn remove_temporary(&self) -> Result<(), Failure> {
-        let url = self.load.file_url(&self.url);
+        let name = format!("wharf-bench.{}", process::id());
+        let url = match self.target.with_file(self.load.file.as_deref()) {
+            Target::Export(url) => url,
+            Target::Local(path) => {
+                // One that is not there was not made, or is removed.
+                let _ = fs::remove_file(path.join(name));
+                return Ok(());
+            }
+        };
         let session = Session::open(&url, &self.connect).await?;
         let found = session.find(Follow::Links).await?;
         if found.attributes.kind != FileKind::Directory {
             return Ok(());
         }
-        let name = format!("wharf-bench.{}", process::id());
         match session.mount.remove(&found.handle, name.as_bytes()).await {
             Err(error) if error.status() != Some(Status::NoEntry) => Err(about(format!("{url}/{name}"))(error)),
             _ => Ok(()),
@@ -303,7 +321,7 @@ impl Flags {
     }
 
     fn job(&self, load: &Load, workload: Workload, own: &Arc<OwnMounts>) -> Job {
-        let job = load.job(workload, &self.url, &self.connect);
+        let job = load.job(workload, &self.target, &self.connect);
         Job {
             existing: if self.overwrite { Existing::Overwrite } else { job.existing },
             observer: self.own.is_wanted().then(|| {

@@ -85,6 +85,9 @@ pub enum BenchError {
     /// A curve gives each job its rates.
     #[error("--curve: the job {0} has a rate or a thinktime of its own: remove it from the job file")]
     Paced(String),
+    /// Calls are replayed to a server.
+    #[error("--replay: the calls of a capture go to a server: name a URL, not {0}")]
+    ReplayPath(String),
     /// Agents could not measure in step.
     #[error(transparent)]
     Agents(#[from] lab::agents::Error),
@@ -186,6 +189,7 @@ impl BenchError {
             | BenchError::NoBuilds { .. }
             | BenchError::Fio(FioError::Line { .. })
             | BenchError::Paced(_)
+            | BenchError::ReplayPath(_)
             | BenchError::NoFigure { .. } => true,
             BenchError::Lab(error) => matches!(
                 error,

@@ -9,14 +9,14 @@ use testing::Scratch;
 use testing::program::{Server, executable, wharf_fails, wharf_ok};
 
 /// An agent, which is killed at the end.
-struct Agent {
+pub(super) struct Agent {
     child: Child,
-    address: String,
+    pub(super) address: String,
     said: BufReader<ChildStderr>,
 }
 
 impl Agent {
-    fn start(token: &str) -> Agent {
+    pub(super) fn start(token: &str) -> Agent {
         let arguments = ["lab", "agent", "--listen", "127.0.0.1:0", "--token", token];
         let mut command = Command::new(executable());
         let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -35,7 +35,7 @@ impl Drop for Agent {
     }
 }
 
-fn token_file(scratch: &Scratch) -> String {
+pub(super) fn token_file(scratch: &Scratch) -> String {
     let path = scratch.path("token");
     std::fs::write(&path, "0123456789abcdef\n").unwrap();
     path.to_str().unwrap().to_owned()

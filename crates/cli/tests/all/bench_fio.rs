@@ -77,12 +77,13 @@ fn profiles_of_the_documentation_run_with_a_curve_and_jobs_with_a_rate_do_not() 
     let scratch = Scratch::new();
     let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
     let url = server.url("/mem");
-    for name in ["database", "video"] {
+    for name in ["database", "video", "build"] {
         let profile = format!("{}/../../docs/examples/{name}.fio", env!("CARGO_MANIFEST_DIR"));
         let text = fs::read_to_string(profile).unwrap();
         // The same profile, smaller and shorter.
         let small = text
             .replace("size=1g", "size=1m")
+            .replace("size=128m", "size=2m")
             .replace("runtime=10", "runtime=50ms")
             .replace("ramp_time=2", "ramp_time=0");
         assert_ne!(small, text);

@@ -7,6 +7,7 @@ mod agents;
 mod arguments;
 mod bench_files;
 mod bench_fio;
+mod bench_local;
 mod benchmark;
 mod command_line;
 mod commands;

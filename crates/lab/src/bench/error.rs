@@ -1,3 +1,6 @@
+use std::io;
+use std::path::PathBuf;
+
 use client::Version;
 
 use crate::process;
@@ -105,6 +108,9 @@ pub enum Error {
     /// The workload cannot use many files.
     #[error("the workload {0} cannot be spread over many files: read, randread, getattr, access, lookup and lock can")]
     Spread(String),
+    /// The job has to call a server.
+    #[error("{0} works over a connection to a server: name a URL, not a path of this machine")]
+    NotLocal(String),
     /// The file is there and has something in it, and would have to be made of holes.
     #[error("{0} is not empty: name a directory, or a file that is not there, for a workload with holes")]
     NotEmpty(String),
@@ -125,10 +131,10 @@ pub enum Error {
     Process(#[from] process::Error),
     /// A runtime cannot be made, or a thread not started.
     #[error("cannot start a thread: {0}")]
-    Thread(#[source] std::io::Error),
+    Thread(#[source] io::Error),
     /// The timer of an open loop cannot be made.
     #[error("cannot make a timer: {0}")]
-    Timer(#[source] std::io::Error),
+    Timer(#[source] io::Error),
     /// A thread ended without a result, which a bug of this program would do.
     #[error("a thread of the benchmark ended without a result")]
     ThreadDied,
@@ -149,6 +155,14 @@ pub enum OperationError {
     /// The client says why.
     #[error(transparent)]
     Client(#[from] client::Error),
+    /// A system call failed.
+    #[error("{}: {source}", path.display())]
+    Local {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The server's write verifier changed before these writes were on stable storage (RFC 1813 §3.3.21).
     #[error(
         "the server restarted or failed to store data (its write verifier changed), and {writes} writes may be lost; \

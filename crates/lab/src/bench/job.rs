@@ -3,9 +3,10 @@ use std::time::Duration;
 
 use client::{Mount, Options, Url};
 
+use super::local::LocalPath;
 use super::pattern::Pattern;
 use super::{
-    BlockSplit, Distribution, Error, Gate, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload,
+    BlockSplit, Distribution, Error, Gate, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload, build,
 };
 
 /// What to do, how, and for how long.
@@ -16,6 +17,8 @@ pub struct Job {
     /// The file, on its server. It is made and filled when it is not there. When this is a directory, a file in it is
     /// used and removed afterwards.
     pub url: Url,
+    /// A file or directory of this machine that is used instead of the one of the URL, by system calls.
+    pub local: Option<LocalPath>,
     /// How to mount; what the URL says goes before. [`Job::connections`] replaces the number of connections in it.
     pub options: Options,
     /// What operations there are.
@@ -132,6 +135,7 @@ impl Job {
         Job {
             name: "bench".to_owned(),
             url,
+            local: None,
             options: Options::default(),
             workload: Workload::reading(Order::Sequential),
             block_bytes: 1 << 20,
@@ -164,6 +168,11 @@ impl Job {
     /// The part of one of several hosts that do it in step. Each uses random blocks in an order of its own.
     pub(crate) fn for_host(self, host: u32) -> Job {
         Job { host: Some(host), seed: self.seed.wrapping_add(host.into()), ..self }
+    }
+
+    /// The file or directory as a user names it.
+    pub(super) fn target(&self) -> String {
+        self.local.as_ref().map_or_else(|| self.url.to_string(), |local| local.path.display().to_string())
     }
 
     /// The name of its temporary file, without what tells several apart.
@@ -216,7 +225,7 @@ impl Job {
     pub(super) fn described(&self) -> Vec<(&'static str, String)> {
         let mut options = vec![
             ("name", self.name.clone()),
-            ("ioengine", "wharf".to_owned()),
+            ("ioengine", if self.local.is_some() { "psync" } else { "wharf" }.to_owned()),
             ("rw", self.workload.to_string()),
             ("size", self.file_bytes.to_string()),
             ("iodepth", self.depth.to_string()),
@@ -264,6 +273,7 @@ impl Job {
             ("verify", self.verify),
             ("own_files", has_own_files),
             ("holds_opens", self.holds_opens),
+            ("direct", self.local.as_ref().is_some_and(|local| local.is_direct)),
         ];
         options.extend(flags.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (name, "1".to_owned())));
         options
@@ -288,7 +298,8 @@ impl Job {
             return Err(Error::FileSize { file_bytes, block_bytes });
         }
         let workload = || self.workload.to_string();
-        let moves_bytes = self.workload.operation.moves_bytes() || self.workload.operation == Operation::Mix;
+        let operation = self.workload.operation;
+        let moves_bytes = operation.moves_bytes() || [Operation::Mix, Operation::Build].contains(&operation);
         if self.block_split.is_some() && !moves_bytes {
             return Err(Error::NoBlocks { what: "--bssplit", workload: workload() });
         }
@@ -300,6 +311,13 @@ impl Job {
         }
         if self.verify && (self.workload.operation != Operation::Transfer || self.files != Files::One) {
             return Err(Error::Verify(self.workload.to_string()));
+        }
+        if self.workload.operation == Operation::Build {
+            build::check(self)?;
+        }
+        if self.local.is_some() && (self.verify || self.workload.operation.needs_calls()) {
+            let what = if self.verify { "--verify".to_owned() } else { format!("the workload {}", self.workload) };
+            return Err(Error::NotLocal(what));
         }
         within("number of files", self.files.choice().into(), 1, Self::MAX_FILES.into())?;
         if matches!(self.files, Files::Spread(_)) && !self.workload.can_be_spread() {

@@ -7,31 +7,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::{File, LockKind, Mount, OpenOptions, Segment, Version};
-use futures_util::stream::{self, StreamExt, TryStreamExt};
+use client::File;
 use measure::Timeline;
 use measure::record::Direction;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
-use vfs::Stability;
 
+use super::access::Access;
 use super::arrivals::Arrivals;
-use super::leave::leave;
-use super::metadata::Metadata;
-use super::pattern::Pattern;
-use super::payload::Payload;
 use super::plan::{Plan, Step};
 use super::tally::{Done, Tally, Times};
-use super::target::{Mismatches, Target, write_all};
+use super::target::Mismatches;
 use super::timer::Timer;
-use super::unstable::Unstable;
 use super::watch::Meter;
-use super::{End, Error, Files, Job, Operation, OperationError, Stop};
+use super::{End, Error, Job, OperationError, Stop};
 
 /// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
 const MAX_ERRORS: u64 = 100;
-/// How many files are opened or closed at once before and after a job.
-const OPENS_AT_ONCE: usize = 16;
 
 /// When all connections start, when their measurement begins, and when it ends.
 #[derive(Debug, Clone, Copy)]
@@ -139,26 +131,12 @@ impl LaneResult {
 
 /// A connection with its plan.
 pub(super) struct Lane {
-    mount: Mount,
-    /// The files of the job, and the first that this connection uses.
-    targets: Arc<[Target]>,
-    first_target: usize,
-    /// How many files an operation chooses from.
-    choice: usize,
-    /// Those that are open all the time, by their numbers.
-    opened: Vec<File>,
-    operation: Operation,
+    access: Access,
     /// How long nothing begins after an operation, and the timer of the worker that waits for that.
     think_time: Duration,
     think_timer: Option<Mutex<Timer>>,
     /// When operations are due, in an open loop.
     arrivals: Option<Mutex<Arrivals>>,
-    granule_bytes: u32,
-    stability: Stability,
-    pattern: Option<Pattern>,
-    workload_writes: bool,
-    payload: Rc<Payload>,
-    metadata: Metadata,
     counts: Counts,
     stop: Stop,
     state: RefCell<LaneState>,
@@ -167,58 +145,28 @@ pub(super) struct Lane {
 struct LaneState {
     plan: Plan,
     errors: u64,
-    unstable: Unstable,
 }
 
 impl Lane {
     /// The lane with this number, from 0, on a connection of its own; `counts` are those of its thread.
-    pub(super) fn new(
-        job: &Job,
-        number: u32,
-        counts: &Counts,
-        mount: Mount,
-        targets: &Arc<[Target]>,
-    ) -> Result<Lane, Error> {
-        let first_target = if job.files == Files::OnePerConnection { number as usize } else { 0 };
+    pub(super) fn new(job: &Job, number: u32, counts: &Counts, access: Access) -> Result<Lane, Error> {
         let arrivals = |rate| Arrivals::new(rate, number, job.connections, job.seed).map(Mutex::new);
-        let payload = Rc::new(Payload::new(job, number));
-        let prefix = format!("{}.{number}", job.temporary_name());
-        let metadata = Metadata::new(prefix, mount.clone(), &targets[first_target], Rc::clone(&payload));
         let thinks = !job.think_time.is_zero();
         let think_timer = thinks.then(Timer::new).transpose().map_err(Error::Timer)?.map(Mutex::new);
         Ok(Lane {
+            access,
             think_time: job.think_time,
             think_timer,
             arrivals: job.rate.map(arrivals).transpose().map_err(Error::Timer)?,
-            metadata,
-            mount,
-            targets: Arc::clone(targets),
-            first_target,
-            choice: job.files.choice() as usize,
-            opened: Vec::new(),
-            operation: job.workload.operation,
-            granule_bytes: job.granule_bytes(),
-            stability: if job.stable_writes { Stability::File } else { Stability::Unstable },
-            pattern: job.verify.then(|| job.pattern()),
-            workload_writes: job.workload.writes(),
-            payload,
             counts: counts.clone(),
             stop: job.stop.clone(),
-            state: RefCell::new(LaneState { plan: Plan::new(job, number), errors: 0, unstable: Unstable::default() }),
+            state: RefCell::new(LaneState { plan: Plan::new(job, number), errors: 0 }),
         })
     }
 
-    /// Opens every file that its operations choose from, and keeps it open.
-    pub(super) async fn open_all(&mut self, count: u32) -> Result<(), Error> {
-        let (lane, options) = (&*self, &OpenOptions::read());
-        let open = |number| async move {
-            let Target { dir, name, .. } = lane.target(number);
-            lane.mount.open(dir, name, options).await
-        };
-        let opening = stream::iter(0..count as usize).map(open).buffered(OPENS_AT_ONCE);
-        let opened = opening.try_collect().await?;
-        self.opened = opened;
-        Ok(())
+    /// Ends it before it has begun.
+    pub(super) async fn abandon(self) {
+        self.access.end().await;
     }
 
     /// Does everything that is planned, `depth` operations at once; nothing is returned when a worker died. It is
@@ -232,28 +180,27 @@ impl Lane {
         while let Some(ended) = workers.join_next().await {
             ended.ok()?;
         }
-        lane.sync().await;
-        if lane.operation == Operation::NewFile {
-            lane.metadata.remove_new_files().await;
+        if lane.access.has_unstable() {
+            lane.commit(true).await;
         }
-        let Lane { mount, opened, .. } = Rc::into_inner(lane)?;
-        // A server that goes on without them closes them with the client.
-        let closing =
-            stream::iter(opened).for_each_concurrent(OPENS_AT_ONCE, |file| async { drop(file.close().await) });
-        closing.await;
-        leave(&mount).await;
+        Rc::into_inner(lane)?.access.end().await;
         Some(())
     }
 
     async fn work(self: Rc<Self>, worker: usize, schedule: Schedule) {
-        let Some(open) = self.open(worker).await else { return };
+        let open = match self.access.open(worker).await {
+            Ok(open) => open,
+            // Nothing else is done then.
+            Err(error) => return self.note_failure(|found| &mut found.metadata, error),
+        };
         // One reading of the clock ends an operation and begins the next.
         let mut now = Instant::now();
         while let Some(began) = self.next_start(now, schedule).await
             && let Some(step) = self.next_step()
         {
-            let operation = pin!(self.carry_out(step, open.as_ref()));
+            let operation = pin!(self.access.carry_out(step, worker, open.as_ref()));
             let (result, submitted) = submit(operation).await;
+            let submitted = if self.access.waits_inside() { began } else { submitted };
             let times = Times { began, submitted, ended: Instant::now() };
             let is_measured = began >= schedule.measured_from;
             self.record(step, result, times, is_measured.then_some(schedule));
@@ -282,102 +229,12 @@ impl Lane {
         }
     }
 
-    /// Opens the file of a worker for the operations that need it open. Nothing else is done when that fails.
-    async fn open(&self, worker: usize) -> Option<Option<File>> {
-        let options = match self.operation {
-            Operation::ReadPlus(_) => OpenOptions::read(),
-            Operation::LockUnlock => OpenOptions::both(),
-            _ => return Some(None),
-        };
-        let Target { dir, name, .. } = self.target(worker % self.choice);
-        match self.mount.open(dir, name, &options).await {
-            Ok(file) => Some(Some(file)),
-            Err(error) => {
-                self.note_failure(|found| &mut found.metadata, error.into());
-                None
-            }
-        }
-    }
-
     fn next_step(&self) -> Option<Step> {
         let mut state = self.state.borrow_mut();
         if state.errors < MAX_ERRORS { state.plan.next() } else { None }
     }
 
-    /// The file with this number among those that an operation chooses from.
-    fn target(&self, number: usize) -> &Target {
-        &self.targets[self.first_target + number]
-    }
-
-    async fn carry_out(&self, step: Step, open: Option<&File>) -> client::Result<Done> {
-        match (step.operation, open) {
-            (Operation::ReadPlus(_), Some(file)) => self.read_plus(file, step).await,
-            (Operation::LockUnlock, Some(file)) => self.lock_and_unlock(file, step).await,
-            (Operation::OpenClose, _) => self.open_and_close().await,
-            (operation, _) if !operation.moves_bytes() => {
-                self.metadata.carry_out(operation, self.target(step.file), step.bytes).await
-            }
-            _ if step.is_write => self.write(step).await,
-            _ => self.read(step).await,
-        }
-    }
-
-    /// Reads a block with its holes; those count as if they were sent.
-    async fn read_plus(&self, file: &File, Step { offset, bytes: wanted, .. }: Step) -> client::Result<Done> {
-        let told = file.read_plus(offset, wanted).await?;
-        let bytes = |segment: &Segment| match segment {
-            Segment::Data { bytes, .. } => bytes.len() as u64,
-            Segment::Hole { length, .. } => *length,
-        };
-        let moved_bytes = told.segments.iter().map(bytes).sum();
-        Ok(Done { moved_bytes, is_short: moved_bytes < u64::from(wanted) })
-    }
-
-    async fn open_and_close(&self) -> client::Result<Done> {
-        let Target { dir, name, .. } = self.target(0);
-        self.mount.open(dir, name, &OpenOptions::read()).await?.close().await?;
-        Ok(Done { moved_bytes: 0, is_short: false })
-    }
-
-    /// Locks a block for itself and others that read: so nobody is in the way whose block is the same.
-    async fn lock_and_unlock(&self, file: &File, Step { offset, bytes, .. }: Step) -> client::Result<Done> {
-        let length = u64::from(bytes);
-        file.try_lock(LockKind::Shared, offset, length).await?;
-        file.unlock(offset, length).await?;
-        Ok(Done { moved_bytes: 0, is_short: false })
-    }
-
-    async fn read(&self, Step { file, offset, bytes, .. }: Step) -> client::Result<Done> {
-        let data = match self.opened.get(file) {
-            Some(open) => open.read(offset, bytes).await?,
-            None => self.mount.read(&self.target(file).handle, offset, bytes).await?,
-        };
-        if let Some(pattern) = self.pattern {
-            let is_right = match self.workload_writes {
-                true => pattern.is_at_or_next(offset, &data.bytes),
-                false => pattern.is_at(offset, &data.bytes),
-            };
-            if !is_right {
-                self.counts.found.borrow_mut().wrong.add(offset);
-            }
-        }
-        Ok(Done { moved_bytes: data.bytes.len() as u64, is_short: data.bytes.len() < bytes as usize })
-    }
-
-    async fn write(&self, Step { offset, bytes, .. }: Step) -> client::Result<Done> {
-        let data = self.payload.block(offset, bytes);
-        let (is_short, unstable) = write_all(&self.mount, self.target(0).handle, offset, data, self.stability).await?;
-        self.state.borrow_mut().unstable.merge(unstable);
-        let granules =
-            offset / u64::from(self.granule_bytes)..(offset + u64::from(bytes)) / u64::from(self.granule_bytes);
-        let mut found = self.counts.found.borrow_mut();
-        if let Some(is_written) = found.is_written.get_mut(granules.start as usize..granules.end as usize) {
-            is_written.fill(true);
-        }
-        Ok(Done { moved_bytes: bytes.into(), is_short })
-    }
-
-    fn record(&self, step: Step, result: client::Result<Done>, times: Times, measured: Option<Schedule>) {
+    fn record(&self, step: Step, result: Result<Done, OperationError>, times: Times, measured: Option<Schedule>) {
         match result {
             Ok(done) => {
                 let mut found = self.counts.found.borrow_mut();
@@ -388,7 +245,7 @@ impl Lane {
                     found.record_in_time(done, times, schedule);
                 }
             }
-            Err(error) => self.note_failure(|found| found.tally(step), error.into()),
+            Err(error) => self.note_failure(|found| found.tally(step), error),
         }
     }
 
@@ -399,25 +256,11 @@ impl Lane {
         found.first_error.get_or_insert(error);
     }
 
-    /// Asks for stable storage of what is not there yet when everything is written.
-    async fn sync(&self) {
-        let is_stable = self.state.borrow().unstable.is_empty();
-        if !is_stable && self.mount.version() != Version::V2 {
-            self.commit(true).await;
-        }
-    }
-
-    /// Asks for stable storage of what was written. What may be lost all the same counts as a failure. Returns when
-    /// that was over.
+    /// Asks for stable storage of what was written. Returns when that was over.
     async fn commit(&self, is_measured: bool) -> Instant {
-        let unstable = std::mem::take(&mut self.state.borrow_mut().unstable);
         let began = Instant::now();
-        let commit = pin!(self.mount.commit(&self.target(0).handle, 0, 0));
-        let (result, submitted) = submit(commit).await;
-        let result = result.map_err(OperationError::Client).and_then(|verifier| match unstable.lost_after(verifier) {
-            0 => Ok(()),
-            writes => Err(OperationError::Lost { writes }),
-        });
+        let (result, submitted) = submit(pin!(self.access.commit())).await;
+        let submitted = if self.access.waits_inside() { began } else { submitted };
         let times = Times { began, submitted, ended: Instant::now() };
         match result {
             Ok(()) if is_measured => {

@@ -45,6 +45,8 @@ impl Metadata {
             | Operation::ReadPlus(_)
             | Operation::OpenClose
             | Operation::LockUnlock
+            | Operation::Build
+            | Operation::BuildStep(_)
             | Operation::Mix => {}
         }
         Ok(Done { moved_bytes: 0, is_short: false })

@@ -5,6 +5,8 @@
 //! operations in flight, and takes the next one as soon as one is over, or with a [`Rate`] when the next one is due.
 //! What is measured starts and ends at the same moment everywhere.
 //!
+//! The files are those of an export, which is called without a mount, or of this machine, such as of a mounted export.
+//!
 //! ```no_run
 //! use std::time::Duration;
 //! use lab::bench::{End, Job, run};
@@ -17,14 +19,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod access;
 mod arrivals;
 mod block_split;
+mod build;
 mod distribution;
 mod error;
+mod export;
+mod export_tree;
 mod gate;
 mod job;
 pub(crate) mod lane;
 mod leave;
+mod local;
+mod local_tree;
 mod metadata;
 mod mix;
 mod observer;
@@ -47,7 +55,8 @@ pub use distribution::{Distribution, DistributionError};
 pub use error::{Error, OperationError};
 pub use gate::Gate;
 pub use job::{End, Existing, Files, Job};
+pub use local::LocalPath;
 pub use observer::{Observer, Progress};
 pub use run::{BenchResult, run};
 pub use stop::Stop;
-pub use workload::{Contents, Operation, Order, Workload, WorkloadError};
+pub use workload::{BuildStep, Contents, Operation, Order, Workload, WorkloadError};

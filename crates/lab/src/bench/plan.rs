@@ -7,7 +7,7 @@ use fastrand::Rng;
 use super::block_split::BlockSplit;
 use super::distribution::Distribution;
 use super::permutation::permuted;
-use super::{End, Files, Job, Operation, Order, Workload, mix};
+use super::{End, Files, Job, Operation, Order, Workload, build, mix};
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +135,7 @@ impl Iterator for Plan {
         }
         let (operation, read_percent) = match self.workload.operation {
             Operation::Mix => mix::draw(&mut self.random),
+            Operation::Build => build::draw(&mut self.random),
             operation => (operation, self.workload.read_percent),
         };
         let is_write = match read_percent {

@@ -14,11 +14,14 @@ use measure::{CpuUse, Work};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
 
+use super::access::Access;
+use super::export::Export;
 use super::lane::{Counts, Lane, LaneResult, Schedule};
 use super::leave::leave;
+use super::local::{self, Local, LocalFiles, LocalPath, LocalTarget};
 use super::target::{self, Prepared, Target};
 use super::watch::{Meter, Sampler};
-use super::{End, Error, Gate, Job, OperationError};
+use super::{End, Error, Gate, Job, Operation, OperationError};
 use crate::process::{Memory, Process};
 
 /// What a job found.
@@ -55,6 +58,38 @@ fn check_version(job: &Job, version: Version) -> Result<(), Error> {
 pub fn run(job: &Job) -> Result<BenchResult, Error> {
     job.check()?;
     let began = Instant::now();
+    let Ready { targets, file_bytes, are_new } = prepare(job)?;
+    let job = &Job { file_bytes, ..job.clone() };
+    let measured = measure(job, &targets);
+    let finished = match &targets {
+        Targets::Export(targets) => on_own_thread(|| finish(job, targets, &measured)),
+        Targets::Local(_, targets) => local::remove_all(targets),
+    };
+    let measured = measured?;
+    finished?;
+    measured.found.wrong.check()?;
+    Ok(BenchResult { made_files: are_new, ..outcome(job, measured, began.elapsed()) })
+}
+
+/// The files of a job.
+#[derive(Clone)]
+enum Targets {
+    Export(Arc<[Target]>),
+    Local(LocalPath, Arc<[LocalTarget]>),
+}
+
+/// Files that are there, how much of each is used, and whether none existed before.
+struct Ready {
+    targets: Targets,
+    file_bytes: u64,
+    are_new: bool,
+}
+
+fn prepare(job: &Job) -> Result<Ready, Error> {
+    if let Some(local) = &job.local {
+        let LocalFiles { targets, file_bytes, are_new } = LocalFiles::new(local, job)?;
+        return Ok(Ready { targets: Targets::Local(local.clone(), targets.into()), file_bytes, are_new });
+    }
     let Prepared { targets, file_bytes, are_new } = on_own_thread(|| async {
         let mount = connect(job).await?;
         check_version(job, mount.version())?;
@@ -62,13 +97,7 @@ pub fn run(job: &Job) -> Result<BenchResult, Error> {
         leave(&mount).await;
         prepared
     })?;
-    let (job, targets) = (&Job { file_bytes, ..job.clone() }, Arc::from(targets));
-    let measured = measure(job, &targets);
-    let finished = on_own_thread(|| finish(job, &targets, &measured));
-    let measured = measured?;
-    finished?;
-    measured.found.wrong.check()?;
-    Ok(BenchResult { made_files: are_new, ..outcome(job, measured, began.elapsed()) })
+    Ok(Ready { targets: Targets::Export(targets.into()), file_bytes, are_new })
 }
 
 /// Checks what was written, and removes what was made for this job only.
@@ -144,9 +173,18 @@ enum Event {
     Ended(Box<Result<LaneResult, Error>>),
 }
 
-/// Runs all connections on as many threads as there are processors for them.
-fn measure(job: &Job, targets: &Arc<[Target]>) -> Result<Measured, Error> {
-    let threads = thread::available_parallelism().map_or(1, |count| count.get() as u32).min(job.connections);
+/// The most threads whose connections use system calls, without those that the calls wait on.
+const MAX_LOCAL_THREADS: u32 = 256;
+/// The most threads that the calls of one of them wait on.
+const MAX_WAITING_THREADS: u32 = 512;
+
+/// Runs all connections: as many threads as there are processors for them, or one for each that waits in system calls.
+fn measure(job: &Job, targets: &Targets) -> Result<Measured, Error> {
+    let threads = match targets {
+        Targets::Export(_) => thread::available_parallelism().map_or(1, |count| count.get() as u32),
+        Targets::Local(..) => MAX_LOCAL_THREADS,
+    };
+    let threads = threads.min(job.connections);
     thread::scope(|scope| {
         let (events_in, events) = channel();
         let mut workers = Vec::new();
@@ -238,7 +276,7 @@ struct Member {
 /// What one thread does.
 struct Part<'a> {
     job: &'a Job,
-    targets: &'a Arc<[Target]>,
+    targets: &'a Targets,
     /// The numbers of its connections.
     lanes: Range<u32>,
     events: Sender<Event>,
@@ -265,12 +303,15 @@ impl Part<'_> {
     }
 
     fn connect_and_run(&self, inbox: &Receiver<Schedule>) -> Result<LaneResult, Error> {
-        let runtime = runtime()?;
+        let runtime = self.runtime()?;
         let found = Rc::new(RefCell::new(LaneResult::new(self.job)));
         let counts = Counts { meter: Arc::clone(&self.meter), found: Rc::clone(&found) };
         let lanes = runtime.block_on(self.connect_all(counts))?;
         let _ = self.events.send(Event::Ready);
-        let schedule = inbox.recv().map_err(|_| Error::ThreadDied)?;
+        let Ok(schedule) = inbox.recv() else {
+            runtime.block_on(abandon(lanes));
+            return Err(Error::ThreadDied);
+        };
         LocalSet::new().block_on(&runtime, self.run_all(lanes, schedule))?;
         Rc::into_inner(found).map(RefCell::into_inner).ok_or(Error::ThreadDied)
     }
@@ -278,13 +319,56 @@ impl Part<'_> {
     async fn connect_all(&self, counts: Counts) -> Result<Vec<Lane>, Error> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
-            let mut lane = Lane::new(self.job, number, &counts, connect(self.job).await?, self.targets)?;
-            if self.job.holds_opens {
-                lane.open_all(self.job.files.choice()).await?;
+            match self.lane(number, &counts).await {
+                Ok(lane) => lanes.push(lane),
+                Err(error) => {
+                    abandon(lanes).await;
+                    return Err(error);
+                }
             }
-            lanes.push(lane);
         }
         Ok(lanes)
+    }
+
+    async fn lane(&self, number: u32, counts: &Counts) -> Result<Lane, Error> {
+        let access = self.access(number, counts).await?;
+        Lane::new(self.job, number, counts, access)
+    }
+
+    async fn access(&self, number: u32, counts: &Counts) -> Result<Access, Error> {
+        let job = self.job;
+        let has_trees = job.workload.operation == Operation::Build;
+        Ok(match self.targets {
+            Targets::Export(targets) => {
+                let mut export = Export::new(job, number, &counts.found, connect(job).await?, targets);
+                if job.holds_opens {
+                    export.open_all(job.files.choice()).await?;
+                }
+                if has_trees && let Err(error) = export.make_trees(job, number).await {
+                    export.end().await;
+                    return Err(error);
+                }
+                Access::Export(export)
+            }
+            Targets::Local(path, targets) => {
+                let mut local = Local::new(job, number, path, targets, self.operations() == 1);
+                if has_trees && let Err(error) = local.make_trees(job, number) {
+                    local.end().await;
+                    return Err(error);
+                }
+                Access::Local(local)
+            }
+        })
+    }
+
+    /// How many operations of this thread are in flight at most.
+    fn operations(&self) -> u32 {
+        (self.lanes.end - self.lanes.start).saturating_mul(self.job.depth)
+    }
+
+    fn runtime(&self) -> Result<Runtime, Error> {
+        let waiting = self.operations().clamp(1, MAX_WAITING_THREADS) as usize;
+        Builder::new_current_thread().enable_all().max_blocking_threads(waiting).build().map_err(Error::Thread)
     }
 
     async fn run_all(&self, lanes: Vec<Lane>, schedule: Schedule) -> Result<(), Error> {
@@ -296,6 +380,13 @@ impl Part<'_> {
             ended.ok().flatten().ok_or(Error::ThreadDied)?;
         }
         Ok(())
+    }
+}
+
+/// Ends connections that have not begun, since another one cannot begin.
+async fn abandon(lanes: Vec<Lane>) {
+    for lane in lanes {
+        lane.abandon().await;
     }
 }
 
@@ -343,15 +434,10 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
 impl Job {
     /// Its description, without figures.
     pub(crate) fn summary_of_nothing(&self) -> JobSummary {
-        let options = self.url.over(&self.options);
-        let transport = match options.transport {
-            client::Transport::Tcp => "tcp",
-            client::Transport::Udp => "udp",
-        };
         JobSummary {
             name: self.name.clone(),
             workload: self.workload.to_string(),
-            target: format!("{}?version={}&proto={transport}", self.url, options.version),
+            target: self.described_target(),
             block_sizes: self.block_sizes(),
             depth: self.depth,
             connections: self.connections,
@@ -365,6 +451,21 @@ impl Job {
             server_cpu: None,
             replay: None,
         }
+    }
+}
+
+impl Job {
+    /// Where its file is, and how that is reached.
+    fn described_target(&self) -> String {
+        if self.local.is_some() {
+            return self.target();
+        }
+        let options = self.url.over(&self.options);
+        let transport = match options.transport {
+            client::Transport::Tcp => "tcp",
+            client::Transport::Udp => "udp",
+        };
+        format!("{}?version={}&proto={transport}", self.url, options.version)
     }
 }
 

@@ -44,15 +44,11 @@ impl Prepared {
     /// The files of the job in their order, some of them made ready at once. All are looked at before any is made or
     /// changed.
     pub(super) async fn new(mount: &Mount, job: &Job) -> Result<Prepared, Error> {
-        let suffixes: Vec<String> = match job.files {
-            Files::One => vec![String::new()],
-            Files::OnePerConnection => (0..job.connections).map(|number| format!(".{number}")).collect(),
-            Files::Spread(count) => (0..count).map(|number| format!(".{number}")).collect(),
-        };
         let find = |suffix: String| async move { Place::find(mount, job, &suffix).await };
-        let places: Vec<Place> = stream::iter(suffixes).map(find).buffered(FILES_AT_ONCE).try_collect().await?;
+        let places: Vec<Place> = stream::iter(suffixes(job)).map(find).buffered(FILES_AT_ONCE).try_collect().await?;
         let are_new = places.iter().all(|place| place.existing.is_none());
-        let file_bytes = usable_bytes(job, &places)?;
+        let existing = places.iter().filter_map(|place| place.existing.as_ref());
+        let file_bytes = usable_bytes(job, existing.map(|file| file.attributes.size_bytes))?;
         let job = &Job { file_bytes, ..job.clone() };
         let prepare = |place: Place| async move { place.prepare(mount, job).await };
         let targets = stream::iter(places).map(prepare).buffered(FILES_AT_ONCE).try_collect().await?;
@@ -60,14 +56,22 @@ impl Prepared {
     }
 }
 
-/// How much of each file the job uses, in bytes.
+/// What is behind the names of the job's files.
+pub(super) fn suffixes(job: &Job) -> Vec<String> {
+    match job.files {
+        Files::One => vec![String::new()],
+        Files::OnePerConnection => (0..job.connections).map(|number| format!(".{number}")).collect(),
+        Files::Spread(count) => (0..count).map(|number| format!(".{number}")).collect(),
+    }
+}
+
+/// How much of each file the job uses, in bytes, where some exist with these sizes.
 ///
 /// # Errors
 /// When a file exists that the job may not change, or is too short to be read.
-fn usable_bytes(job: &Job, places: &[Place]) -> Result<u64, Error> {
-    let existing = places.iter().filter_map(|place| place.existing.as_ref());
-    let Some(size_bytes) = existing.map(|file| file.attributes.size_bytes).min() else { return Ok(job.file_bytes) };
-    let file = || job.url.to_string();
+pub(super) fn usable_bytes(job: &Job, existing: impl Iterator<Item = u64>) -> Result<u64, Error> {
+    let Some(size_bytes) = existing.min() else { return Ok(job.file_bytes) };
+    let file = || job.target();
     let wanted_bytes = match job.existing {
         Existing::Overwrite => return Ok(job.file_bytes),
         _ if job.changes_files() => return Err(Error::Exists(file())),

@@ -39,8 +39,34 @@ pub enum Operation {
     /// The directory of the file is listed with attributes and handles, from its beginning to its end: as many calls as
     /// that takes, counted as one operation.
     List,
+    /// Each is a step like those of a build of software, in trees of small files that are made before and removed after
+    /// the measurement.
+    Build,
+    /// One of these steps.
+    BuildStep(BuildStep),
     /// Each is another one, at random: LOOKUP, READ, WRITE, GETATTR, READDIRPLUS, ACCESS, and CREATE with REMOVE.
     Mix,
+}
+
+/// A step of a build, with a file of a tree: several calls, counted as one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BuildStep {
+    /// It is looked up.
+    Stat,
+    /// It is looked up, and rights to it are asked for.
+    Access,
+    /// It is looked up, and its mode is set.
+    Chmod,
+    /// It is looked up and read.
+    Read,
+    /// A new file is written to stable storage and renamed to it.
+    Write,
+    /// A file is made beside it and removed.
+    CreateRemove,
+    /// Its directory is listed with attributes.
+    List,
+    /// A directory is made and removed.
+    MakeDir,
 }
 
 impl Workload {
@@ -66,7 +92,14 @@ impl Operation {
 
     /// Whether it reads or writes the file's bytes; otherwise `block_bytes` means nothing, but for locks and new files.
     pub fn moves_bytes(self) -> bool {
+        let is_step = |step| self == Operation::BuildStep(step);
         matches!(self, Operation::Transfer | Operation::ReadPlus(_))
+            || [BuildStep::Read, BuildStep::Write].into_iter().any(is_step)
+    }
+
+    /// Whether it is made of calls that system calls cannot ask for.
+    pub(super) fn needs_calls(self) -> bool {
+        matches!(self, Operation::ReadPlus(_) | Operation::LockUnlock)
     }
 
     /// Whether the file can be empty.
@@ -92,7 +125,7 @@ impl Contents {
 }
 
 /// What operations there are, as text: fio's `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`; `open`, `lock`,
-/// `getattr`, `access`, `lookup`, `createremove`, `newfile`, `readdirplus` and `mix`; `readplus-data`, `readplus-hole`
+/// `getattr`, `access`, `lookup`, `createremove`, `newfile`, `readdirplus`, `mix` and `build`; `readplus-data`, `readplus-hole`
 /// and `readplus-mixed`, with `rand` in front for blocks in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Workload {
@@ -109,7 +142,7 @@ pub struct Workload {
 #[error("'{0}' is no workload: there are {names}", names = NAMES.join(", "))]
 pub struct WorkloadError(pub String);
 
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "read",
     "write",
     "rw",
@@ -125,6 +158,7 @@ const NAMES: [&str; 21] = [
     "newfile",
     "readdirplus",
     "mix",
+    "build",
     "readplus-data",
     "readplus-hole",
     "readplus-mixed",
@@ -136,6 +170,9 @@ const NAMES: [&str; 21] = [
 impl Workload {
     /// Many operations, like LADDIS and SPECsfs.
     pub const MIX: Workload = Workload { operation: Operation::Mix, order: Order::Random, read_percent: 100 };
+
+    /// Steps like those of a build of software.
+    pub const BUILD: Workload = Workload { operation: Operation::Build, order: Order::Random, read_percent: 100 };
 
     /// Reads of blocks in this order.
     pub fn reading(order: Order) -> Workload {
@@ -176,6 +213,9 @@ impl FromStr for Workload {
             "mix" if order == Order::Sequential => {
                 return Ok(Workload::MIX);
             }
+            "build" if order == Order::Sequential => {
+                return Ok(Workload::BUILD);
+            }
             "readplus-data" => (Operation::ReadPlus(Contents::Data), 100),
             "readplus-hole" => (Operation::ReadPlus(Contents::Hole), 100),
             "readplus-mixed" => (Operation::ReadPlus(Contents::Mixed), 100),
@@ -207,7 +247,7 @@ fn metadata_operation(name: &str) -> Option<Operation> {
 
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.order == Order::Random && self.operation != Operation::Mix {
+        if self.order == Order::Random && ![Operation::Mix, Operation::Build].contains(&self.operation) {
             f.write_str("rand")?;
         }
         f.write_str(match (self.operation, self.read_percent) {
@@ -226,6 +266,7 @@ impl fmt::Display for Workload {
             (Operation::NewFile, _) => "newfile",
             (Operation::List, _) => "readdirplus",
             (Operation::Mix, _) => "mix",
+            (Operation::Build | Operation::BuildStep(_), _) => "build",
         })
     }
 }

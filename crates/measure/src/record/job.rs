@@ -148,6 +148,11 @@ impl JobSummary {
         Some(all)
     }
 
+    /// The value of an option that it was given.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
     /// The operations of all directions together.
     pub fn total(&self) -> Work {
         self.directions.iter().fold(Work::default(), |sum, direction| sum + direction.work)

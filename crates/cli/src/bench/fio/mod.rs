@@ -194,13 +194,16 @@ impl Options {
         self.add("rate", &format!("{per_second}{process}"), &rate)
     }
 
-    /// What is written.
+    /// What is written, and past which cache.
     fn add_data(&mut self, settings: &mut Settings) -> Result<(), (usize, Problem)> {
         let is_fresh = settings.is_on("refill_buffers") && settings.value("buffer_compress_percentage").is_none();
         if settings.is_on("zero_buffers") {
             self.0.push("--compress=100".to_owned());
         } else if is_fresh {
             self.0.push("--compress=0".to_owned());
+        }
+        if settings.value("direct") == Some("1") {
+            self.0.push("--direct".to_owned());
         }
         match settings.take("sync").filter(|sync| sync.value != "none") {
             Some(sync) if ["1", "sync", "dsync"].contains(&sync.value.as_str()) => self.0.push("--sync".to_owned()),
@@ -304,6 +307,7 @@ io_size=1m
         assert_eq!((*thinktime, one.load.seed, one.load.compress), (Duration::from_micros(250), 7, Some(40)));
         assert_eq!(one.load.random_distribution.to_string(), "zipf:1.2");
         assert!(one.load.fsync.is_some_and(|every| every.get() == 32) && one.load.own_files && !one.load.sync);
+        assert!(one.load.direct && two.load.direct);
         assert_eq!((two.bytes, two.load.file.as_deref(), two.load.bs), (Some(2 << 20), Some("data"), None));
         assert!(two.load.bssplit.is_some() && two.load.sync && !two.load.own_files);
         assert_eq!(two.load.compress, Some(0));

@@ -29,8 +29,8 @@ const WITHOUT_EFFECT: [&str; 9] = [
 
 /// Keys with one possible value, and why.
 const FIXED: [(&str, &str, &str); 11] = [
-    ("buffered", "0", "operations go over the wire, past every cache: remove the line"),
-    ("direct", "1", "operations go over the wire, past every cache: remove the line"),
+    ("buffered", "0", "operations go over the wire, past every cache, and to a path buffered: remove the line"),
+    ("direct", "1", "operations go over the wire, past every cache, and to a path buffered: remove the line"),
     ("end_fsync", "1", "a COMMIT always follows the last write: remove the line"),
     ("kb_base", "1024", "1k is 1024 bytes: write other sizes in bytes"),
     ("loops", "1", "a job runs once: multiply io_size instead"),
