@@ -25,6 +25,7 @@ pub mod disk;
 pub mod engine;
 pub mod experiments;
 mod file_load;
+mod mounted;
 pub mod process;
 mod processors;
 mod quota;
@@ -39,5 +40,6 @@ mod tool;
 mod volume;
 
 pub use cgroup::GroupError;
+pub use mounted::MountError;
 pub use scratch::{Parent, ScratchError};
 pub use tool::ToolError;

@@ -18,6 +18,7 @@ mod export_itself;
 mod exports;
 mod file_commands;
 mod hidden_files;
+mod lab_clients;
 mod libnfs;
 mod library;
 mod log;

@@ -66,6 +66,13 @@ pub struct Named {
     pub contender: Contender,
 }
 
+impl Named {
+    /// Whether it ran before, so that its process is not known.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(self.contender, Contender::Running(_))
+    }
+}
+
 /// A build of Wharf that is compared with others in one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Build {

@@ -188,11 +188,15 @@ impl Server {
         ]
     }
 
-    /// What mount(8) is told to mount it with a version.
-    pub(crate) fn mount_options(&self, version: &str) -> String {
+    /// What mount(8) mounts, as HOST:/EXPORT, and these options with the ports.
+    pub(crate) fn mount_source(&self, options: &str) -> (String, String) {
         let Parameters { nfs_port, mount_port, .. } = self.url.parameters;
-        let port = |key: &str, port: Option<u16>| port.map_or(String::new(), |port| format!(",{key}={port}"));
-        format!("vers={version}{}{}", port("port", nfs_port), port("mountport", mount_port))
+        let ports = [("port", nfs_port.or(self.url.port)), ("mountport", mount_port)];
+        let ports = ports.into_iter().filter_map(|(key, port)| Some(format!("{key}={}", port?)));
+        let given = Some(options.to_owned()).filter(|options| !options.is_empty());
+        let host = if self.url.host.contains(':') { format!("[{}]", self.url.host) } else { self.url.host.clone() };
+        let source = format!("{host}:{}", String::from_utf8_lossy(&self.url.path));
+        (source, given.into_iter().chain(ports).collect::<Vec<String>>().join(","))
     }
 
     /// Has loads find it at another address that it listens on.

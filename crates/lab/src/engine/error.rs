@@ -6,6 +6,7 @@ use crate::bench;
 use crate::cache::CacheError;
 use crate::cgroup::GroupError;
 use crate::contender::StartError;
+use crate::mounted::MountError;
 use crate::scratch::ScratchError;
 use crate::tool::ToolError;
 
@@ -25,6 +26,9 @@ pub enum Error {
     /// A loop device cannot be made.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// An export cannot be mounted.
+    #[error(transparent)]
+    Mount(#[from] MountError),
     /// A server cannot be limited to a part of a processor or of a disk.
     #[error(transparent)]
     Group(#[from] GroupError),

@@ -3,7 +3,7 @@
 //! Each reads a file once from its beginning to its end, as one that has just connected.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,6 +18,7 @@ use crate::bench::Order;
 use crate::contender::{Contender, Named, Server};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::file_load::FileLoad;
+use crate::mounted::{MountPoint, Mounter};
 use crate::process::Process;
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
@@ -51,14 +52,16 @@ struct Clients {
     scale: Scale,
     runtime: Runtime,
     program: PathBuf,
+    /// Where exports are mounted, from the first round on.
+    mount_point: Option<MountPoint>,
     skipped: Vec<String>,
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let (mut clients, mut skipped) = (vec![LIBRARY, AGAIN], Vec::new());
-    match rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists() {
-        true => clients.push(MOUNT),
-        false => skipped.push("Wharf's mount: it needs root and /dev/fuse".to_owned()),
+    match Mounter::Wharf.missing() {
+        None => clients.push(MOUNT),
+        Some(why) => skipped.push(format!("Wharf's mount: {why}")),
     }
     match is_installed("nfs-cat") {
         true => clients.push(LIBNFS),
@@ -69,7 +72,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let (scale, program) = (conditions.scale, conditions.server_program.clone());
     let servers = Servers::new(&program, &conditions.memory, space_bytes(scale), NAME, contenders.clone());
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
-    Ok(Box::new(Clients { clients, contenders, servers, scale, runtime, program, skipped }))
+    Ok(Box::new(Clients { clients, contenders, servers, scale, runtime, program, mount_point: None, skipped }))
 }
 
 fn is_installed(program: &str) -> bool {
@@ -147,6 +150,9 @@ impl Experiment for Clients {
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
+        if self.mount_point.is_none() && self.clients.contains(&MOUNT) {
+            self.mount_point = Some(MountPoint::new()?);
+        }
         self.servers.restart_with_file(FILE, file_bytes(self.scale))
     }
 
@@ -196,21 +202,22 @@ impl Clients {
     }
 
     fn by_mount(&self, server: &Server, version: &str) -> Result<Duration, PassError> {
-        let folder = std::env::temp_dir().join(format!("wharf-lab-mount-{}", std::process::id()));
-        fs::create_dir_all(&folder)?;
-        let mut mount = Command::new(&self.program);
-        mount.arg("mount").arg(server.url("").to_string()).arg(&folder);
-        mount.args(["-o", &format!("ro,{}", server.mount_options(version))]);
-        let mounted = processors::on(Processor::Last, || run(&mut mount));
-        let read = mounted.and_then(|()| processors::on(Processor::Last, || read_through(&folder.join(FILE))));
-        // Where the mount failed there is nothing to unmount.
-        let _ = Command::new("umount").arg(&folder).stderr(Stdio::null()).status();
-        let _ = fs::remove_dir(&folder);
+        let options = format!("ro,vers={version}");
+        let point = self.mount_point.as_ref().ok_or(NotMounted)?;
+        let mount = || point.mount(Mounter::Wharf, &self.program, server, &options);
+        let mounted = processors::on(Processor::Last, mount)?;
+        let read = processors::on(Processor::Last, || read_through(&mounted.file(FILE)));
+        mounted.unmount()?;
         let (bytes, elapsed) = read?;
         whole(bytes, file_bytes(self.scale))?;
         Ok(elapsed)
     }
 }
+
+/// A mount is wanted before the first round.
+#[derive(Debug, thiserror::Error)]
+#[error("no directory is ready for a mount")]
+struct NotMounted;
 
 fn by_libnfs(server: &Server, wanted: u64) -> Result<Taken, PassError> {
     let mut command = Command::new("nfs-cat");
@@ -230,12 +237,6 @@ fn by_libnfs(server: &Server, wanted: u64) -> Result<Taken, PassError> {
 
 fn whole(got: u64, wanted: u64) -> Result<(), PassError> {
     if got == wanted { Ok(()) } else { Err(PassError(format!("{got} of {wanted} bytes were read"))) }
-}
-
-fn run(command: &mut Command) -> Result<(), PassError> {
-    let output = command.output()?;
-    let complaint = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if output.status.success() { Ok(()) } else { Err(PassError(format!("wharf mount: {complaint}"))) }
 }
 
 fn read_through(path: &Path) -> Result<(u64, Duration), PassError> {

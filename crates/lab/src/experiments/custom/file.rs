@@ -9,8 +9,10 @@ use client::Url;
 use measure::record::{Better, FigureKind};
 use serde::Deserialize;
 
+use super::client::{Client, ClientWay};
 use crate::contender::{Contender, Named};
 use crate::experiments::contenders::WHARF;
+use crate::mounted::Mounter;
 
 /// Why a file is no experiment.
 #[derive(Debug, thiserror::Error)]
@@ -58,8 +60,8 @@ impl FileError {
 }
 
 /// The variables that a command finds beside those of its factors.
-pub(super) const VARIABLES: [&str; 9] =
-    ["URL", "HOST", "PORT", "MOUNT_PORT", "EXPORT", "SERVER_PID", "SEED", "WHARF", "PATH"];
+pub(super) const VARIABLES: [&str; 10] =
+    ["URL", "FILE", "HOST", "PORT", "MOUNT_PORT", "EXPORT", "SERVER_PID", "SEED", "WHARF", "PATH"];
 
 /// What the file says.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -81,6 +83,8 @@ pub(super) struct Custom {
     pub(super) bench: Option<String>,
     #[serde(default, rename = "server")]
     servers: Vec<ServerTable>,
+    #[serde(default, rename = "client")]
+    clients: Vec<ClientTable>,
     #[serde(default, rename = "factor")]
     pub(super) factors: Vec<FactorTable>,
     #[serde(default, rename = "figure")]
@@ -95,6 +99,27 @@ struct ServerTable {
     wharf: Option<Vec<String>>,
     url: Option<String>,
     command: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClientTable {
+    name: String,
+    /// Who mounts the export for each pass.
+    mount: Option<MounterName>,
+    /// Options of the mount.
+    options: Option<String>,
+    /// The agents that load.
+    agents: Option<Vec<String>>,
+    /// A file beside this one, with the token of the agents.
+    agent_token: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum MounterName {
+    Kernel,
+    Wharf,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -124,6 +149,8 @@ struct FigureTable {
 
 /// The factor that every experiment has.
 pub(super) const SERVER: &str = "server";
+/// The factor of those with clients.
+pub(super) const CLIENT: &str = "client";
 
 fn server_factor() -> String {
     SERVER.to_owned()
@@ -160,8 +187,9 @@ impl Custom {
         let text = fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         let parsed: Result<Custom, _> = toml::from_str(&text);
         let custom = parsed.map_err(|error| FileError::syntax(path, &text, &error))?;
-        custom.check().map_err(|(key, problem)| FileError::Value { path: path.to_owned(), key, problem })?;
-        Ok(custom)
+        let value = |(key, problem)| FileError::Value { path: path.to_owned(), key, problem };
+        custom.check().map_err(value)?;
+        Ok(Custom { clients: custom.clients.into_iter().map(|client| client.beside(path)).collect(), ..custom })
     }
 
     fn check(&self) -> Result<(), (String, String)> {
@@ -188,10 +216,21 @@ impl Custom {
         distinct("factor", self.factors.iter().map(|factor| factor.name.clone()))?;
         self.factors.iter().try_for_each(FactorTable::check)?;
         self.servers.iter().try_for_each(|server| server.contender().map(drop))?;
-        match self.contenders == SERVER || self.factors.iter().any(|factor| factor.name == self.contenders) {
+        distinct(CLIENT, self.clients.iter().map(|client| client.name.clone()))?;
+        self.clients.iter().try_for_each(|client| client.check(self.bench.is_some()))?;
+        let has_clients = self.contenders == CLIENT && !self.clients.is_empty();
+        match self.contenders == SERVER
+            || has_clients
+            || self.factors.iter().any(|factor| factor.name == self.contenders)
+        {
             true => Ok(()),
             false => wrong("contenders", &format!("'{}' is no factor of this file, nor '{SERVER}'", self.contenders)),
         }
+    }
+
+    /// The clients; none where the file names none, and Wharf's library loads.
+    pub(super) fn clients(&self) -> Vec<Client> {
+        self.clients.iter().map(ClientTable::client).collect()
     }
 
     /// The servers, or Wharf where the file names none.
@@ -236,7 +275,7 @@ impl FactorTable {
             let problem = "the command finds its level in a variable of this name: use letters, digits and _";
             return Err((key, problem.to_owned()));
         }
-        if self.name == SERVER || VARIABLES.contains(&self.name.as_str()) {
+        if [SERVER, CLIENT].contains(&self.name.as_str()) || VARIABLES.contains(&self.name.as_str()) {
             return Err((key, "this name has a meaning already; take another one".to_owned()));
         }
         if self.levels.is_empty() {
@@ -258,6 +297,54 @@ impl ServerTable {
             (None, None, Some(command)) if command == "ganesha" => Ok(Contender::Ganesha),
             (None, None, Some(command)) => Ok(Contender::Command(command.clone())),
             _ => wrong("one of wharf = [arguments], url = \"nfs://…\" and command = \"…\" is wanted".to_owned()),
+        }
+    }
+}
+
+impl ClientTable {
+    fn check(&self, is_bench: bool) -> Result<(), (String, String)> {
+        let wrong = |problem: &str| Err((format!("client.{}", self.name), problem.to_owned()));
+        match (self.mount, &self.agents) {
+            (Some(_), Some(_)) => return wrong("it has a mount and agents; only one of them loads"),
+            (None, _) if self.options.is_some() => return wrong("options are those of a mount: add mount"),
+            (_, Some(agents)) if agents.is_empty() => return wrong("agents: there is none"),
+            (_, Some(_)) if !is_bench => return wrong("agents do the load of bench, not of a command"),
+            (_, agents) if agents.is_some() != self.agent_token.is_some() => {
+                return wrong("agents and agent_token (the file of their token) belong together");
+            }
+            _ => {}
+        }
+        match self.mount.and_then(|mounter| mounter.mounter().missing()) {
+            Some(why) => wrong(&why),
+            None => Ok(()),
+        }
+    }
+
+    /// The same with the path of the token's file from where this program runs.
+    fn beside(self, path: &Path) -> ClientTable {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        ClientTable { agent_token: self.agent_token.map(|token| folder.join(token)), ..self }
+    }
+
+    fn client(&self) -> Client {
+        let way = match (self.mount, &self.agents) {
+            (Some(mounter), _) => {
+                ClientWay::Mount { mounter: mounter.mounter(), options: self.options.clone().unwrap_or_default() }
+            }
+            (None, Some(agents)) => {
+                ClientWay::Agents { agents: agents.clone(), token: self.agent_token.clone().unwrap_or_default() }
+            }
+            (None, None) => ClientWay::Library,
+        };
+        Client { name: self.name.clone(), way }
+    }
+}
+
+impl MounterName {
+    fn mounter(self) -> Mounter {
+        match self {
+            MounterName::Kernel => Mounter::Kernel,
+            MounterName::Wharf => Mounter::Wharf,
         }
     }
 }
@@ -289,11 +376,33 @@ mod tests {
             ("bench = ''\n[[factor]]\nname = 'URL'\nlevels = ['1']", "factor.URL: this name has a meaning"),
             ("bench = ''\n[[factor]]\nname = 'a'\nlevels = []", "factor.a.levels: there is none"),
             ("bench = ''\n[[factor]]\nname = 'a'\nlevels = [1, '1']", "factor.a.levels.1: it is there twice"),
+            ("bench = ''\ncontenders = 'client'", "contenders: 'client' is no factor"),
+            ("bench = ''\n[[client]]\nname = 'c'\noptions = 'ro'", "client.c: options are those of a mount"),
+            ("bench = ''\n[[client]]\nname = 'c'\nagents = ['a:1']", "client.c: agents and agent_token"),
+            ("bench = ''\n[[client]]\nname = 'c'\nagent_token = 't'", "client.c: agents and agent_token"),
+            ("bench = ''\n[[client]]\nname = 'c'\nagents = []\nagent_token = 't'", "client.c: agents: there is none"),
+            (
+                "bench = ''\n[[client]]\nname = 'c'\nagents = ['a:1']\nagent_token = 't'\nmount = 'kernel'",
+                "client.c: it has a mount and agents",
+            ),
+            (
+                &format!("command = ''\n{figure}[[client]]\nname = 'c'\nagents = ['a:1']\nagent_token = 't'"),
+                "client.c: agents do the load of bench",
+            ),
             ("bench = ''\n[[server]]\nname = 's'", "server.s: one of wharf"),
             ("bench = ''\n[[server]]\nname = 's'\nurl = 'nfs://'", "server.s: url: "),
         ] {
             let found = refused(rest);
             assert!(found.starts_with(expected), "{found}");
+        }
+    }
+
+    #[test]
+    fn client_that_cannot_mount_here_is_refused_with_the_reason() {
+        for (name, mounter) in [("kernel", Mounter::Kernel), ("wharf", Mounter::Wharf)] {
+            let client = format!("{HEAD}bench = ''\n[[client]]\nname = 'c'\nmount = '{name}'");
+            let found = toml::from_str::<Custom>(&client).unwrap().check();
+            assert_eq!(found, mounter.missing().map_or(Ok(()), |why| Err(("client.c".to_owned(), why))));
         }
     }
 

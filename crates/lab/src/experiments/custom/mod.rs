@@ -1,5 +1,6 @@
 //! An experiment that a file describes: a user's own factors, servers, and command.
 
+mod client;
 mod file;
 
 use std::collections::BTreeMap;
@@ -10,11 +11,13 @@ use std::process::{Command, Stdio};
 use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, PassPlace, TableKind};
 use serde_json::Value;
 
-use self::file::{Custom, SERVER};
+use self::client::{Client, ClientWay};
+use self::file::{CLIENT, Custom, SERVER};
 use super::contenders::{CONTROL, describe_programs, with_control};
 use super::kind::Conditions;
 use crate::contender::{Contender, Named, Server};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
+use crate::mounted::{MountError, MountPoint, Mounted};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
 use crate::sys;
@@ -26,13 +29,16 @@ const FILE: &str = "data";
 /// How much of what a command printed is shown when a figure is not in it.
 const SHOWN_BYTES: usize = 300;
 
+/// The figure that needs the server's process.
+const SERVER_COST: &str = "server cost";
+
 /// The figures of `wharf bench`: their names, units and directions.
 const BENCH_FIGURES: [(&str, &str, Better); 5] = [
     ("operations", "1/s", Better::Higher),
     ("bandwidth", "MB/s", Better::Higher),
     ("p50", "µs", Better::Lower),
     ("p99", "µs", Better::Lower),
-    ("server cost", "µs/operation", Better::Lower),
+    (SERVER_COST, "µs/operation", Better::Lower),
 ];
 
 struct CustomExperiment {
@@ -40,8 +46,14 @@ struct CustomExperiment {
     custom: Custom,
     /// With the control behind the first one, where servers are the contenders.
     named: Vec<Named>,
+    /// What loads; Wharf's library where there is none.
+    clients: Vec<Client>,
     servers: Servers,
     program: PathBuf,
+    /// The program that mounts.
+    mount_program: PathBuf,
+    /// Where exports are mounted, from the first round on.
+    mount_point: Option<MountPoint>,
 }
 
 /// Whether a name on the command line is that of a file.
@@ -60,9 +72,32 @@ pub fn read(path: &Path, conditions: &Conditions) -> Result<Box<dyn Experiment>,
     if custom.contenders == SERVER {
         named = with_control(named);
     }
+    let clients = custom.clients();
+    check_agents(&clients, &named).map_err(|(key, problem)| FileError::Value {
+        path: path.to_owned(),
+        key,
+        problem,
+    })?;
     let space_bytes = space_bytes(&custom);
     let servers = Servers::new(&conditions.server_program, &conditions.memory, space_bytes, &name, named.clone());
-    Ok(Box::new(CustomExperiment { name, custom, named, servers, program: conditions.program.clone() }))
+    let (program, mount_program) = (conditions.program.clone(), conditions.server_program.clone());
+    Ok(Box::new(CustomExperiment { name, custom, named, clients, servers, program, mount_program, mount_point: None }))
+}
+
+/// Agents of other hosts do not reach servers that are started here: these listen on 127.0.0.1.
+fn check_agents(clients: &[Client], servers: &[Named]) -> Result<(), (String, String)> {
+    let local = servers.iter().find(|server| !server.is_elsewhere());
+    let remote = clients.iter().find_map(|client| Some((&client.name, client.way.remote_agent()?)));
+    match local.zip(remote) {
+        None => Ok(()),
+        Some((server, (client, agent))) => Err((
+            format!("client.{client}"),
+            format!(
+                "agent {agent} does not reach server '{}', which listens on 127.0.0.1: give each server a url",
+                server.name
+            ),
+        )),
+    }
 }
 
 fn file_bytes(custom: &Custom) -> u64 {
@@ -75,43 +110,90 @@ fn space_bytes(custom: &Custom) -> u64 {
 
 impl CustomExperiment {
     fn factors(&self) -> Vec<Factor> {
-        let own = self.custom.factors.iter().map(|factor| {
-            let mut levels: Vec<String> = factor.levels.iter().map(file::LevelValue::name).collect();
-            if factor.name == self.custom.contenders {
+        let with_control = |name: &str, mut levels: Vec<String>| {
+            // The control of servers is among their names, since it has a process of its own.
+            if name == self.custom.contenders && name != SERVER {
                 levels.insert(1, format!("{}{CONTROL}", levels[0]));
             }
-            Factor::new(&factor.name, levels)
-        });
-        let servers = self.named.iter().map(|server| server.name.clone()).collect();
-        let server = Factor::new(SERVER, servers);
-        let mut factors: Vec<Factor> = own.chain([server]).collect();
+            Factor::new(name, levels)
+        };
+        let own = self
+            .custom
+            .factors
+            .iter()
+            .map(|factor| with_control(&factor.name, factor.levels.iter().map(file::LevelValue::name).collect()));
+        let servers = with_control(SERVER, self.named.iter().map(|server| server.name.clone()).collect());
+        let clients: Vec<String> = self.clients.iter().map(|client| client.name.clone()).collect();
+        let clients = (!clients.is_empty()).then(|| with_control(CLIENT, clients));
+        let mut factors: Vec<Factor> = own.chain([servers]).chain(clients).collect();
         // The last factor varies fastest in tables.
         factors.sort_by_key(|factor| factor.name == self.custom.contenders);
         factors
     }
 
     fn figures(&self) -> Vec<FigureKind> {
-        let kind = |(name, unit, better): (&str, &str, Better)| FigureKind::new(name, unit, better);
-        if self.custom.bench.is_some() { BENCH_FIGURES.map(kind).to_vec() } else { self.custom.figures() }
+        let has_cost = self.named.iter().any(|server| !server.is_elsewhere())
+            && (self.clients.is_empty() || self.clients.iter().any(|client| !client.is_elsewhere()));
+        let figures = BENCH_FIGURES.iter().filter(|(name, ..)| has_cost || *name != SERVER_COST);
+        let kind = |&(name, unit, better): &(&str, &str, Better)| FigureKind::new(name, unit, better);
+        if self.custom.bench.is_some() { figures.map(kind).collect() } else { self.custom.figures() }
+    }
+
+    /// Whose passes have no figure that needs the server's process.
+    fn without_cost(&self) -> Vec<String> {
+        if self.custom.bench.is_none() {
+            return Vec::new();
+        }
+        let servers = self.named.iter().filter(|server| server.is_elsewhere()).map(|server| {
+            format!("{SERVER_COST} of server '{}': the lab did not start it, so its process is not known", server.name)
+        });
+        let clients = self.clients.iter().filter(|client| client.is_elsewhere()).map(|client| {
+            format!("{SERVER_COST} under client '{}': agents do not look at the server's process", client.name)
+        });
+        servers.chain(clients).collect()
     }
 
     /// What the shell is told.
     fn line(&self) -> String {
         match (&self.custom.command, &self.custom.bench) {
             (Some(command), _) => command.clone(),
-            (None, bench) => {
-                let pid = "${SERVER_PID:+--server-pid $SERVER_PID}";
-                format!(
-                    "exec \"$WHARF\" bench \"$URL\" --overwrite --json {pid} {}",
-                    bench.as_deref().unwrap_or_default()
-                )
-            }
+            (None, bench) => format!(
+                "exec \"$WHARF\" bench \"${{FILE:-$URL}}\" --overwrite --json \"$@\" {}",
+                bench.as_deref().unwrap_or_default()
+            ),
         }
     }
 
-    fn command(&self, server: &Server, levels: &Levels, seed: u64) -> Command {
+    /// Mounts the export for a pass, where its client does that: so that nothing is cached from another pass.
+    fn mount(&self, server: &Server, levels: &Levels) -> Result<Option<Mounted>, MountError> {
+        let way = self.client(levels).map(|client| &client.way);
+        match (way, &self.mount_point) {
+            (Some(ClientWay::Mount { mounter, options }), Some(point)) => {
+                point.mount(*mounter, &self.mount_program, server, options).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn client(&self, levels: &Levels) -> Option<&Client> {
+        let name = levels.get(CLIENT)?.trim_end_matches(CONTROL);
+        self.clients.iter().find(|client| client.name == name)
+    }
+
+    fn command(&self, server: &Server, levels: &Levels, seed: u64, file: Option<PathBuf>) -> Command {
         let mut command = Command::new("sh");
-        command.arg("-c").arg(self.line());
+        command.arg("-c").arg(self.line()).arg("sh");
+        match (self.client(levels).map(|client| &client.way), server.pid()) {
+            _ if self.custom.bench.is_none() => {}
+            (Some(ClientWay::Agents { agents, token }), _) => {
+                command.args(["--agents", &agents.join(","), "--agent-token"]).arg(token);
+            }
+            (_, Some(pid)) => {
+                command.args(["--server-pid", &pid.to_string()]);
+            }
+            (_, None) => {}
+        }
+        command.env("FILE", file.unwrap_or_default());
         for factor in &self.custom.factors {
             let name = levels[&factor.name].trim_end_matches(CONTROL);
             let level = factor.levels.iter().find(|level| level.name() == name);
@@ -151,7 +233,7 @@ impl Experiment for CustomExperiment {
             curves: Vec::new(),
             goals: Vec::new(),
             differences: Vec::new(),
-            skipped: Vec::new(),
+            skipped: self.without_cost(),
         }
     }
 
@@ -165,6 +247,7 @@ impl Experiment for CustomExperiment {
         });
         settings.extend(levels);
         settings.extend(self.named.iter().map(|one| (format!("server {}", one.name), one.contender.to_string())));
+        settings.extend(self.clients.iter().map(|one| (format!("client {}", one.name), one.way.to_string())));
         settings
     }
 
@@ -186,14 +269,21 @@ impl Experiment for CustomExperiment {
     }
 
     fn begin_round(&mut self, _seed: u64) -> Result<(), Error> {
+        if self.mount_point.is_none() && self.clients.iter().any(Client::mounts) {
+            self.mount_point = Some(MountPoint::new()?);
+        }
         // Each time again: commands may have written to it.
         self.servers.make_file(FILE, file_bytes(&self.custom))?;
         self.servers.restart_with_file(FILE, file_bytes(&self.custom))
     }
 
     fn pass(&mut self, levels: &Levels, _place: &PassPlace, seed: u64) -> Result<Figures, PassError> {
-        let mut command = self.command(self.servers.get(&levels[SERVER])?, levels, seed);
+        let server = self.servers.get(&levels[SERVER])?;
+        let mounted = processors::on(Processor::Last, || self.mount(server, levels))?;
+        let file = mounted.as_ref().map(|mounted| mounted.file(FILE));
+        let mut command = self.command(server, levels, seed, file);
         let output = processors::on(Processor::Last, || command.output())?;
+        mounted.map_or(Ok(()), Mounted::unmount)?;
         let (text, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             return Err(PassError(format!("the command ended with {}: {}", output.status, shown(complaint.trim()))));
