@@ -26,6 +26,7 @@ pub mod engine;
 pub mod experiments;
 mod file_load;
 mod mounted;
+mod perf;
 pub mod process;
 mod processors;
 mod quota;

@@ -7,7 +7,7 @@ use std::{env, fs, thread};
 
 use clap::Args;
 use lab::bench::Stop;
-use lab::engine::{self, Bound, Ending, Precision, RunFolder, Schedule, Settings};
+use lab::engine::{self, Bound, Ending, Experiment, Precision, RunFolder, Schedule, Settings};
 use lab::experiments::{self, custom};
 use measure::analysis::{RunPasses, past_run};
 use measure::record::{self, Run};
@@ -52,6 +52,10 @@ pub struct Flags {
     conditions: ConditionFlags,
     #[command(flatten)]
     gate: GateFlags,
+    /// Sample the server of each contender with perf after the run, in extra passes that do not count: flame graphs and
+    /// their differences. Where perf is not allowed, the run ends without them.
+    #[arg(long)]
+    profile: bool,
     /// Append the figures to a file, whose changes `wharf lab history FILE` shows. The file is of one machine.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
@@ -106,6 +110,9 @@ fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result
     let progress = LabProgress::start(folder.run());
     let ended = engine::run(experiment.as_mut(), settings, &mut folder, &mut |event| progress.hear(event));
     progress.finish();
+    if flags.profile && !matches!(ended, Err(_) | Ok(Ending::Stopped)) {
+        profile(experiment.as_mut(), settings, folder.path());
+    }
     if !folder.passes().is_empty() {
         show::show(folder.path(), folder.run(), folder.passes())?;
     }
@@ -127,6 +134,14 @@ fn run_one(flags: &Flags, name: &str, settings: &Settings, out: &Path) -> Result
         }
     }
     Ok(ending)
+}
+
+/// Samples what servers do. Without samples the figures of the run are complete all the same.
+fn profile(experiment: &mut dyn Experiment, settings: &Settings, folder: &Path) {
+    eprintln!("wharf: sampling the server of each contender in passes that do not count");
+    if let Err(error) = engine::profile(experiment, settings, folder) {
+        eprintln!("wharf: --profile: {error}");
+    }
 }
 
 /// Says loudly that the figures are not as precise as was wanted.

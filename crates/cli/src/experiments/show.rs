@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use lab::engine::{FolderError, keep_run, read_run};
+use lab::engine::{FolderError, keep_run, read_profiles, read_run};
 use measure::analysis::{RunPasses, analyse, changes, gated_changes};
 use measure::record::{Measurement, Run};
 use measure::{Level, Margin};
@@ -158,7 +158,10 @@ pub fn show(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<(), Fail
 /// `results.json`. Returns the text for a terminal.
 pub(super) fn write_reports(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<String, Failure> {
     let results = analyse(run, passes, Margin::TWO_PERCENT);
-    let report = Report::new(run, passes, &results).map_err(BenchError::Chart)?;
+    let mut report = Report::new(run, passes, &results).map_err(BenchError::Chart)?;
+    if let Some(profiles) = read_profiles(folder).map_err(BenchError::from)? {
+        report = report.with_profiles(&profiles).map_err(BenchError::FlameGraph)?;
+    }
     let json = results_json(run, &results).map_err(BenchError::Json)?;
     let charts = report.charts().into_iter().map(|chart| (chart.file_name(), chart.to_svg()));
     let texts = [
@@ -167,7 +170,9 @@ pub(super) fn write_reports(folder: &Path, run: &Run, passes: &[Measurement]) ->
         ("results.csv", results_csv(run, &results)),
         ("results.json", json),
     ];
-    for (name, text) in texts.map(|(name, text)| (name.to_owned(), text)).into_iter().chain(charts) {
+    let graphs = report.flame_graphs();
+    let graphs = graphs.iter().map(|graph| (graph.file_name(), graph.to_svg().to_owned()));
+    for (name, text) in texts.map(|(name, text)| (name.to_owned(), text)).into_iter().chain(charts).chain(graphs) {
         let path = folder.join(name);
         fs::write(&path, text).map_err(|source| Failure::Local { path, source })?;
     }

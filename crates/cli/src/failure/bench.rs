@@ -76,6 +76,12 @@ pub enum BenchError {
     /// The folder of a run cannot be used.
     #[error(transparent)]
     Folder(#[from] lab::engine::FolderError),
+    /// Profiles in the folder of a run cannot be read.
+    #[error(transparent)]
+    Profile(#[from] lab::engine::ProfileError),
+    /// A flame graph cannot be drawn.
+    #[error("cannot draw a flame graph: {0}")]
+    FlameGraph(#[source] io::Error),
     /// Operations failed; this is the first failure.
     #[error("operations failed: {0}")]
     Operation(#[source] lab::bench::OperationError),

@@ -19,6 +19,7 @@ mod exports;
 mod file_commands;
 mod hidden_files;
 mod lab_clients;
+mod lab_profiles;
 mod libnfs;
 mod library;
 mod log;

@@ -1,29 +1,19 @@
 //! What counts the instructions of a server, outside of the kernel, from when it is asked to: perf where the
 //! processor's counters are available, callgrind otherwise.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use nix::sys::stat::Mode;
-use nix::unistd::mkfifo;
-use rustix::fs::OFlags;
+use crate::perf::{self, PERF};
 
-const PERF: &str = "perf";
 const PERF_EVENT: &str = "instructions:u";
 const VALGRIND: &str = "valgrind";
 const CALLGRIND_CONTROL: &str = "callgrind_control";
 /// Where counts are left, below the server's state.
 const COUNTS: &str = "counts";
-/// The pipes that perf takes commands from, and answers in.
-const PIPES: [&str; 2] = ["counter-control", "counter-answers"];
-const TIMEOUT: Duration = Duration::from_secs(10);
-const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Why there is no count.
 #[derive(Debug, thiserror::Error)]
@@ -70,14 +60,8 @@ impl Counter {
         let _ = fs::remove_file(&counts);
         let mut command = match self {
             Counter::Perf => {
-                let pipes = PIPES.map(|name| state.join(name));
-                for pipe in &pipes {
-                    let _ = fs::remove_file(pipe);
-                    mkfifo(pipe, Mode::S_IRUSR | Mode::S_IWUSR)?;
-                }
-                let [control, answers] = pipes.map(|pipe| pipe.display().to_string());
                 let mut command = Command::new(PERF);
-                command.args(["stat", "--delay=-1", "--control", &format!("fifo:{control},{answers}")]);
+                command.args(["stat", "--delay=-1", "--control", &perf::make_pipes(state)?]);
                 command.args(["-x", ",", "-e", PERF_EVENT, "-o"]).arg(counts).arg("--");
                 command
             }
@@ -95,7 +79,7 @@ impl Counter {
     /// Has the process that it is, in front of a server with this state, begin or stop to count.
     pub(super) fn switch(self, pid: u32, state: &Path, is_on: bool) -> Result<(), CounterError> {
         let (program, switched) = match self {
-            Counter::Perf => (PERF, tell_perf(state, if is_on { "enable\n" } else { "disable\n" })),
+            Counter::Perf => (PERF, perf::switch(state, is_on)),
             Counter::Callgrind => (CALLGRIND_CONTROL, tell_callgrind(pid, if is_on { "on" } else { "off" })),
         };
         switched.map_err(|error| CounterError::Switch { program, reason: error.to_string() })
@@ -107,25 +91,6 @@ fn tell_callgrind(pid: u32, is_on: &str) -> io::Result<()> {
     let said = String::from_utf8_lossy(&output.stdout);
     // Its exit status is 0 in any case.
     if said.contains("OK.") { Ok(()) } else { Err(io::Error::other(said.trim().to_owned())) }
-}
-
-/// Has perf obey a command (perf-stat(1), --control).
-fn tell_perf(state: &Path, command: &str) -> io::Result<()> {
-    let open = |name: &str| {
-        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-        File::options().read(true).write(true).custom_flags(flags).open(state.join(name))
-    };
-    let [control, answers] = PIPES;
-    open(control)?.write_all(command.as_bytes())?;
-    let (mut answers, mut answer, began) = (open(answers)?, [0; 16], Instant::now());
-    while began.elapsed() < TIMEOUT {
-        match answers.read(&mut answer) {
-            Ok(count) if answer[..count].starts_with(b"ack") => return Ok(()),
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-            _ => thread::sleep(POLL_INTERVAL),
-        }
-    }
-    Err(io::ErrorKind::TimedOut.into())
 }
 
 /// The sum of what was counted for a server with this state, which has ended.
@@ -149,7 +114,11 @@ fn sum(counts: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::{Read, Write};
+
     use super::*;
+    use crate::perf::PIPES;
 
     #[test]
     fn sums_are_those_of_either_counter_and_none_where_an_event_is_not_supported() {

@@ -10,6 +10,7 @@
 //!   independent, and intervals of them too narrow.
 //! - A pass that other programs disturbed is done again at once; both are kept.
 //! - A pass that fails is kept with its reason; the others go on.
+//! - [`profile()`] samples what servers do, in passes that do not count.
 //! - Each pass is a line of `samples.jsonl` as soon as it has ended. A run that was stopped or killed resumes.
 
 mod disturbance;
@@ -20,6 +21,7 @@ mod folder;
 mod machine;
 mod planned;
 mod precision;
+mod profiles;
 mod runner;
 mod schedule;
 mod settings;
@@ -29,6 +31,7 @@ pub use event::{Ending, Event};
 pub use experiment::{Experiment, Figures, Needs};
 pub use folder::{FolderError, RunFolder, keep_run, read_run};
 pub use precision::Precision;
+pub use profiles::{ProfileError, profile, read_profiles};
 pub use runner::{head, run};
 pub use schedule::Schedule;
 pub use settings::{Bound, Settings};

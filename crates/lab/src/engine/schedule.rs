@@ -90,6 +90,17 @@ impl Schedule {
         passes
     }
 
+    /// At most so many passes of each contender, evenly among all combinations of the other levels: again and again where
+    /// these are few. Contenders take turns.
+    pub(super) fn sampled(&self, most: usize) -> Vec<Levels> {
+        let count = self.combinations.len().max(1);
+        let times = (most / count).max(1);
+        let some = self.combinations.iter().step_by(count.div_ceil(most.max(1)));
+        let passes: Vec<Levels> =
+            some.flat_map(|one| one.contenders.iter().map(|level| with(&one.fixed, &self.contenders, level))).collect();
+        passes.iter().cycle().take(passes.len() * times).cloned().collect()
+    }
+
     /// The first pass of each contender, to warm it up.
     pub(super) fn warm_up(&self) -> Vec<Levels> {
         let Some(combination) = self.combinations.first() else { return Vec::new() };
@@ -159,6 +170,17 @@ mod tests {
 
     fn schedule(fake: &Fake) -> Schedule {
         Schedule::new(fake, 1).unwrap()
+    }
+
+    #[test]
+    fn contenders_are_sampled_equally_often_whether_there_are_few_combinations_or_many() {
+        // The fake has two loads and three ways.
+        for (most, passes) in [(1, 1), (2, 2), (5, 4), (6, 6)] {
+            let sampled = schedule(&Fake::default()).sampled(most);
+            for way in ["slow", "slow again", "fast"] {
+                assert_eq!(sampled.iter().filter(|levels| levels["way"] == way).count(), passes, "{most}: {sampled:?}");
+            }
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod history;
 mod job;
 mod levels;
 mod measurement;
+mod profile;
 mod replay;
 mod run;
 
@@ -24,5 +25,6 @@ pub use history::{PastFigure, PastRun};
 pub use job::{Direction, DirectionSummary, JobSummary, Rates};
 pub use levels::Levels;
 pub use measurement::{Disturbance, Measurement, PassPlace, Percentile};
+pub use profile::{Profile, Profiles, ShareChange};
 pub use replay::{ProcedureSummary, ReplaySummary};
 pub use run::{Machine, Precision, Run};

@@ -10,11 +10,14 @@ mod junit;
 mod over_time;
 mod page;
 mod plots;
+mod profiles;
 mod sections;
 mod words;
 
+use std::io;
+
 use measure::analysis::Results;
-use measure::record::{Measurement, Run};
+use measure::record::{Measurement, Profiles, Run};
 
 pub use chart::Chart;
 pub use compare::{Compared, compare};
@@ -49,10 +52,32 @@ enum Block {
     Warnings(Vec<String>),
     Table(String, Table),
     Chart(Chart),
+    Flames(FlameGraph),
     /// What only those want who look closely; terminals leave it out.
     Details(String, Vec<Block>),
     /// What is too long for texts: only the page shows it.
     PageOnly(Vec<Block>),
+}
+
+/// A flame graph, or a difference of two, as an SVG with a script: it is zoomed and searched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlameGraph {
+    id: String,
+    title: String,
+    description: String,
+    svg: String,
+}
+
+impl FlameGraph {
+    /// The name of its file.
+    pub fn file_name(&self) -> String {
+        format!("{}.svg", self.id)
+    }
+
+    /// Its file.
+    pub fn to_svg(&self) -> &str {
+        &self.svg
+    }
 }
 
 impl Report {
@@ -62,6 +87,22 @@ impl Report {
     /// When a chart cannot be drawn.
     pub fn new(run: &Run, measurements: &[Measurement], results: &Results) -> Result<Report, ChartError> {
         sections::report(run, measurements, results)
+    }
+
+    /// Adds where servers spent their processor time, in front of how the run was made.
+    ///
+    /// # Errors
+    /// When a flame graph cannot be drawn.
+    pub fn with_profiles(mut self, profiles: &Profiles) -> io::Result<Report> {
+        let method = self.sections.iter().position(|section| section.id == "method");
+        self.sections.insert(method.unwrap_or(self.sections.len()), profiles::section(profiles)?);
+        Ok(self)
+    }
+
+    /// The flame graphs that texts link.
+    pub fn flame_graphs(&self) -> Vec<&FlameGraph> {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        blocks.filter_map(|block| if let Block::Flames(graph) = block { Some(graph) } else { None }).collect()
     }
 
     /// Shows it for a terminal, without charts and details.
@@ -110,7 +151,12 @@ fn collect<'a>(blocks: &'a [Block], found: &mut Vec<&'a Chart>) {
         match block {
             Block::Chart(chart) => found.push(chart),
             Block::Details(_, blocks) => collect(blocks, found),
-            Block::Text(_) | Block::List(_) | Block::Warnings(_) | Block::Table(..) | Block::PageOnly(_) => (),
+            Block::Text(_)
+            | Block::List(_)
+            | Block::Warnings(_)
+            | Block::Table(..)
+            | Block::Flames(_)
+            | Block::PageOnly(_) => (),
         }
     }
 }
@@ -136,7 +182,7 @@ fn push_text(text: &mut String, block: &Block) {
             push_line(text, caption);
             text.push_str(&table.to_text());
         }
-        Block::Chart(_) | Block::Details(..) | Block::PageOnly(_) => (),
+        Block::Chart(_) | Block::Flames(_) | Block::Details(..) | Block::PageOnly(_) => (),
     }
 }
 
@@ -165,6 +211,9 @@ fn push_markdown(text: &mut String, block: &Block) {
         }
         Block::Table(caption, table) => text.push_str(&format!("{}\n\n{}\n", plain(caption), table.to_markdown())),
         Block::Chart(chart) => text.push_str(&format!("![{}]({})\n\n", plain(&chart.title), chart.file_name())),
+        Block::Flames(graph) => {
+            text.push_str(&format!("[{}]({})\n\n", plain(&graph.title), graph.file_name()));
+        }
         Block::Details(summary, blocks) => {
             let summary = crate::html::escaped(summary);
             text.push_str(&format!("<details><summary>{summary}</summary>\n\n"));

@@ -1,6 +1,6 @@
 //! The page: everything is in it, so that it can be sent by mail and read without a network.
 
-use super::{Block, Chart, Report, Section};
+use super::{Block, Chart, FlameGraph, Report, Section};
 use crate::html::escaped;
 
 const STYLE: &str = include_str!("page.css");
@@ -54,6 +54,7 @@ fn block(block: &Block) -> String {
             )
         }
         Block::Chart(chart) => figure(chart),
+        Block::Flames(graph) => flames(graph),
         Block::PageOnly(blocks) => blocks_of(blocks),
         Block::Details(summary, blocks) => {
             format!("<details>\n<summary>{}</summary>\n{}</details>\n", escaped(summary), blocks_of(blocks))
@@ -73,4 +74,39 @@ fn figure(chart: &Chart) -> String {
          <small>{description}</small></figcaption>\n{}</figure>\n",
         chart.to_inline_svg()
     )
+}
+
+/// A graph in a document of its own: its styles and its script are not the page's.
+fn flames(graph: &FlameGraph) -> String {
+    let FlameGraph { id, title, description, svg } = graph;
+    let (title, description, data) = (escaped(title), escaped(description), percent_encoded(svg));
+    format!(
+        "<figure id=\"{id}\" class=\"flames\">\n<figcaption>{title} <a class=\"anchor\" href=\"#{id}\" \
+         aria-label=\"Link to {title}\">#</a><small>{description}</small></figcaption>\n\
+         <iframe title=\"{title}\" loading=\"lazy\" style=\"height:{}px\" src=\"data:image/svg+xml,{data}\"></iframe>\n\
+         </figure>\n",
+        height(svg)
+    )
+}
+
+/// The height that an SVG says it has, in pixels.
+fn height(svg: &str) -> u32 {
+    const USUAL: u32 = 400;
+    let value = svg.split_once(" height=\"").and_then(|(_, rest)| rest.split('"').next()?.parse().ok());
+    value.unwrap_or(USUAL)
+}
+
+/// Text as the data of a URL in an attribute (RFC 3986 §2.1).
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() * 3 / 2);
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => encoded.push(byte.into()),
+            b' ' | b'-' | b'_' | b'.' | b',' | b':' | b';' | b'=' | b'(' | b')' | b'/' | b'+' => {
+                encoded.push(byte.into())
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
 }
