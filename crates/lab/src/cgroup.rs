@@ -75,6 +75,14 @@ impl Group {
     pub(crate) fn add(&self, pid: u32) -> Result<(), GroupError> {
         self.set("cgroup.procs", &pid.to_string())
     }
+
+    /// Moves a process of the group out of it.
+    ///
+    /// # Errors
+    /// When the kernel refuses that.
+    pub(crate) fn remove(&self, pid: u32) -> Result<(), GroupError> {
+        self.set("../cgroup.procs", &pid.to_string())
+    }
 }
 
 impl Drop for Group {

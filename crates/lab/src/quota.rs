@@ -1,4 +1,4 @@
-//! Servers that get a part of a processor only: the kernel stops them for the rest of each period.
+//! Processes that get a part of a processor only: the kernel stops them for the rest of each period.
 //!
 //! This is the bandwidth of the controller `cpu` (cgroup v1 and v2). The kernel looks at its ticks whether a process
 //! has had its time; what it had too much, it lacks in the next periods. So the mean is exact. A request
@@ -18,6 +18,13 @@ pub(crate) struct Share {
 #[derive(Debug)]
 pub(crate) struct Quota {
     group: Group,
+}
+
+impl Share {
+    /// In percent of a processor.
+    pub(crate) fn percent(self) -> f64 {
+        self.quota_us as f64 / self.period_us as f64 * 100.0
+    }
 }
 
 impl Quota {
@@ -47,6 +54,14 @@ impl Quota {
     /// When the kernel refuses that.
     pub(crate) fn limit(&self, pid: u32) -> Result<(), GroupError> {
         self.group.add(pid)
+    }
+
+    /// Ends the limit of a process.
+    ///
+    /// # Errors
+    /// When the kernel refuses that.
+    pub(crate) fn release(&self, pid: u32) -> Result<(), GroupError> {
+        self.group.remove(pid)
     }
 }
 

@@ -8,11 +8,14 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{self, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::kernel::{self, Control, Listener, Test, TestResult};
+use crate::sys::{self, Feature};
 
 /// The address of this end. Only the two ends are in the networks.
 pub(crate) const HERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
@@ -70,6 +73,17 @@ pub enum LinkError {
     /// The system refuses something.
     #[error("cannot change to another network namespace: {0}")]
     System(#[source] io::Error),
+    /// The kernel's work on received frames has no thread of its own.
+    #[error(
+        "no kernel thread receives the frames of the wire: cannot {action}: {source}; run as root outside of a \
+         container, with Linux 5.13 or newer"
+    )]
+    Thread {
+        /// What was tried.
+        action: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
 }
 
 /// The wire, as long as this lives. It belongs to the thread that made it, which is in this end's network.
@@ -77,6 +91,8 @@ pub enum LinkError {
 pub(crate) struct Link {
     here: File,
     there: File,
+    /// The device of the other end; its name is unique, because the kernel names a thread after it.
+    peer: String,
 }
 
 impl Link {
@@ -85,8 +101,8 @@ impl Link {
         own_network().map_err(failed)?;
         let there = network()?;
         own_network().map_err(failed)?;
-        let link = Link { here: network()?, there };
-        let peer = "peer0";
+        let link = Link { here: network()?, there, peer: unique_name() };
+        let peer = link.peer.as_str();
         let path = |file: &File| {
             use std::os::fd::AsRawFd;
             format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd())
@@ -115,10 +131,10 @@ impl Link {
         ip(&["address", "add", &format!("{HERE}/{PREFIX}"), "dev", DEVICE])
     }
 
-    /// Bridges the wire to another device of this network.
-    pub fn bridge(&self, other: &str) -> Result<(), LinkError> {
+    /// Bridges the wire to other devices of this network.
+    pub fn bridge(&self) -> Result<(), LinkError> {
         ip(&["link", "add", BRIDGE, "type", "bridge"])?;
-        [DEVICE, other].iter().try_for_each(|device| ip(&["link", "set", device, "master", BRIDGE]))?;
+        join_bridge(DEVICE)?;
         ip(&["link", "set", BRIDGE, "up"])
     }
 
@@ -127,11 +143,31 @@ impl Link {
         within(&self.there, &self.here, work)
     }
 
-    /// The number of frames sent by this end.
-    pub fn frames(&self) -> u64 {
-        let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-        sent_packets(&text, DEVICE).unwrap_or_default()
+    /// Has a thread of the kernel receive the frames at the other end, instead of the sender's one. Returns its number.
+    pub fn receive_in_thread(&self) -> Result<u32, LinkError> {
+        let failed = |action| move |source| LinkError::Thread { action, source };
+        // A virtual device queues received frames only if it may merge them, and the sending one cannot have done so.
+        self.there(|| sys::set_feature(&self.peer, Feature::Merging, true))?
+            .map_err(failed("merge received frames"))?;
+        sys::set_feature(DEVICE, Feature::Segmentation, false).map_err(failed("segment before frames are sent"))?;
+        let attribute = format!("/sys/class/net/{}/threaded", self.peer);
+        // The new thread shows the devices of its network under /sys, and nobody else does.
+        let set = || thread::scope(|scope| scope.spawn(|| set_own_attribute(&attribute, "1")).join());
+        let died = |_| io::Error::other("a thread has ended early");
+        self.there(set)?.map_err(died).flatten().map_err(failed("set the attribute 'threaded' of its device"))?;
+        receiving_thread(&self.peer).map_err(failed("find it in /proc"))
     }
+}
+
+/// Connects a device of this thread's network to its bridge.
+pub(crate) fn join_bridge(device: &str) -> Result<(), LinkError> {
+    ip(&["link", "set", device, "master", BRIDGE])
+}
+
+/// The number of frames sent so far by the end of a wire in this thread's network.
+pub(crate) fn sent_frames() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    sent_packets(&text, DEVICE).unwrap_or_default()
 }
 
 /// A wire between two networks, to which the creating thread does not belong. They end with this and the processes in
@@ -148,14 +184,32 @@ impl Wire {
     /// # Errors
     /// When the system does not allow it, or a program fails.
     pub fn new(options: LinkOptions) -> Result<Wire, LinkError> {
-        let home = network()?;
-        let made = Link::new(options).and_then(|link| {
+        Wire::make(options, |link| {
             link.address(true)?;
-            link.there(|| ip(&["link", "set", "lo", "up"]))??;
-            Ok(link)
-        });
+            link.there(|| ip(&["link", "set", "lo", "up"]))?
+        })
+    }
+
+    /// Creates them for devices of this end's network, which join its bridge.
+    pub(crate) fn bridged(options: LinkOptions) -> Result<Wire, LinkError> {
+        Wire::make(options, Link::bridge)
+    }
+
+    fn make(options: LinkOptions, prepare: impl FnOnce(&Link) -> Result<(), LinkError>) -> Result<Wire, LinkError> {
+        let home = network()?;
+        let made = Link::new(options).and_then(|link| prepare(&link).map(|()| link));
         enter(&home)?;
         Ok(Wire { home, link: made? })
+    }
+
+    /// Moves this thread to this end's network.
+    pub(crate) fn enter_here(&self) -> Result<(), LinkError> {
+        enter(&self.link.here)
+    }
+
+    /// As [`Link::receive_in_thread`].
+    pub(crate) fn receive_in_thread(&self) -> Result<u32, LinkError> {
+        self.here(|| self.link.receive_in_thread())?
     }
 
     /// Runs `work` in this end's network.
@@ -220,7 +274,7 @@ fn run_here(
     let serve = move || drop(listener.serve(true, |_| {}));
     link.there(|| thread::Builder::new().name("listener".to_owned()).spawn(serve))?.map_err(failed)?;
     let outcome = kernel::run(address, test, control)?;
-    Ok((outcome, link.frames()))
+    Ok((outcome, sent_frames()))
 }
 
 /// Moves this thread to a new network.
@@ -273,6 +327,32 @@ fn failed(error: io::Error) -> LinkError {
         ErrorKind::PermissionDenied => LinkError::Permission,
         _ => LinkError::System(error),
     }
+}
+
+/// A name of a device that no other process or wire of this machine has.
+fn unique_name() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    format!("w{}n{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed) % 10_000)
+}
+
+/// Writes an attribute of a device below `/sys`, where this thread sees the devices of its network from now on.
+fn set_own_attribute(path: &str, value: &str) -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount::<str, str, str, str>(None, "/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None)?;
+    mount::<str, str, str, str>(None, "/sys", Some("sysfs"), MsFlags::empty(), None)?;
+    fs::write(path, value)
+}
+
+/// The thread of the kernel that receives the frames of a device.
+fn receiving_thread(device: &str) -> io::Result<u32> {
+    let prefix = format!("napi/{device}-");
+    let numbers = fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_meant = |number: &u32| {
+        let name = fs::read_to_string(format!("/proc/{number}/comm"));
+        name.is_ok_and(|name| name.starts_with(&prefix))
+    };
+    let mut found = numbers.filter(is_meant);
+    found.next().ok_or_else(|| ErrorKind::NotFound.into())
 }
 
 /// The tenth number after the device's name in /proc/net/dev.

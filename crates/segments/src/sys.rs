@@ -54,6 +54,32 @@ pub(crate) fn mac(name: &str) -> io::Result<[u8; 6]> {
     Ok(mac)
 }
 
+/// `struct ethtool_value`: a command, and the value that it gets or sets.
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    value: u32,
+}
+
+/// A feature of a device, by the command of the kernel's `ethtool.h` that sets it.
+#[derive(Debug, Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum Feature {
+    /// Segments TCP's data (`ETHTOOL_STSO`).
+    Segmentation = 0x1f,
+    /// Merges received frames (`ETHTOOL_SGRO`).
+    Merging = 0x2c,
+}
+
+/// Switches a feature of a device of this thread's network.
+pub(crate) fn set_feature(name: &str, feature: Feature, is_on: bool) -> io::Result<()> {
+    let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    let mut value = EthtoolValue { command: feature as u32, value: is_on.into() };
+    // `value` outlives the call, in which the kernel reads and writes no more than its two numbers.
+    let address = std::ptr::from_mut(&mut value).expose_provenance();
+    ask(&socket, libc::SIOCETHTOOL as _, &mut Request::new(name, &address.to_ne_bytes()))
+}
+
 impl Request {
     /// The names of this crate and the values are shorter than their fields.
     fn new(name: &str, value: &[u8]) -> Request {

@@ -4,6 +4,7 @@ mod both_ends;
 mod ends;
 mod listen;
 mod model;
+mod receive;
 mod rr;
 mod rule_name;
 mod series;
@@ -32,6 +33,8 @@ enum Action {
     Rr(rr::Flags),
     Listen(listen::Flags),
     Wire(wire::Flags),
+    #[command(hide = true)]
+    Receive(receive::Flags),
 }
 
 /// Runs the command.
@@ -43,5 +46,6 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         Action::Rr(flags) => rr::run(flags),
         Action::Listen(flags) => listen::run(flags),
         Action::Wire(flags) => wire::run(flags),
+        Action::Receive(flags) => receive::run(flags),
     }
 }

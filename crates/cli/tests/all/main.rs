@@ -45,6 +45,7 @@ mod rpcbind;
 mod same_file;
 mod serve;
 mod state_files;
+mod tcp_receive;
 mod tcp_stream;
 mod tcp_trace;
 mod v4_recovery;

@@ -1,10 +1,12 @@
 //! Runs the sender over a TAP device, with this machine's kernel as the receiver.
 //!
 //! The device is in a temporary network namespace; nothing else of the machine is affected. The receiver is in the same
-//! network, or at the other end of a wire of a given speed. The sender hands super-segments of up to 64 KiB to the
-//! kernel, as if a network card with segmentation offload had received and merged them.
+//! network, at the other end of a wire of a given speed, or on a [`ReceivingHost`] there. The sender hands
+//! super-segments of up to 64 KiB to the kernel, as if a network card with segmentation offload had received and merged
+//! them.
 
 mod capture;
+mod host;
 mod receiver;
 mod tap;
 mod wire;
@@ -24,12 +26,15 @@ use nix::unistd::Pid;
 
 use crate::Faults;
 use crate::kernel::{busy_between, machine_ticks, thread_time};
-use crate::link::{HERE, Link, LinkError, LinkOptions, PREFIX, THERE, THERE_MAC, own_network};
+use crate::link::{
+    HERE, Link, LinkError, LinkOptions, PREFIX, THERE, THERE_MAC, join_bridge, own_network, sent_frames,
+};
 use crate::sender::{Config, Failure, Sender, Statistics, TcpState, Transmit};
 use crate::stream;
 use crate::trace::Tally;
 use capture::Capture;
-use receiver::Receiver;
+pub use host::{ReceiveOptions, ReceiverProcess, ReceivingHost, receive};
+use receiver::{Received, Receiver};
 use tap::Tap;
 use wire::{Ends, Incoming, MAX_FRAME_BYTES};
 
@@ -87,6 +92,11 @@ pub enum Places {
 impl Places {
     /// Moves this thread to the processor of one end.
     fn enter(places: Option<Places>, end: End) -> nix::Result<()> {
+        Places::assign(places, end, 0)
+    }
+
+    /// Moves the thread with this number to the processor of one end; 0 is this thread.
+    fn assign(places: Option<Places>, end: End, thread: u32) -> nix::Result<()> {
         let Some(places) = places else { return Ok(()) };
         let allowed = sched_getaffinity(Pid::from_raw(0))?;
         let mut processors = (0..CpuSet::count()).filter(|number| allowed.is_set(*number).unwrap_or(false));
@@ -94,7 +104,7 @@ impl Places {
         let is_first = (places == Places::Straight) == (end == End::Sender);
         let mut only = CpuSet::new();
         only.set(if is_first { first } else { second })?;
-        sched_setaffinity(Pid::from_raw(0), &only)
+        sched_setaffinity(Pid::from_raw(thread as i32), &only)
     }
 }
 
@@ -123,7 +133,7 @@ pub struct TransferResult {
     /// Processor time of the sender's thread. It includes the kernel's work on received frames, which is done when a
     /// frame is handed over.
     pub sender_time: Duration,
-    /// Processor time of the receiving thread.
+    /// Processor time of the receiving thread or process; the kernel's thread of a [`ReceivingHost`] has its own.
     pub receiver_time: Duration,
     /// Processor time of the whole machine, in ticks of usually 10 ms, if the kernel reports it.
     pub machine_time: Option<Duration>,
@@ -157,7 +167,7 @@ impl TransferResult {
 pub struct Control {
     /// Set to stop early; data sent until then is completed and counted.
     pub stop: AtomicBool,
-    /// Bytes that the receiver has read.
+    /// Bytes that the receiver has read, or acknowledged if it is another process.
     pub received_bytes: AtomicU64,
 }
 
@@ -211,9 +221,31 @@ pub enum Error {
 /// # Errors
 /// Every [`Error`].
 pub fn run(options: &Options, control: &Control) -> Result<TransferResult, Error> {
-    // The namespace belongs to the thread, and ends with it.
+    run_in(options, control, || Network::new(options))
+}
+
+/// Sends a stream to a process of another host, which has its receive buffer, size of reads and place already. The wire
+/// is that of the host.
+///
+/// # Errors
+/// Every [`Error`].
+pub fn run_to(
+    host: &ReceivingHost,
+    receiver: ReceiverProcess,
+    options: &Options,
+    control: &Control,
+) -> Result<TransferResult, Error> {
+    run_in(options, control, || Network::of_host(host, receiver, options))
+}
+
+fn run_in(
+    options: &Options,
+    control: &Control,
+    network: impl FnOnce() -> Result<Network, Error> + Send,
+) -> Result<TransferResult, Error> {
+    // The namespace belongs to the thread. One that was created for the run ends with it.
     thread::scope(|scope| {
-        let work = || Run::new(options, control)?.finish();
+        let work = || Run::new(options, control, network()?)?.finish();
         let thread =
             thread::Builder::new().name("sender".to_owned()).spawn_scoped(scope, work).map_err(Error::Thread)?;
         thread.join().unwrap_or(Err(Error::Died))
@@ -224,9 +256,9 @@ struct Run<'a> {
     options: &'a Options,
     control: &'a Control,
     tap: Tap,
-    link: Option<Link>,
+    wire: Option<OnWire>,
     capture: Option<Capture>,
-    receiver: Receiver,
+    receiver: ReceivingEnd,
     ends: Ends,
     sender: Sender,
     began: Instant,
@@ -244,9 +276,38 @@ struct Run<'a> {
 /// The device, the receiver and the faults between them.
 struct Network {
     tap: Tap,
-    link: Option<Link>,
-    receiver: Receiver,
+    wire: Option<OnWire>,
+    receiver: ReceivingEnd,
     remote_mac: [u8; 6],
+}
+
+/// This end of a wire.
+struct OnWire {
+    /// The wire, if it is this run's own.
+    _link: Option<Link>,
+    /// What others have sent before.
+    frames_before: u64,
+}
+
+enum ReceivingEnd {
+    Thread(Receiver),
+    Process(ReceiverProcess),
+}
+
+impl ReceivingEnd {
+    fn address(&self) -> SocketAddrV4 {
+        match self {
+            ReceivingEnd::Thread(receiver) => receiver.address(),
+            ReceivingEnd::Process(process) => process.address(),
+        }
+    }
+
+    fn finish(self) -> Result<Received, Error> {
+        match self {
+            ReceivingEnd::Thread(receiver) => receiver.finish(),
+            ReceivingEnd::Process(process) => process.finish(),
+        }
+    }
 }
 
 impl Network {
@@ -255,15 +316,27 @@ impl Network {
         let Some(bits_per_second) = options.wire_bits_per_second else {
             own_network().map_err(tap::failed)?;
             let tap = Tap::new(Some((THERE, PREFIX)), options.mtu)?;
-            let receiver = Receiver::start(THERE, options)?;
+            let receiver = ReceivingEnd::Thread(Receiver::start(THERE, options)?);
             let remote_mac = tap.mac()?;
-            return Ok(Network { tap, link: None, receiver, remote_mac });
+            return Ok(Network { tap, wire: None, receiver, remote_mac });
         };
         let link = Link::new(LinkOptions { bits_per_second, mtu: options.mtu })?;
+        link.bridge()?;
+        let receiver = ReceivingEnd::Thread(link.there(|| Receiver::start(THERE, options))??);
+        Network::on_wire(Some(link), receiver, options)
+    }
+
+    /// Moves this thread to the other end of a host's wire.
+    fn of_host(host: &ReceivingHost, receiver: ReceiverProcess, options: &Options) -> Result<Network, Error> {
+        host.wire.enter_here()?;
+        Network::on_wire(None, ReceivingEnd::Process(receiver), options)
+    }
+
+    fn on_wire(link: Option<Link>, receiver: ReceivingEnd, options: &Options) -> Result<Network, Error> {
         let tap = Tap::new(None, options.mtu)?;
-        link.bridge(tap::NAME)?;
-        let receiver = link.there(|| Receiver::start(THERE, options))??;
-        Ok(Network { tap, link: Some(link), receiver, remote_mac: THERE_MAC })
+        join_bridge(tap::NAME)?;
+        let wire = Some(OnWire { _link: link, frames_before: sent_frames() });
+        Ok(Network { tap, wire, receiver, remote_mac: THERE_MAC })
     }
 }
 
@@ -275,9 +348,9 @@ enum Direction {
 }
 
 impl<'a> Run<'a> {
-    fn new(options: &'a Options, control: &'a Control) -> Result<Run<'a>, Error> {
-        let Network { tap, link, receiver, remote_mac } = Network::new(options)?;
-        // The receiver's thread was started before, and has a place of its own.
+    fn new(options: &'a Options, control: &'a Control, network: Network) -> Result<Run<'a>, Error> {
+        let Network { tap, wire, receiver, remote_mac } = network;
+        // The receiver was started before, and has a place of its own.
         Places::enter(options.places, End::Sender).map_err(|errno| Error::Thread(errno.into()))?;
         let capture = options.capture.as_deref().map(|path| Capture::start(tap::NAME, path)).transpose()?;
         let local = SocketAddrV4::new(HERE, USER_PORT);
@@ -288,7 +361,7 @@ impl<'a> Run<'a> {
             options,
             control,
             tap,
-            link,
+            wire,
             capture,
             receiver,
             ends,
@@ -311,9 +384,10 @@ impl<'a> Run<'a> {
             self.receive_all(&mut buffer)?;
             self.sender.on_timeout(self.now());
             self.send_all()?;
-            self.control.received_bytes.store(self.receiver.received_bytes(), Ordering::Relaxed);
+            let received_bytes = self.received_bytes();
+            self.control.received_bytes.store(received_bytes, Ordering::Relaxed);
             if let Some(failure) = self.sender.failure() {
-                return Err(Error::Connection { failure, received_bytes: self.receiver.received_bytes() });
+                return Err(Error::Connection { failure, received_bytes });
             }
             if matches!(self.sender.state(), TcpState::TimeWait | TcpState::Closed) {
                 return self.outcome();
@@ -337,8 +411,18 @@ impl<'a> Run<'a> {
             sender_time: thread_time().saturating_sub(self.prepared),
             receiver_time: read.time,
             machine_time,
-            frames: self.link.as_ref().map(Link::frames),
+            frames: self.wire.map(|wire| sent_frames().saturating_sub(wire.frames_before)),
         })
+    }
+
+    fn received_bytes(&self) -> u64 {
+        match &self.receiver {
+            ReceivingEnd::Thread(receiver) => receiver.received_bytes(),
+            ReceivingEnd::Process(_) => {
+                let buffered_bytes = self.options.sender.send_buffer_bytes.saturating_sub(self.sender.room());
+                self.written.saturating_sub(buffered_bytes as u64)
+            }
+        }
     }
 
     fn now(&self) -> Duration {
