@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use client::proto::nfs3::{self, Status};
-use rpc::{Call as RpcCall, CallResult, Flavor, Procedure, Reply, Xid};
+use rpc::{Call as RpcCall, CallError, CallResult, Flavor, Procedure, Reply, Xid};
 use segments::trace::{self, Packet, Segment};
 use xdr::Decoder;
 
@@ -66,6 +66,8 @@ pub(super) struct Call {
     pub replies_before: u32,
     /// The calls that changed its names before.
     pub after: [Option<u32>; 2],
+    /// The other connections that used what it changes, and how many replies they had received.
+    pub barriers: Vec<(u32, u32)>,
 }
 
 /// The reply to a call.
@@ -159,6 +161,12 @@ impl Capture {
         let is_later = |call: &&u32| self.calls[**call as usize].reply.is_some_and(|reply| reply.at > began);
         let later = replies.iter().rev().take(MAX_REPLIES_IN_CALL).take_while(is_later).count();
         (replies.len() - later) as u32
+    }
+
+    /// What other connections had done with what a call changes.
+    fn barriers(&mut self, op: &Op, connection: u32) -> Vec<(u32, u32)> {
+        let others = self.tree.take_users(op).into_iter().filter(|other| *other != connection);
+        others.map(|other| (other, self.lines[other as usize].replies.len() as u32)).collect()
     }
 
     /// When the last of the replies was received that a call of their connection had waited for.
@@ -342,6 +350,11 @@ impl Rpc {
         }
         match RpcCall::parse(record.message) {
             Ok(call) => self.add_call(record, &call, to, capture),
+            Err(CallError::NotACall(xdr::Error::Truncated { .. }))
+            | Err(CallError::Broken { source: xdr::Error::Truncated { .. }, .. }) => {
+                *capture.left_out.entry(LeftOut::Truncated).or_default() += 1;
+                Ok(())
+            }
             Err(_) => {
                 capture.seen.other_messages += 1;
                 Ok(())
@@ -401,9 +414,20 @@ impl Rpc {
         let is_replied = |call: &u32| capture.calls[*call as usize].reply.is_some();
         let after = op.places().map(|place| capture.tree.changed_by(place?).filter(is_replied));
         let replies_before = capture.replies_before(connection, record.began);
+        let barriers = capture.barriers(&op, connection);
+        capture.tree.note_use(&op, connection);
         note_call(&mut capture.tree, &op, call);
         capture.lines[connection as usize].calls.push(call);
-        capture.calls.push(Call { connection, server, sent: record.began, op, reply: None, replies_before, after });
+        capture.calls.push(Call {
+            connection,
+            server,
+            sent: record.began,
+            op,
+            reply: None,
+            replies_before,
+            after,
+            barriers,
+        });
         Ok(call)
     }
 
@@ -452,6 +476,7 @@ impl Call {
             reply: replied.map(|at| Replied { at, learned: None }),
             replies_before: 0,
             after: [None; 2],
+            barriers: Vec::new(),
         }
     }
 }

@@ -89,6 +89,7 @@ impl Found {
             self.otherwise.entry(key).or_insert((status, answer.status, 0)).2 += 1;
         }
         let is_short = call.op.wanted_bytes().is_some_and(|wanted| answer.moved_bytes < wanted);
+        let is_short = is_short && answer.status == Status::Ok;
         self.tallies[direction].record(Done { moved_bytes: answer.moved_bytes, is_short }, times);
         self.work[direction] += Work { operations: 1, bytes: answer.moved_bytes };
         self.timeline.record(at - self.start, times.latency_ns(), answer.moved_bytes);

@@ -33,7 +33,11 @@ pub(super) fn note_call(tree: &mut Tree, op: &Op, call: u32) {
             tree.suppose(*file, Kind::Regular);
             tree.note_resize(*file);
         }
-        Op::Read { file, .. } | Op::Commit { file, .. } => tree.suppose(*file, Kind::Regular),
+        Op::Read { file, offset, count } => {
+            tree.suppose(*file, Kind::Regular);
+            tree.note_asked(*file, *offset..offset.saturating_add((*count).into()));
+        }
+        Op::Commit { file, .. } => tree.suppose(*file, Kind::Regular),
         Op::Setattr(file, set) if set.size.is_some() => tree.note_resize(*file),
         Op::Readlink(file) => tree.suppose(*file, Kind::Symlink),
         Op::Readdir { dir, .. } | Op::Readdirplus { dir, .. } | Op::Fsstat(dir) | Op::Fsinfo(dir) => {
@@ -108,7 +112,7 @@ impl Lesson<'_> {
                 // The data need not be captured.
                 let head = ok::<ReadHead>(results)?;
                 self.attributes(*file, head.attributes);
-                self.tree.note_read(*file, *offset..offset.saturating_add(head.count.into()));
+                self.tree.note_read(*file, offset.saturating_add(head.count.into()));
             }
             Op::Write { file, .. } => self.tree.note_wcc(*file, &ok::<WriteOk>(results)?.file_wcc),
             Op::Commit { file, .. } => self.tree.note_wcc(*file, &ok::<CommitOk>(results)?.file_wcc),

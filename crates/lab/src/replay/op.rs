@@ -67,7 +67,7 @@ pub enum LeftOut {
     #[error("secured by RPCSEC_GSS, which hides their arguments")]
     Secured,
     /// The packets are too short, or some are missing.
-    #[error("not captured up to the end of their arguments; tcpdump -s 512 or more captures them")]
+    #[error("not captured up to the end of their arguments; tcpdump without -s captures them")]
     Truncated,
     /// The arguments make no sense.
     #[error("with arguments that cannot be decoded")]

@@ -209,11 +209,12 @@ pub(super) struct Contents {
 impl super::tree::File {
     /// What is written into the file before the replay.
     pub(super) fn contents(&self) -> Contents {
-        let mut read = self.read.clone();
-        read.sort_unstable_by_key(|range| (range.start, range.end));
-        let size = self.size.unwrap_or_else(|| read.iter().map(|range| range.end).max().unwrap_or(0));
+        let mut asked = self.asked.clone();
+        asked.sort_unstable_by_key(|range| (range.start, range.end));
+        let asked_end = || asked.iter().map(|range| range.end).max().unwrap_or(0);
+        let size = self.size.or(self.read_end).unwrap_or_else(asked_end);
         let mut data: Vec<Range<u64>> = Vec::new();
-        for range in read {
+        for range in asked {
             let range = range.start.min(size)..range.end.min(size);
             match data.last_mut() {
                 Some(last) if range.start <= last.end => last.end = last.end.max(range.end),

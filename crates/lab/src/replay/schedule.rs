@@ -1,10 +1,11 @@
 //! When the calls of a capture begin again. There is no clock here: times since the start come in as arguments.
 //!
 //! A call waits for the calls of its connection whose replies had been received when it was sent, and then as long as
-//! the client did. It also waits for calls of other connections that made its file or changed its name before.
+//! the client did. It also waits for calls of other connections that made its file or changed its name before, and a
+//! change of a name or a size for those that used it before.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -69,17 +70,19 @@ pub(super) struct Schedule<'c> {
     due: BinaryHeap<Reverse<(Duration, u32)>>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Progress {
     released: usize,
     replied: usize,
+    /// The calls of other connections that wait for so many replies, in the order of these.
+    barriers: VecDeque<(u32, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
     is_done: bool,
     /// For how many things it waits: its connection is one.
-    waits: u8,
+    waits: u16,
     due: Duration,
 }
 
@@ -117,6 +120,10 @@ impl<'c> Schedule<'c> {
                 self.calls[number as usize].waits += 1;
             }
         }
+        for (line, replies) in call.barriers.iter().filter(|(_, replies)| *replies > 0) {
+            self.lines[*line as usize].barriers.push_back((*replies, number));
+            self.calls[number as usize].waits += 1;
+        }
     }
 
     /// When the next call is due.
@@ -144,13 +151,19 @@ impl<'c> Schedule<'c> {
         while replies.get(progress.replied).is_some_and(|call| self.calls[*call as usize].is_done) {
             progress.replied += 1;
         }
+        let replied = progress.replied;
+        while let Some((_, waiter)) =
+            self.lines[line].barriers.pop_front_if(|(replies, _)| *replies as usize <= replied)
+        {
+            self.meet(waiter, now);
+        }
         self.release(line, now);
     }
 
     /// Releases the calls of a connection that wait for no further reply of it.
     fn release(&mut self, line: usize, now: Duration) {
         let capture = self.capture;
-        let Progress { replied, .. } = self.lines[line];
+        let replied = self.lines[line].replied;
         while let Some(number) = capture.lines[line].calls.get(self.lines[line].released)
             && let call = &capture.calls[*number as usize]
             && call.replies_before as usize <= replied
@@ -243,6 +256,18 @@ mod tests {
         assert_eq!(due(&mut schedule, 1000), [(0, 0)]);
         schedule.end(0, ms(50));
         assert_eq!(due(&mut schedule, 1000), [(1, 50)]);
+    }
+
+    #[test]
+    fn change_waits_for_what_other_connections_did_before() {
+        let mut capture = capture(&[(0, 0, Some(10)), (0, 0, Some(20)), (1, 30, Some(40))]);
+        capture.calls[2].barriers = vec![(0, 2)];
+        let mut schedule = Schedule::new(&capture, Pace::Max);
+        assert_eq!(due(&mut schedule, 1000), [(0, 0), (1, 0)]);
+        schedule.end(1, ms(50));
+        assert_eq!(due(&mut schedule, 1000), []);
+        schedule.end(0, ms(60));
+        assert_eq!(due(&mut schedule, 1000), [(2, 60)]);
     }
 
     #[test]

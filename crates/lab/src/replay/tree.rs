@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use client::proto::nfs3::{DirOp, Fattr, FileHandle, FileType, WccData};
 
-use super::op::{FileId, LeftOut, NameId, Numbers, Place};
+use super::op::{FileId, LeftOut, NameId, Numbers, Op, Place};
 
 /// The most files, and the most names.
 const MAX_FILES: usize = 1_000_000;
@@ -45,8 +45,12 @@ pub(super) struct File {
     pub made_by: Option<u32>,
     /// Its size at the start.
     pub size: Option<u64>,
-    /// What was read of it.
-    pub read: Vec<Range<u64>>,
+    /// What calls asked to read of it.
+    pub asked: Vec<Range<u64>>,
+    /// The end of what was read of it.
+    pub read_end: Option<u64>,
+    /// The connections that used it since the last change.
+    users: Users,
     has_handle: bool,
     /// Whether a reply has shown that it exists.
     exists: bool,
@@ -72,9 +76,27 @@ enum Binding {
     Bound(FileId),
 }
 
-#[derive(Debug, Default, Clone, Copy)]
+/// Connections, each once.
+#[derive(Debug, Default, Clone)]
+struct Users(Vec<u32>);
+
+impl Users {
+    fn add(&mut self, connection: u32) {
+        if !self.0.contains(&connection) {
+            self.0.push(connection);
+        }
+    }
+
+    fn take(&mut self, others: &mut Users) {
+        std::mem::take(&mut others.0).into_iter().for_each(|connection| self.add(connection));
+    }
+}
+
+#[derive(Debug, Default, Clone)]
 struct Name {
     now: Binding,
+    /// The connections that used it since the last change.
+    users: Users,
     /// The last call that changed it.
     changed_by: Option<u32>,
 }
@@ -149,7 +171,9 @@ impl Tree {
             origin,
             made_by: None,
             size: None,
-            read: Vec::new(),
+            asked: Vec::new(),
+            read_end: None,
+            users: Users::default(),
             has_handle: false,
             exists: false,
             is_stale: false,
@@ -235,16 +259,56 @@ impl Tree {
         self.note_attributes(file, wcc.after.as_ref());
     }
 
-    /// Notes that bytes were read.
-    pub(super) fn note_read(&mut self, file: FileId, read: Range<u64>) {
+    /// Notes that a call asks for bytes.
+    pub(super) fn note_asked(&mut self, file: FileId, asked: Range<u64>) {
         let file = &mut self[file];
-        file.exists = true;
-        match file.read.last_mut() {
-            Some(last) if last.end == read.start => last.end = read.end,
-            Some(last) if *last == read => {}
-            _ if read.is_empty() => {}
-            _ => file.read.push(read),
+        match file.asked.last_mut() {
+            Some(last) if last.end == asked.start => last.end = asked.end,
+            Some(last) if *last == asked => {}
+            _ if asked.is_empty() => {}
+            _ => file.asked.push(asked),
         }
+    }
+
+    /// Notes that bytes up to this one were read.
+    pub(super) fn note_read(&mut self, file: FileId, end: u64) {
+        let file = &mut self[file];
+        file.read_end = file.read_end.max(Some(end));
+    }
+
+    /// Notes that a connection uses the files and names of a call.
+    pub(super) fn note_use(&mut self, op: &Op, connection: u32) {
+        for file in op.files().into_iter().flatten() {
+            self[file].users.add(connection);
+        }
+        for place in op.places().into_iter().flatten() {
+            if let Some(name) = self.name_mut(place) {
+                name.users.add(connection);
+            }
+            if let Some(Binding::Bound(file)) = self.binding(place) {
+                self[file].users.add(connection);
+            }
+        }
+    }
+
+    /// Takes the connections that have used what a call changes: names, and the files that lose them or bytes.
+    pub(super) fn take_users(&mut self, op: &Op) -> Vec<u32> {
+        let mut users = Users::default();
+        if let Op::Setattr(file, set) = op
+            && set.size.is_some()
+        {
+            users.take(&mut self[*file].users);
+        }
+        let changed = op.places().into_iter().flatten().filter(|_| !matches!(op, Op::Lookup(_)));
+        for place in changed {
+            if let Some(name) = self.name_mut(place) {
+                users.take(&mut name.users);
+            }
+            if let Some(Binding::Bound(file)) = self.binding(place) {
+                users.take(&mut self[file].users);
+            }
+        }
+        users.0
     }
 
     /// Notes that a name was found, with the handle behind it.
@@ -420,14 +484,17 @@ mod tests {
     }
 
     #[test]
-    fn file_has_data_where_it_was_read_up_to_its_size_before_it_changed() {
+    fn file_has_data_where_it_is_read_up_to_its_size() {
         let (mut tree, place) = tree();
         let file = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
-        for read in [40..50, 0..10, 10..20, 15..30, 0..10, 90..200] {
-            tree.note_read(file, read);
+        for asked in [40..50, 0..10, 10..20, 15..30, 0..10, 90..200] {
+            tree.note_asked(file, asked);
         }
         let contents = tree[file].contents();
-        assert_eq!((contents.size, contents.data), (200, vec![0..30, 40..50, 90..200]));
+        assert_eq!((contents.size, contents.data), (200, vec![0..30, 40..50, 90..200]), "no reply was captured");
+        tree.note_read(file, 150);
+        let contents = tree[file].contents();
+        assert_eq!((contents.size, contents.data), (150, vec![0..30, 40..50, 90..150]));
         tree[file].size = Some(100);
         let contents = tree[file].contents();
         assert_eq!((contents.size, contents.data_bytes(), contents.data), (100, 50, vec![0..30, 40..50, 90..100]));

@@ -99,6 +99,10 @@ fn recorded() -> (Vec<Passed>, Vec<Procedures>) {
         let connect = || async { Mount::connect(&url(&recorder, ""), &options()).await.unwrap() };
         let (one, two) = (connect().await, connect().await);
         futures_util::future::join(use_files(&one, "first"), use_files(&two, "second")).await;
+        // What one client removes, the other one has used before, and misses afterwards.
+        let dir = two.lookup(&two.root().handle, b"old dir").await.unwrap().handle;
+        two.remove(&dir, b"old 1").await.unwrap();
+        assert!(one.lookup(&dir, b"old 1").await.is_err());
     });
     (recorder.packets(), recorder.procedures())
 }
