@@ -5,7 +5,7 @@
 
 use fastrand::Rng;
 
-use super::{BuildStep, Error, Job, Operation};
+use super::{BuildStep, Job, Operation};
 
 /// What of a hundred steps are these, like those of SWBUILD of SPEC SFS 2014, in which files that are written replace
 /// others, and what is made is removed.
@@ -55,7 +55,7 @@ impl TreePlan {
         let sizes = job.sizes();
         TreePlan {
             name: format!("{}.{connection}-{worker}.tree", job.temporary_name()),
-            sizes: (0..files_of_tree(job)).map(|_| sizes.draw(&mut random, true)).collect(),
+            sizes: (0..job.files_of_tree()).map(|_| sizes.draw(&mut random, true)).collect(),
             max_bytes: job.max_block_bytes(),
         }
     }
@@ -68,24 +68,6 @@ impl TreePlan {
     /// The file that a step with this random number uses.
     pub(super) fn file(&self, number: u64) -> u64 {
         number % (self.sizes.len() as u64).max(1)
-    }
-}
-
-/// How many files each tree has: all together have at most as many bytes as the job, and each has one at least.
-fn files_of_tree(job: &Job) -> u64 {
-    let trees = u64::from(job.connections) * u64::from(job.depth);
-    (job.file_bytes / u64::from(job.max_block_bytes()) / trees.max(1)).max(1)
-}
-
-/// Refuses more files than a job may have.
-pub(super) fn check(job: &Job) -> Result<(), Error> {
-    let files = files_of_tree(job).saturating_mul(u64::from(job.connections) * u64::from(job.depth));
-    match files <= Job::MAX_FILES.into() {
-        true => Ok(()),
-        false => {
-            let what = "number of files (--size divided by --bs)";
-            Err(Error::Range { what, value: files, min: 1, max: Job::MAX_FILES.into() })
-        }
     }
 }
 
@@ -125,11 +107,11 @@ mod tests {
             depth: 2,
             ..Job::new("nfs://localhost/x".parse().unwrap())
         };
-        assert!(check(&job).is_ok());
+        assert!(job.check().is_ok());
         let trees: Vec<TreePlan> = (0..8).map(|number| TreePlan::new(&job, number / 2, number % 2)).collect();
         assert!(trees.iter().all(|tree| tree.sizes == [16 << 10; 128] && tree.dirs() == 4));
         assert!(trees.iter().all(|tree| trees.iter().filter(|other| other.name == tree.name).count() == 1));
-        let error = check(&Job { file_bytes: 1 << 40, ..job }).unwrap_err().to_string();
+        let error = Job { file_bytes: 1 << 40, ..job }.check().unwrap_err().to_string();
         assert!(error.contains("--size divided by --bs") && error.contains("can be 1 to 1000000"), "{error}");
     }
 }

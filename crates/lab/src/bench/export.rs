@@ -10,7 +10,7 @@ use vfs::Stability;
 
 use super::build::TreePlan;
 use super::export_tree::ExportTree;
-use super::lane::LaneResult;
+use super::lane_result::LaneResult;
 use super::leave::leave;
 use super::metadata::Metadata;
 use super::pattern::Pattern;

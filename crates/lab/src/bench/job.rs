@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use client::{Mount, Options, Url};
 
-use super::local::LocalPath;
+use super::local_path::LocalPath;
 use super::pattern::Pattern;
 use super::{
-    BlockSplit, Distribution, Error, Gate, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload, build,
+    BlockSplit, Distribution, Error, Gate, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload,
 };
 
 /// What to do, how, and for how long.
@@ -211,6 +211,17 @@ impl Job {
         self.file_bytes / u64::from(self.unit_bytes())
     }
 
+    /// How many operations are outstanding at once.
+    fn operations(&self) -> u64 {
+        u64::from(self.connections) * u64::from(self.depth)
+    }
+
+    /// How many files each tree of a build has: all together have at most as many bytes as the job, and each has one at
+    /// least.
+    pub(super) fn files_of_tree(&self) -> u64 {
+        (self.file_bytes / u64::from(self.max_block_bytes().max(1)) / self.operations().max(1)).max(1)
+    }
+
     /// What every offset and size is a multiple of.
     pub(super) fn granule_bytes(&self) -> u32 {
         self.sizes().all_sizes().fold(0, greatest_common_divisor)
@@ -313,7 +324,8 @@ impl Job {
             return Err(Error::Verify(self.workload.to_string()));
         }
         if self.workload.operation == Operation::Build {
-            build::check(self)?;
+            let files = self.files_of_tree().saturating_mul(self.operations());
+            within("number of files (--size divided by --bs)", files, 1, Self::MAX_FILES.into())?;
         }
         if self.local.is_some() && (self.verify || self.workload.operation.needs_calls()) {
             let what = if self.verify { "--verify".to_owned() } else { format!("the workload {}", self.workload) };

@@ -8,56 +8,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use client::File;
-use measure::Timeline;
-use measure::record::Direction;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::access::Access;
 use super::arrivals::Arrivals;
+use super::lane_result::LaneResult;
 use super::plan::{Plan, Step};
+use super::schedule::Schedule;
 use super::tally::{Done, Tally, Times};
-use super::target::Mismatches;
 use super::timer::Timer;
 use super::watch::Meter;
-use super::{End, Error, Job, OperationError, Stop};
+use super::{Error, Job, OperationError, Stop};
 
 /// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
 const MAX_ERRORS: u64 = 100;
-
-/// When all connections start, when their measurement begins, and when it ends.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Schedule {
-    start: Instant,
-    measured_from: Instant,
-    deadline: Option<Instant>,
-}
-
-impl Schedule {
-    pub(super) fn starting_at(start: Instant, job: &Job) -> Schedule {
-        match job.end {
-            End::After(time) => {
-                let measured_from = start + job.warm_up;
-                Schedule { start, measured_from, deadline: Some(measured_from + time) }
-            }
-            End::Bytes(_) => Schedule { start, measured_from: start, deadline: None },
-        }
-    }
-
-    /// How long it is until the measurement begins.
-    pub(super) fn time_to_measurement(&self) -> Duration {
-        self.measured_from.saturating_duration_since(Instant::now())
-    }
-
-    /// How long it is until the measurement ends, where that is a matter of time.
-    pub(super) fn time_to_end(&self) -> Option<Duration> {
-        Some(self.deadline?.saturating_duration_since(Instant::now()))
-    }
-
-    fn is_over(&self, now: Instant) -> bool {
-        self.deadline.is_some_and(|deadline| now >= deadline)
-    }
-}
 
 /// What the connections of a thread count in. They share it, so that it stays in the processor's caches, however many
 /// they are.
@@ -65,68 +30,6 @@ impl Schedule {
 pub(super) struct Counts {
     pub(super) meter: Arc<Meter>,
     pub(super) found: Rc<RefCell<LaneResult>>,
-}
-
-/// What connections found.
-#[derive(Debug)]
-pub(super) struct LaneResult {
-    pub(super) reads: Tally,
-    pub(super) writes: Tally,
-    pub(super) syncs: Tally,
-    pub(super) metadata: Tally,
-    pub(super) timeline: Timeline,
-    pub(super) first_error: Option<OperationError>,
-    pub(super) wrong: Mismatches,
-    /// Which granules were written, when that is wanted.
-    pub(super) is_written: Vec<bool>,
-}
-
-impl LaneResult {
-    pub(super) fn new(job: &Job) -> LaneResult {
-        let granules = job.file_bytes / u64::from(job.granule_bytes());
-        let tracked = if job.verify && job.workload.writes() { granules } else { 0 };
-        LaneResult {
-            reads: Tally::new(Direction::Read),
-            writes: Tally::new(Direction::Write),
-            syncs: Tally::new(Direction::Sync),
-            metadata: Tally::new(Direction::Metadata),
-            timeline: Timeline::default(),
-            first_error: None,
-            wrong: Mismatches::default(),
-            is_written: vec![false; tracked as usize],
-        }
-    }
-
-    pub(super) fn merge(&mut self, other: LaneResult) {
-        self.reads.merge(&other.reads);
-        self.writes.merge(&other.writes);
-        self.syncs.merge(&other.syncs);
-        self.metadata.merge(&other.metadata);
-        self.timeline.merge(&other.timeline);
-        self.first_error = self.first_error.take().or(other.first_error);
-        self.wrong.merge(other.wrong);
-        self.is_written.iter_mut().zip(&other.is_written).for_each(|(mine, others)| *mine |= others);
-    }
-
-    pub(super) fn tallies(&self) -> [&Tally; 4] {
-        [&self.reads, &self.writes, &self.syncs, &self.metadata]
-    }
-
-    /// Counts an operation over time, unless it ended after that.
-    fn record_in_time(&mut self, done: Done, times: Times, schedule: Schedule) {
-        if !schedule.is_over(times.ended) {
-            let at = times.ended.saturating_duration_since(schedule.measured_from);
-            self.timeline.record(at, times.latency_ns(), done.moved_bytes);
-        }
-    }
-
-    fn tally(&mut self, step: Step) -> &mut Tally {
-        match (step.operation.moves_bytes(), step.is_write) {
-            (false, _) => &mut self.metadata,
-            (true, true) => &mut self.writes,
-            (true, false) => &mut self.reads,
-        }
-    }
 }
 
 /// A connection with its plan.

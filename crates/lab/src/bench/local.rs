@@ -14,6 +14,7 @@ use bytes::Bytes;
 use rustix::fs::{Access, OFlags};
 
 use super::build::TreePlan;
+use super::local_path::LocalPath;
 use super::local_tree::LocalTree;
 use super::payload::Payload;
 use super::plan::Step;
@@ -25,15 +26,6 @@ use super::{BuildStep, Error, Existing, Files, Job, Operation, OperationError};
 const ALIGNMENT: usize = 4096;
 /// How much is written at once while a file is filled, in bytes.
 const FILL_BYTES: u32 = 1 << 20;
-
-/// A file or directory of this machine that a job uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocalPath {
-    /// Its path.
-    pub path: PathBuf,
-    /// Whether reads and writes pass by the page cache (O_DIRECT).
-    pub is_direct: bool,
-}
 
 /// A file of the job.
 pub(super) struct LocalTarget {

@@ -16,9 +16,12 @@ use tokio::task::{JoinSet, LocalSet};
 
 use super::access::Access;
 use super::export::Export;
-use super::lane::{Counts, Lane, LaneResult, Schedule};
+use super::lane::{Counts, Lane};
+use super::lane_result::LaneResult;
 use super::leave::leave;
-use super::local::{self, Local, LocalFiles, LocalPath, LocalTarget};
+use super::local::{self, Local, LocalFiles, LocalTarget};
+use super::local_path::LocalPath;
+use super::schedule::Schedule;
 use super::target::{self, Prepared, Target};
 use super::watch::{Meter, Sampler};
 use super::{End, Error, Gate, Job, Operation, OperationError};
