@@ -27,8 +27,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How often a second samples are taken. It shares no divisor with the kernel's ticks.
 pub(crate) const SAMPLES_PER_SECOND: u32 = 199;
-/// Stacks are found by the tables that unwind panics: Wharf's release has no frame pointers. Each sample has so many bytes
-/// of a stack.
+/// Stacks are found by the tables that unwind panics: Wharf's release has no frame pointers. Each sample has so many
+/// bytes of a stack.
 const CALL_GRAPH: &str = "dwarf,16384";
 /// The most that perf writes in one pass.
 const MAX_DATA: &str = "256M";

@@ -125,8 +125,8 @@ impl Contents {
 }
 
 /// What operations there are, as text: fio's `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`; `open`, `lock`,
-/// `getattr`, `access`, `lookup`, `createremove`, `newfile`, `readdirplus`, `mix` and `build`; `readplus-data`, `readplus-hole`
-/// and `readplus-mixed`, with `rand` in front for blocks in any order.
+/// `getattr`, `access`, `lookup`, `createremove`, `newfile`, `readdirplus`, `mix` and `build`; `readplus-data`,
+/// `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Workload {
     /// What one operation is.

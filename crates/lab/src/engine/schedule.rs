@@ -90,8 +90,8 @@ impl Schedule {
         passes
     }
 
-    /// At most so many passes of each contender, evenly among all combinations of the other levels: again and again where
-    /// these are few. Contenders take turns.
+    /// At most so many passes of each contender, evenly among all combinations of the other levels: again and again
+    /// where these are few. Contenders take turns.
     pub(super) fn sampled(&self, most: usize) -> Vec<Levels> {
         let count = self.combinations.len().max(1);
         let times = (most / count).max(1);
