@@ -1,5 +1,5 @@
-//! Bytes that local programs have written over those of the log. The log's data take their place: clients were told that
-//! these are stable. The others are set aside.
+//! Bytes that local programs have written over those of the log. The log's data take their place, because clients were
+//! told that these are stable. The others are set aside.
 
 use std::collections::HashMap;
 

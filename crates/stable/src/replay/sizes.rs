@@ -1,7 +1,7 @@
 //! New sizes of a file that storage has.
 //!
-//! Such a size is not set again: a program may have changed it since. Data of the log from before it, and beyond it, are
-//! gone, and others may be in their place.
+//! Such a size is not set again: a program may have changed it since. Data of the log from before it, and beyond it,
+//! are gone, and others may be in their place.
 
 use crate::record::RecordTime;
 
