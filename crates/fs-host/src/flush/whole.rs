@@ -25,6 +25,8 @@ pub(crate) struct WholeFlush {
     was_writable: AtomicBool,
     /// A file without a name, which makes up for what `syncfs(2)` does not do.
     unnamed: OnceLock<OwnedFd>,
+    /// Whether that file has a byte, or is about to get one.
+    has_size: AtomicBool,
 }
 
 /// What `syncfs(2)` does not do.
@@ -48,7 +50,7 @@ impl WholeFlush {
     /// Takes a directory that nobody else uses.
     pub(crate) fn new(root: OwnedFd, doubt: SyncDoubt) -> WholeFlush {
         let was_writable = AtomicBool::new(is_read_only(&root) == Ok(false));
-        WholeFlush { root, doubt, was_writable, unnamed: OnceLock::new() }
+        WholeFlush { root, doubt, was_writable, unnamed: OnceLock::new(), has_size: AtomicBool::new(false) }
     }
 
     /// Brings all changes of the file system to stable storage.
@@ -87,7 +89,8 @@ impl WholeFlush {
             return Ok(());
         }
         match self.unnamed() {
-            Ok(file) => rustix::fs::fchmod(file, Mode::RUSR | Mode::WUSR),
+            // Whoever the thread acts as may do this, and a new size is a change in any case.
+            Ok(file) => rustix::fs::ftruncate(file, u64::from(!self.has_size.fetch_not(Ordering::Relaxed))),
             Err(error @ (Errno::ROFS | Errno::IO)) => Err(error),
             // The directory cannot be written, or there is no room.
             Err(_) => Ok(()),

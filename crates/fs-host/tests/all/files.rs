@@ -1,11 +1,13 @@
 //! Bytes of files.
 
+use std::fs::{self, Permissions};
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use vfs::{Context, Error, FileSystem, OpenMode, SetAttributes, Stability};
+use vfs::{Caller, Context, Error, FileSystem, NewNode, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::{HandleForm, HostFs, HostOptions};
 
 use testing::disks::{DiskKind, LoopDisk};
@@ -126,6 +128,22 @@ fn evicted_range_is_read_from_storage_and_no_dirty_byte_is_lost() {
     let mut bytes = [0; 5];
     reader.read_at(&CX, 8192, &mut bytes).unwrap();
     assert_eq!(&bytes, b"dirty", "is_evicted={is_evicted}");
+}
+
+#[test]
+fn special_file_that_is_stored_with_the_whole_file_system_can_be_made_by_any_user() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: only root can act as another user");
+    }
+    let Some(disk) = LoopDisk::new(DiskKind::EXT4) else { return };
+    fs::set_permissions(disk.dir(), Permissions::from_mode(0o777)).unwrap();
+    let options = HostOptions { state_dir: Some(disk.beside("state")), ..HostOptions::default() };
+    let host = HostFs::open(disk.dir(), options).unwrap();
+    let user = Context { caller: Caller { uid: 1000, gid: 1000, groups: &[] }, ..CX };
+    let set = SetAttributes { uid: Some(1000), gid: Some(1000), ..SetAttributes::default() };
+    for (cx, name) in [(CX, "first"), (user, "second"), (user, "third")] {
+        host.make_node(&cx, at(&host.root(), name), NewNode::Fifo, &set).unwrap();
+    }
 }
 
 #[test]
