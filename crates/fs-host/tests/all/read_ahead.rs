@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::Advice;
 use vfs::{Context, Error, FileSystem, Name, OpenFile, OpenMode, Place};
@@ -35,12 +37,21 @@ impl Disk {
         };
         let file_system = HostFs::open(&dir.join("export"), options).unwrap();
         let disk = Disk { dir, read_ahead, file_system };
-        disk.forget();
-        if disk.open().is_resident(0, FILE_BYTES as usize) {
-            eprintln!("skipped: /var/tmp is not on a disk");
-            return None;
+        // The kernel keeps pages that it is about to sort, or that somebody else flushes.
+        for _ in 0..100 {
+            disk.forget();
+            if !disk.has_bytes_in_memory() {
+                return Some(disk);
+            }
+            thread::sleep(Duration::from_millis(20));
         }
-        Some(disk)
+        eprintln!("skipped: the file stays in memory");
+        None
+    }
+
+    fn has_bytes_in_memory(&self) -> bool {
+        let file = self.open();
+        (0..FILE_BYTES).step_by(READ_BYTES as usize).any(|offset| file.is_resident(offset, READ_BYTES as usize))
     }
 
     /// Takes the file out of memory.
