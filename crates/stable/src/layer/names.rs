@@ -73,13 +73,14 @@ impl LoggedExport {
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
         let held = self.hold_file(cx, file)?;
         let inside = self.inner_of(file)?;
-        self.order(ns(self.inner.attributes(&Context::ROOT, &inside)?.changed));
+        let before = self.inner.attributes(&Context::ROOT, &inside)?;
+        self.order(ns(before.changed));
         let make = || self.inner.set_attributes(cx, &inside, set);
         let flushes = self.volume.unsynced.flushes();
         let after = match set.size_bytes {
             Some(size_bytes) => {
                 self.clear_set_id_ahead(cx, file)?;
-                let old_end = self.old_end(|| self.inner.attributes(&Context::ROOT, &inside))?;
+                let old_end = self.old_end(|| Ok(before))?;
                 let resize = Change::Resize(Resize { file: FileId(*file), size_bytes });
                 let after = self.log_ahead(cx, resize, make)?;
                 self.append_late_zeros(cx, file, old_end, &after);

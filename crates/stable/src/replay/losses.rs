@@ -25,7 +25,7 @@ use super::latest::{LatestData, range_of};
 use super::set_aside::{Reason, Unmade};
 use super::site::Site;
 use super::tickets::Tickets;
-use super::{CX, Replayed, data, each_record, shared};
+use super::{CX, Replayed, data, each_record, index, shared};
 use crate::error::WriteLogError;
 use crate::layer::LoggedExport;
 use crate::log::Log;
@@ -141,8 +141,7 @@ impl<'c> Comparison<'c> {
         mut each: impl FnMut(&mut Self, usize, &Record<'_>, u64) -> Result<(), WriteLogError>,
     ) -> Result<(), WriteLogError> {
         each_record(log, |record, end| {
-            let of_export = |site: &Site<'_>| site.export.number == record.export;
-            let Some(at) = self.sites.iter().position(of_export) else { return Ok(()) };
+            let Some(at) = index(self.sites.iter().map(|site| site.export), record) else { return Ok(()) };
             if self.sites[at].plan.is_cancelled(end) { Ok(()) } else { each(self, at, record, end) }
         })
     }
@@ -216,7 +215,7 @@ impl<'c> Comparison<'c> {
         }
         // A program may have written them before the last record.
         if shown.iter().any(|byte| *byte != 0) {
-            site.set_aside(piece.replaced(&shown), &Reason::Replaced)?;
+            site.set_aside(Unmade::replaced(piece.handle, piece.range_bytes.start, &shown), &Reason::Replaced)?;
         }
         write_again(site, piece, open)
     }
@@ -255,12 +254,6 @@ impl Piece<'_> {
     fn unmade(&self) -> Unmade<'_> {
         let change = format!("write {} bytes at offset {}", self.data.len(), self.range_bytes.start);
         Unmade { change, file: Some(self.handle), data: self.data, ..Unmade::default() }
-    }
-
-    /// Other bytes of the file, which these replace.
-    fn replaced<'u>(&self, data: &'u [u8]) -> Unmade<'u> {
-        let change = format!("keep {} bytes at offset {}", data.len(), self.range_bytes.start);
-        Unmade { change, file: Some(self.handle), data, ..Unmade::default() }
     }
 }
 

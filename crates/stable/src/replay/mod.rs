@@ -168,7 +168,7 @@ fn run_once(
     }
     sites.iter_mut().try_for_each(data::give_sizes)?;
     each_record(log, |record, end| {
-        index(exports, record).map_or(Ok(()), |at| data::apply(&mut sites[at], record, end))
+        index(exports.iter().copied(), record).map_or(Ok(()), |at| data::apply(&mut sites[at], record, end))
     })?;
     sites.iter_mut().try_for_each(data::finish)?;
     for site in &sites {
@@ -179,9 +179,9 @@ fn run_once(
     end(sites, state_file)
 }
 
-/// The number of the export of a record.
-fn index(exports: &[&LoggedExport], record: &Record<'_>) -> Option<usize> {
-    exports.iter().position(|export| export.number == record.export)
+/// Which of the exports a record is of.
+fn index<'e>(exports: impl IntoIterator<Item = &'e LoggedExport>, record: &Record<'_>) -> Option<usize> {
+    exports.into_iter().position(|export| export.number == record.export)
 }
 
 /// Reads the log, and plans the final state of each export.
@@ -193,11 +193,11 @@ fn sites<'s>(
 ) -> Result<Vec<Site<'s>>, WriteLogError> {
     let mut plans: Vec<Plan> = exports.iter().map(|_| Plan::default()).collect();
     each_record(log, |record, _| {
-        index(exports, record).into_iter().for_each(|at| plans[at].note_cancelled(record));
+        index(exports.iter().copied(), record).into_iter().for_each(|at| plans[at].note_cancelled(record));
         Ok(())
     })?;
     each_record(log, |record, end| {
-        if let Some(plan) = index(exports, record).map(|at| &mut plans[at]) {
+        if let Some(plan) = index(exports.iter().copied(), record).map(|at| &mut plans[at]) {
             if !plan.is_cancelled(end) {
                 tickets.add(record);
             }

@@ -9,7 +9,7 @@ use super::data::{is_needed, within_size};
 use super::latest::{LatestData, range_of};
 use super::set_aside::{Reason, Unmade};
 use super::site::Site;
-use super::{CX, each_record};
+use super::{CX, each_record, index};
 use crate::error::WriteLogError;
 use crate::log::Log;
 use crate::record::{Change, Record, RecordTime, Write};
@@ -62,7 +62,7 @@ fn each_write(
 ) -> Result<(), WriteLogError> {
     each_record(log, |record: &Record<'_>, end| {
         let Change::Write(write) = &record.change else { return Ok(()) };
-        let Some(at) = sites.iter().position(|site| site.export.number == record.export) else { return Ok(()) };
+        let Some(at) = index(sites.iter().map(|site| site.export), record) else { return Ok(()) };
         let site = &mut sites[at];
         if site.plan.is_cancelled(end) || !is_needed(site, &write.file.0, end) {
             return Ok(());
@@ -82,6 +82,5 @@ fn compare(site: &mut Site<'_>, file: &Handle, offset_bytes: u64, data: &[u8]) -
     if data.starts_with(&shown) || shown.iter().all(|byte| *byte == 0) {
         return Ok(());
     }
-    let change = format!("keep {} bytes at offset {offset_bytes}", shown.len());
-    site.set_aside(Unmade { change, file: Some(*file), data: &shown, ..Unmade::default() }, &Reason::Replaced)
+    site.set_aside(Unmade::replaced(*file, offset_bytes, &shown), &Reason::Replaced)
 }

@@ -20,6 +20,14 @@ pub(super) struct Unmade<'u> {
     pub(super) data: &'u [u8],
 }
 
+impl<'u> Unmade<'u> {
+    /// Bytes of a file that those of the log replace.
+    pub(super) fn replaced(file: Handle, offset_bytes: u64, data: &'u [u8]) -> Unmade<'u> {
+        let change = format!("keep {} bytes at offset {offset_bytes}", data.len());
+        Unmade { change, file: Some(file), data, ..Unmade::default() }
+    }
+}
+
 /// Why a change is not made.
 pub(super) enum Reason<'r> {
     /// The file system refuses it.
