@@ -56,9 +56,10 @@ fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<
         Ok((unnamed, kept, log)) => {
             let kept: Vec<_> = kept.into_iter().filter(|(_, records)| *records > 0).collect();
             let dirs = kept.iter().map(|(dir, _)| dir);
-            check_owner(flags, state_dir, (dirs, log.is_known()?))?;
+            let is_known = log.is_known()?;
+            check_owner(flags, state_dir, (dirs, is_known))?;
             log.discard()?;
-            if kept.is_empty() && unnamed == 0 && !log.is_known()? {
+            if kept.is_empty() && unnamed == 0 && !is_known {
                 writeln!(output, "the log had no changes; name directories that still depend on it with --export DIR")?;
             }
             for (dir, records) in kept {
