@@ -256,14 +256,7 @@ impl Op {
             | Op::Pathconf(file)
             | Op::Commit { file, .. } => [Some(*file), None],
             Op::Link(file, place) => [Some(*file), Some(place.dir)],
-            Op::Rename(from, to) => [Some(from.dir), Some(to.dir)],
-            Op::Lookup(place)
-            | Op::Create(place, _)
-            | Op::Mkdir(place, _)
-            | Op::Symlink { place, .. }
-            | Op::Mknod(place)
-            | Op::Remove(place)
-            | Op::Rmdir(place) => [Some(place.dir), None],
+            _ => self.places().map(|place| place.map(|place| place.dir)),
         }
     }
 
