@@ -114,6 +114,24 @@ pub(crate) fn clone_range(to: BorrowedFd<'_>, from: BorrowedFd<'_>, range: vfs::
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The words of `struct btrfs_ioctl_fs_info_args`, and which of them are its `flags` and `metadata_uuid`.
+const BTRFS_INFO_WORDS: usize = 128;
+const BTRFS_INFO_FLAGS: usize = 6;
+const BTRFS_INFO_UUID: usize = 8;
+/// Asks for `metadata_uuid` (`BTRFS_FS_INFO_FLAG_METADATA_UUID`).
+const BTRFS_INFO_WITH_UUID: u64 = 1 << 2;
+/// The number of the request (`BTRFS_IOC_FS_INFO`).
+const BTRFS_INFO: libc::Ioctl = libc::_IOR::<[u64; BTRFS_INFO_WORDS]>(0x94, 31);
+
+/// The UUID that a btrfs has on its disk, wherever it is mounted.
+pub(crate) fn btrfs_uuid(dir: BorrowedFd<'_>) -> io::Result<[u64; 2]> {
+    let mut info = [0_u64; BTRFS_INFO_WORDS];
+    info[BTRFS_INFO_FLAGS] = BTRFS_INFO_WITH_UUID;
+    // SAFETY: the kernel reads and writes one structure of this size and alignment, which lives during the call.
+    let done = unsafe { libc::ioctl(dir.as_raw_fd(), BTRFS_INFO, info.as_mut_ptr()) };
+    if done == 0 { Ok([info[BTRFS_INFO_UUID], info[BTRFS_INFO_UUID + 1]]) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Sets the user as whom this thread uses files, and says whether it is that user now.
 pub(crate) fn set_fsuid(uid: u32) -> bool {
     set_and_read_back(libc::SYS_setfsuid, uid)

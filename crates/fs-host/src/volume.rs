@@ -1,6 +1,7 @@
 //! The exported directory and what is known of the file system that it is on.
 
 use std::ffi::CStr;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -285,7 +286,7 @@ fn sync_doubt(magic: u64) -> SyncDoubt {
 }
 
 /// Opens a directory once more.
-fn reopened(dir: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+fn reopened(dir: impl AsFd) -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat(dir, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
@@ -302,15 +303,21 @@ pub(crate) fn birth(dir: BorrowedFd<'_>, stat: &Statx) -> u64 {
     mix(mix(by_system, stat.stx_btime.tv_sec.cast_unsigned()), stat.stx_btime.tv_nsec.into())
 }
 
-/// A number of the file system that it keeps wherever it is mounted, or 0. ext4 has one, and needs it: it stores the
-/// time when its root directory was made in seconds, and two may be made at once. That of btrfs is another one while a
-/// copy is mounted.
+/// A number of the file system that it keeps wherever it is mounted, or 0. ext4 and btrfs have one, and need it: they
+/// store the time when their root directory was made in seconds, and two may be made at once.
 fn own_number(dir: BorrowedFd<'_>) -> u64 {
-    let magic = rustix::fs::fstatfs(dir).map_or(0, |system| u64::from(system.f_type as u32));
-    if magic != EXT_MAGIC {
-        return 0;
+    match rustix::fs::fstatfs(dir).map_or(0, |system| u64::from(system.f_type as u32)) {
+        EXT_MAGIC => fstatvfs(dir).map_or(0, |space| space.f_fsid),
+        BTRFS_MAGIC => btrfs_number(dir).unwrap_or_default(),
+        _ => 0,
     }
-    fstatvfs(dir).map_or(0, |space| space.f_fsid)
+}
+
+/// What `statvfs(3)` says of a btrfs is another number while a copy is mounted.
+fn btrfs_number(dir: BorrowedFd<'_>) -> io::Result<u64> {
+    // The descriptor may have been opened as a path only.
+    let [first, second] = sys::btrfs_uuid(reopened(dir)?.as_fd())?;
+    Ok(mix(first, second))
 }
 
 /// Whether the file system that `fd` is on keeps extended attributes of the user's.

@@ -1,13 +1,13 @@
 //! Bytes of files.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use vfs::{Caller, Context, Error, FileSystem, NewNode, OpenMode, SetAttributes, Stability};
+use vfs::{Caller, Context, Error, FileSystem, NewNode, OpenMode, Origin, SetAttributes, Stability};
 use wharf_fs_host::{HandleForm, HostFs, HostOptions};
 
 use testing::disks::{DiskKind, LoopDisk};
@@ -146,28 +146,47 @@ fn special_file_that_is_stored_with_the_whole_file_system_can_be_made_by_any_use
     }
 }
 
+/// The identity of a file system's root.
+fn origin(disk: &LoopDisk) -> Origin {
+    let options = HostOptions { state_dir: Some(disk.beside("state")), ..HostOptions::default() };
+    HostFs::open(disk.dir(), options).unwrap().origin().unwrap()
+}
+
 #[test]
 fn root_of_another_file_system_is_told_apart_though_both_were_made_in_the_same_second() {
-    let Some(mut disk) = LoopDisk::new(DiskKind::EXT4) else { return };
-    let origin = |disk: &LoopDisk| {
-        let options = HostOptions { state_dir: Some(disk.beside("state")), ..HostOptions::default() };
-        HostFs::open(disk.dir(), options).unwrap().origin().unwrap()
-    };
-    let before = origin(&disk);
-    disk.remount();
-    assert_eq!(origin(&disk).birth, before.birth);
-    let copy = disk.copy_image();
-    for (program, flags) in [("e2fsck", &["-fy"][..]), ("tune2fs", &["-U", "random"])] {
-        let done = Command::new(program).args(flags).arg(&copy).output().unwrap();
-        assert!(
-            done.status.code().is_some_and(|code| code <= 1),
-            "{program}: {}",
-            String::from_utf8_lossy(&done.stdout)
-        );
+    let new_uuids: [(_, &[&[&str]]); 2] = [
+        (DiskKind::EXT4, &[&["e2fsck", "-fy"], &["tune2fs", "-U", "random"]]),
+        (DiskKind::BTRFS, &[&["btrfstune", "-f", "-u"]]),
+    ];
+    for (kind, commands) in new_uuids {
+        let Some(mut disk) = LoopDisk::new(kind) else { continue };
+        let before = origin(&disk);
+        disk.remount();
+        assert_eq!(origin(&disk).birth, before.birth);
+        let copy = disk.copy_image();
+        for command in commands {
+            let done = Command::new(command[0]).args(&command[1..]).arg(&copy).output().unwrap();
+            let said = String::from_utf8_lossy(&done.stdout);
+            assert!(done.status.code().is_some_and(|code| code <= 1), "{command:?}: {said}");
+        }
+        disk.replace_image(copy);
+        let other = origin(&disk);
+        assert!((other.fileid, other.birth != before.birth) == (before.fileid, true), "{before:?} and {other:?}");
     }
-    disk.replace_image(copy);
-    let other = origin(&disk);
-    assert!((other.fileid, other.birth != before.birth) == (before.fileid, true), "{before:?} and {other:?}");
+}
+
+/// The kernel gives a btrfs another number for programs while a copy is mounted.
+#[test]
+fn root_stays_the_same_one_while_a_copy_of_its_disk_is_mounted() {
+    for kind in [DiskKind::EXT4, DiskKind::BTRFS] {
+        let Some(mut disk) = LoopDisk::new(kind) else { continue };
+        let before = origin(&disk);
+        rustix::fs::syncfs(File::open(disk.dir()).unwrap()).unwrap();
+        let copy = disk.after_power_failure();
+        disk.remount();
+        assert_eq!(origin(&disk).birth, before.birth, "{}", kind.name);
+        drop(copy);
+    }
 }
 
 #[test]
