@@ -84,7 +84,7 @@ impl Site {
             }
         }
         let replayed = attach_to_log(&log, dirs)?;
-        let set_aside = replayed.iter().map(|(_, replayed)| replayed.set_aside + replayed.conflicts).sum();
+        let set_aside = replayed.iter().map(|(_, replayed)| replayed.set_aside).sum();
         log.start()?;
         log.close();
         match changes {

@@ -301,11 +301,11 @@ pub fn attach(
 }
 
 fn tell(dir: &Path, replayed: &Replayed) {
-    let Replayed { records, compared, checked_bytes, made, names, data_bytes, conflicts, set_aside } = *replayed;
+    let Replayed { records, compared, checked_bytes, made, names, data_bytes, set_aside } = *replayed;
     let dir = quoted(dir);
     if compared {
         tracing::warn!(
-            %dir, records, made, names, data_bytes, conflicts, set_aside,
+            %dir, records, made, names, data_bytes, set_aside,
             "replayed the write log: names, data and attributes were compared with it"
         );
     } else if data_bytes + set_aside > 0 {

@@ -52,8 +52,9 @@ pub(super) fn make_again(
                     }
                 }
                 (None, Some(_)) => still.push(file),
-                // The log has no record of its creation: the file system lost a file that it had reported durable.
-                (_, None) => site.replayed.conflicts += 1,
+                // The log has no record of its creation: the file system lost a file that it had reported durable. What
+                // the log has of it is set aside later.
+                (_, None) => {}
             }
         }
         if still.is_empty() || still.len() == before {

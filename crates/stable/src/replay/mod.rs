@@ -67,10 +67,8 @@ pub struct Replayed {
     pub names: u64,
     /// Rewritten bytes of data.
     pub data_bytes: u64,
-    /// Names that were left alone because others have changed them.
-    pub conflicts: u64,
-    /// Changes that the file system refuses, or whose file was changed since: they are in the file
-    /// `write-log-set-aside` of the state directory.
+    /// Changes that the file system refuses, or whose name or file another program has changed since: they are in the
+    /// file `write-log-set-aside` of the state directory.
     pub set_aside: u64,
 }
 
@@ -211,7 +209,7 @@ fn sites<'s>(
 /// Flushes what was set aside, before the log's records are dropped.
 fn end(sites: Vec<Site<'_>>, state_file: &StateFile) -> Result<Vec<Replayed>, WriteLogError> {
     let replayed: Vec<Replayed> = sites.into_iter().map(|site| site.replayed).collect();
-    if replayed.iter().any(|replayed| replayed.set_aside + replayed.conflicts > 0) {
+    if replayed.iter().any(|replayed| replayed.set_aside > 0) {
         state_file.sync_set_aside()?;
     }
     Ok(replayed)

@@ -124,10 +124,7 @@ impl Site<'_> {
 
     /// Keeps a change that is not made, and reports it.
     pub(super) fn set_aside(&mut self, unmade: Unmade<'_>, reason: &Reason<'_>) -> Result<(), WriteLogError> {
-        match reason {
-            Reason::OthersChange => self.replayed.conflicts += 1,
-            _ => self.replayed.set_aside += 1,
-        }
+        self.replayed.set_aside += 1;
         let Unmade { change, file, name, data } = unmade;
         // One warning is enough for all data of a file.
         let is_known = file.is_some_and(|file| self.set_aside.contains_key(&file));

@@ -35,7 +35,7 @@ fn lost_files_are_made_again_and_reached_by_the_handles_that_clients_have() {
         });
         fs::remove_dir_all(site.path("dir")).unwrap();
         let (fs, replayed, log) = site.open(true).unwrap();
-        assert_eq!((replayed.made, replayed.conflicts), (2, 0), "{form:?}");
+        assert_eq!((replayed.made, replayed.set_aside), (2, 0), "{form:?}");
         assert_eq!(read(&fs, &file), b"what was acknowledged");
         assert_eq!(fs.lookup(&CX, at(&dir, "file")).unwrap().handle, file);
         assert_eq!(fs::read(site.path("dir/file")).unwrap(), b"what was acknowledged");

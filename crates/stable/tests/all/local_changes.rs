@@ -350,7 +350,7 @@ fn file_that_a_program_put_in_the_place_of_a_new_one_stays_though_a_client_has_c
         });
         machine.store();
         machine.fail_power();
-        assert_eq!(machine.replay().conflicts, 1, "{kind}");
+        assert_eq!(machine.replay().set_aside, 1, "{kind}");
         let path = machine.disk.dir().join("app.conf");
         assert_eq!(fs::read(&path).unwrap(), b"port=2", "{kind}");
         assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o640, "{kind}");

@@ -87,7 +87,7 @@ fn file_whose_name_another_program_has_taken_is_kept_through_later_replays() {
     fs::write(site.path("other"), "keeps the number of the lost file").unwrap();
     fs::write(site.path("name"), "another program's").unwrap();
     let (_fs, replayed, log) = site.open(true).unwrap();
-    assert_eq!((replayed.conflicts, replayed.made), (1, 1), "{replayed:?}");
+    assert_eq!((replayed.set_aside, replayed.made), (1, 1), "{replayed:?}");
     log.close();
     drop((_fs, log));
     assert!(kept(&site).contains("file: name\nchange: give the file this name\nreason: another program"));

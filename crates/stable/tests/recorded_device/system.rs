@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use fastrand::Rng;
 use fs_host::{HostFs, HostOptions, OpenError};
 use rustix::fs::FallocateFlags;
-use stable::{FileDevice, Options, Replayed, WriteLog, WriteLogError};
+use stable::{FileDevice, Options, Replayed, SetAside, WriteLog, WriteLogError, changes_set_aside};
 use testing::Rebooted;
 use testing::model::change::CX;
 use vfs::FileSystem;
@@ -241,6 +241,11 @@ impl System {
             Some(log) => Ok(log.drain()?),
             None => Ok(self.exports.iter().try_for_each(|export| export.sync_all(&CX))?),
         }
+    }
+
+    /// What replays have set aside.
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        changes_set_aside(&self.mounted.dir.join("state")).unwrap()
     }
 
     /// Takes nearly all room of the file system.
