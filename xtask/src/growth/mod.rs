@@ -65,10 +65,7 @@ pub fn check(root: &Path) -> Counts {
         count::each(root, &dimensions, Extent::Check, |rows| counts += compare(&rows, &bounds, Shown::All))?;
         Ok(counts)
     });
-    compared.unwrap_or_else(|failure| {
-        println!("FAILED: growth: {failure}");
-        Counts { failed: 1, ..Counts::default() }
-    })
+    compared.unwrap_or_else(|failure| Counts::failure(format!("FAILED: growth: {failure}")))
 }
 
 impl Options {
@@ -120,7 +117,7 @@ fn compare(rows: &[(Subject, Counted)], bounds: &Bounds, shown: Shown) -> Counts
                 counts.skipped += 1;
             }
             Ok(costs) if is_within(subject, costs, bounds, shown) => counts.passed += 1,
-            Ok(_) => counts.failed += 1,
+            Ok(_) => counts.fail(format!("FAILED: growth of {subject}: its line says how")),
         }
     }
     counts

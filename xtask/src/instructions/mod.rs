@@ -34,10 +34,7 @@ pub fn run(root: &Path, options: &[String]) -> Outcome {
 /// The same as a part of the tests: one for each operation of the client, and of the server with each form of handles.
 pub fn check(root: &Path) -> Counts {
     let compared = count::all(root).and_then(|counted| Ok(compare(&counted, &Bounds::load(root)?)));
-    compared.unwrap_or_else(|failure| {
-        println!("FAILED: instructions: {failure}");
-        Counts { failed: 1, ..Counts::default() }
-    })
+    compared.unwrap_or_else(|failure| Counts::failure(format!("FAILED: instructions: {failure}")))
 }
 
 /// Prints every count beside its bound.
@@ -60,13 +57,11 @@ fn compare(counted: &[(Subject, Counted)], bounds: &Bounds) -> Counts {
                 );
             }
             Verdict::Worse(recorded) => {
-                println!("FAILED: instructions of {subject}: {cost}, and recorded are {recorded}");
-                counts.failed += 1;
+                counts.fail(format!("FAILED: instructions of {subject}: {cost}, and recorded are {recorded}"));
                 continue;
             }
             Verdict::Unknown => {
-                println!("FAILED: instructions of {subject}: {cost}, and nothing is recorded");
-                counts.failed += 1;
+                counts.fail(format!("FAILED: instructions of {subject}: {cost}, and nothing is recorded"));
                 continue;
             }
         }

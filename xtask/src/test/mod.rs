@@ -41,12 +41,16 @@ const FOREIGN_PROGRAMS: [Program; 14] = [
     Program { name: "iperf3", packages: &["iperf3"] },
 ];
 
-/// Runs everything, also after something has failed. The last line says how many tests passed, failed and were skipped.
+/// Runs everything, also after something has failed. The end repeats what failed, and the last line says how many tests
+/// passed, failed and were skipped.
 pub fn run(root: &Path) -> Outcome {
     install::ensure(&FOREIGN_PROGRAMS, "tests that need them are skipped");
     let mut counts = rust_tests(root)?;
     counts += counts_and_mounts(root)?;
     counts += kernel::run(root)?;
+    if counts.failed > 0 {
+        println!("\nwhat failed, again:\n{}\n", counts.failures.join("\n"));
+    }
     println!("{counts}");
     if counts.failed == 0 { Ok(()) } else { Err(Failure::Tests) }
 }
@@ -82,11 +86,10 @@ fn rust_tests(root: &Path) -> Outcome<Counts> {
             println!("{line}");
         }
     })?;
-    let mut counts = reader.counts();
+    let mut counts = reader.into_counts();
     if !is_success && counts.failed == 0 {
         // What does not compile, or dies, has no result line.
-        println!("FAILED: cargo test ended with an error that no test reported");
-        counts.failed += 1;
+        counts.fail("FAILED: cargo test ended with an error that no test reported".to_owned());
     }
     Ok(counts)
 }

@@ -13,10 +13,9 @@ pub fn run(script: &str, command: Command, mut show: impl FnMut(&str)) -> Outcom
         reader.take(line);
         show(line);
     })?;
-    let mut counts = reader.counts();
+    let mut counts = reader.into_counts();
     if !is_success && counts.failed == 0 {
-        show(&format!("FAILED: {script} ended with an error that no check reported"));
-        counts.failed += 1;
+        counts.fail(format!("FAILED: {script} ended with an error that no check reported"));
     }
     Ok(counts)
 }

@@ -3,12 +3,30 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-/// How many tests there were.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How many tests there were, and what those that failed printed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts {
     pub passed: u64,
     pub failed: u64,
     pub skipped: u64,
+    /// The lines that say what failed, which the end of a long run repeats.
+    pub failures: Vec<String>,
+}
+
+impl Counts {
+    /// Prints and counts a failure.
+    pub fn fail(&mut self, why: String) {
+        println!("{why}");
+        self.failed += 1;
+        self.failures.push(why);
+    }
+
+    /// One failure and nothing else.
+    pub fn failure(why: String) -> Counts {
+        let mut counts = Counts::default();
+        counts.fail(why);
+        counts
+    }
 }
 
 impl AddAssign for Counts {
@@ -16,6 +34,7 @@ impl AddAssign for Counts {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        self.failures.extend(other.failures);
     }
 }
 
@@ -58,8 +77,9 @@ impl LibTest {
         match line {
             "successes:" => self.section = Section::Passed,
             "failures:" => self.section = Section::Failed,
-            _ if line.starts_with("---- ") => self.is_skipped = false,
             _ if line.starts_with("test result: ") => self.finish(line),
+            _ if self.section == Section::Failed => self.counts.failures.push(line.to_owned()),
+            _ if line.starts_with("---- ") => self.is_skipped = false,
             _ if self.section == Section::Passed => self.take_output(line),
             _ => {}
         }
@@ -69,7 +89,7 @@ impl LibTest {
     }
 
     /// What was counted.
-    pub fn counts(&self) -> Counts {
+    pub fn into_counts(self) -> Counts {
         self.counts
     }
 
@@ -110,14 +130,17 @@ impl ScriptChecks {
     pub fn take(&mut self, line: &str) {
         match line.split(' ').next() {
             Some("ok") => self.0.passed += 1,
-            Some("FAIL") => self.0.failed += 1,
+            Some("FAIL") => {
+                self.0.failed += 1;
+                self.0.failures.push(line.to_owned());
+            }
             Some("skipped") => self.0.skipped += 1,
             _ => {}
         }
     }
 
     /// What was counted.
-    pub fn counts(&self) -> Counts {
+    pub fn into_counts(self) -> Counts {
         self.0
     }
 }
@@ -154,13 +177,13 @@ test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; fini
     fn read(output: &str) -> (Counts, Vec<&str>) {
         let mut reader = LibTest::default();
         let shown = output.lines().filter(|line| reader.take(line)).collect();
-        (reader.counts(), shown)
+        (reader.into_counts(), shown)
     }
 
     #[test]
     fn test_that_says_it_was_skipped_does_not_count_as_passed() {
         let (counts, _) = read(OUTPUT);
-        assert_eq!(counts, Counts { passed: 2, failed: 0, skipped: 3 });
+        assert_eq!(counts, Counts { passed: 2, skipped: 3, ..Counts::default() });
         assert_eq!(counts.to_string(), "2 passed, 0 failed, 3 skipped");
     }
 
@@ -176,7 +199,8 @@ test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; fini
         let failed =
             "failures:\n\n---- x stdout ----\nskipped: nothing\n\ntest result: FAILED. 7 passed; 2 failed; 0 ignored\n";
         let (counts, _) = read(&format!("{OUTPUT}{failed}"));
-        assert_eq!(counts, Counts { passed: 9, failed: 2, skipped: 3 });
+        let failures = ["", "---- x stdout ----", "skipped: nothing", ""].map(str::to_owned).to_vec();
+        assert_eq!(counts, Counts { passed: 9, failed: 2, skipped: 3, failures });
     }
 
     #[test]
@@ -185,6 +209,7 @@ test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; fini
         let lines =
             ["ok mmap v3 tcp", "FAIL statfs v2 udp", "  detail", "okay", "skipped large v2: files end at 2 GiB"];
         lines.iter().for_each(|line| checks.take(line));
-        assert_eq!(checks.counts(), Counts { passed: 1, failed: 1, skipped: 1 });
+        let failures = vec!["FAIL statfs v2 udp".to_owned()];
+        assert_eq!(checks.into_counts(), Counts { passed: 1, failed: 1, skipped: 1, failures });
     }
 }
