@@ -4,6 +4,7 @@ mod andrew;
 mod builds;
 mod clients;
 mod contenders;
+mod count;
 pub mod custom;
 mod handle_cache;
 mod kind;

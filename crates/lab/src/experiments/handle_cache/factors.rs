@@ -9,6 +9,8 @@ pub(super) const AGAIN: &str = "off, again (A/A)";
 pub(super) const ON: &str = "on";
 pub(super) const PLAIN: &str = "plain";
 pub(super) const SLOW: &str = "slow";
+/// The opens of servers whose instructions are counted.
+pub(super) const COUNTED: &str = "counted";
 
 pub(super) const BANDWIDTH: &str = "bandwidth";
 

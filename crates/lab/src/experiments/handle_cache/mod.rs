@@ -16,11 +16,12 @@ use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels,
 use tokio::runtime::{Builder, Runtime};
 
 use self::document::SIZES;
-use self::factors::{AGAIN, BANDWIDTH, CACHE, OFF, ON, OPENS, PLAIN, PROCESSES, SLOW, bandwidth_of};
+use self::factors::{AGAIN, BANDWIDTH, CACHE, COUNTED, OFF, ON, OPENS, PLAIN, PROCESSES, SLOW, bandwidth_of};
 use self::readers::{MAX_PENDING, TRANSFER_BYTES};
+use super::count::{self, INSTRUCTIONS, NO_COUNTER};
 use super::kind::{Conditions, Kind, Scale, named};
 use crate::cache;
-use crate::contender::{Contender, Named, Work};
+use crate::contender::{self, Contender, Named, Server, Work};
 use crate::disk::{DiskVolume, Model};
 use crate::engine::{Error, Experiment, Figures, Needs, PassError};
 use crate::process::Process;
@@ -40,8 +41,8 @@ const OPENED: &str = "opens";
 
 /// How long each slow open takes.
 const OPEN_DELAY: Duration = Duration::from_micros(200);
-/// How many processes there are where opens are slow.
-const SLOW_PROCESSES: u32 = 4;
+/// How many processes there are where opens are slow or counted.
+const FEW_PROCESSES: u32 = 4;
 const MIB: u64 = 1 << 20;
 /// The least that a process reads: the largest of the source's reads.
 const MIN_FILE_BYTES: u64 = 128 << 10;
@@ -50,6 +51,7 @@ struct HandleCache {
     conditions: Conditions,
     /// Why there is no disk of known speed here, if there is none.
     without_disk: Option<String>,
+    can_count: bool,
     runtime: Runtime,
     running: Option<Running>,
 }
@@ -65,11 +67,16 @@ struct Running {
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     let without_disk = DiskVolume::missing();
-    Ok(Box::new(HandleCache { conditions: conditions.clone(), without_disk, runtime, running: None }))
+    let can_count = conditions.scale != Scale::Quick && contender::can_count();
+    Ok(Box::new(HandleCache { conditions: conditions.clone(), without_disk, can_count, runtime, running: None }))
 }
 
-/// The kernel reads ahead, as the source's did.
 fn server(cache: &str, opens: &str) -> Named {
+    Named { name: server_name(cache, opens), contender: Contender::Wharf(arguments(cache, opens)) }
+}
+
+/// What `wharf serve` is told. The kernel reads ahead, as the source's did.
+fn arguments(cache: &str, opens: &str) -> Vec<String> {
     let mut arguments = ["--read-ahead", "kernel", "--log-level", "info"].map(str::to_owned).to_vec();
     if cache != ON {
         arguments.extend(["--open-files".to_owned(), "0".to_owned()]);
@@ -77,7 +84,7 @@ fn server(cache: &str, opens: &str) -> Named {
     if opens == SLOW {
         arguments.extend(["--fault".to_owned(), format!("open:delay={}us", OPEN_DELAY.as_micros())]);
     }
-    Named { name: server_name(cache, opens), contender: Contender::Wharf(arguments) }
+    arguments
 }
 
 fn server_name(cache: &str, opens: &str) -> String {
@@ -113,9 +120,9 @@ fn files_bytes(scale: Scale) -> u64 {
     processes(scale).into_iter().map(|count| u64::from(count) * file_bytes(scale, count)).sum()
 }
 
-/// The same, and room for what servers keep.
+/// The same, and room for what servers and their counters keep.
 fn space_bytes(scale: Scale) -> u64 {
-    files_bytes(scale) + 16 * MIB
+    files_bytes(scale) + 48 * MIB
 }
 
 impl HandleCache {
@@ -141,6 +148,23 @@ impl HandleCache {
         Ok(Running { servers, export, volume })
     }
 
+    /// Reads the files of so many processes once.
+    fn read_all(&self, server: &Server, processes: u32, size: u32) -> Result<readers::Found, PassError> {
+        let reading = readers::read_all(server, processes, file_bytes(self.scale(), processes), size);
+        Ok(processors::on(Processor::Last, || self.runtime.block_on(reading))?)
+    }
+
+    /// Counts the instructions of a server for a READ, with a mount for each process.
+    fn count(&mut self, cache: &str) -> Result<Figures, PassError> {
+        let running = self.running.as_mut().ok_or(NotBegun)?;
+        let contender = Contender::CountedWharf(arguments(cache, COUNTED));
+        let server = running.servers.start_another(&server_name(cache, COUNTED), &contender)?;
+        let read = |server: &Server| Ok(self.read_all(server, FEW_PROCESSES, TRANSFER_BYTES)?.reads);
+        let mut figures = Figures::default();
+        figures.set(INSTRUCTIONS, count::per_read(server, read)?);
+        Ok(figures)
+    }
+
     /// A table of a figure by the cache, with ratios of the source.
     fn table(&self, title: &str, figure: &str, mut document: Vec<DocumentRatio>) -> TableKind {
         let processes = named_numbers(&processes(self.scale()));
@@ -156,6 +180,7 @@ impl HandleCache {
         let mut tables = vec![
             self.table("Bandwidth of all processes", BANDWIDTH, document::pooled()),
             self.table("Processor time of the server for a READ", SERVER_COST, Vec::new()),
+            self.table("Instructions of the server for a READ", INSTRUCTIONS, Vec::new()),
         ];
         tables.extend(sizes(self.scale()).into_iter().map(of_size));
         tables
@@ -172,6 +197,7 @@ impl Experiment for HandleCache {
         let mut figures = vec![
             FigureKind::new(BANDWIDTH, "KB/s", Better::Higher),
             FigureKind::new(SERVER_COST, "µs/READ", Better::Lower),
+            FigureKind::new(INSTRUCTIONS, "per READ", Better::Lower),
             FigureKind::new(OPENED, "1/READ", Better::Neither),
         ];
         figures.extend(sizes(self.scale()).into_iter().map(of_size));
@@ -179,13 +205,17 @@ impl Experiment for HandleCache {
         let skipped = missing.map(|missing| {
             format!("the source's figures: the files are on the disk of --disk-dir as it is. Missing is: {missing}")
         });
+        let uncounted = (!self.can_count).then(|| match self.scale() {
+            Scale::Quick => "instructions: left out with --quick".to_owned(),
+            Scale::Usual | Scale::Full => NO_COUNTER.to_owned(),
+        });
         Design {
             name: NAME.to_owned(),
             question: "How much faster do processes that read different files get when the server keeps them open?"
                 .to_owned(),
             source: Some("Linux NFS server, RFC patch for a cache of file handles, December 2008".to_owned()),
             factors: vec![
-                Factor::new(OPENS, named([PLAIN, SLOW])),
+                Factor::new(OPENS, named([PLAIN, SLOW, COUNTED])),
                 Factor::new(PROCESSES, named_numbers(&processes(self.scale()))),
                 Factor::new(CACHE, named([OFF, AGAIN, ON])),
             ],
@@ -204,7 +234,7 @@ impl Experiment for HandleCache {
                 "The processes are mounts of one program, each with a connection and a cache of its own.",
                 "The source does not tell the size of its files.",
             ]),
-            skipped: skipped.collect(),
+            skipped: skipped.chain(uncounted).collect(),
         }
     }
 
@@ -231,13 +261,15 @@ impl Experiment for HandleCache {
         let bytes_of_pass = files_bytes(scale) as f64 / processes(scale).len() as f64;
         let size_seconds = 0.05 + bytes_of_pass / 75e6;
         let root = Some("a disk of known speed (FUSE and a loop device)");
-        let round_seconds = Contender::START_SECONDS * 6.0;
+        let counted = if self.can_count { Contender::COUNTED_START_SECONDS * 3.0 } else { 0.0 };
+        let round_seconds = Contender::START_SECONDS * 6.0 + counted;
         let pass_seconds = size_seconds * sizes(scale).len() as f64;
         Needs { pass_seconds, round_seconds, space_bytes: space_bytes(scale), root }
     }
 
     fn has(&self, levels: &Levels) -> bool {
-        levels[OPENS] == PLAIN || levels[PROCESSES] == SLOW_PROCESSES.to_string()
+        let is_few = levels[PROCESSES] == FEW_PROCESSES.to_string();
+        levels[OPENS] == PLAIN || (is_few && (levels[OPENS] == SLOW || self.can_count))
     }
 
     fn refuses_servers(&self) -> Option<&'static str> {
@@ -253,18 +285,19 @@ impl Experiment for HandleCache {
     }
 
     fn pass(&mut self, levels: &Levels, _place: &PassPlace, _seed: u64) -> Result<Figures, PassError> {
+        if levels[OPENS] == COUNTED {
+            return self.count(&levels[CACHE]);
+        }
         let Running { servers, export, .. } = self.running.as_ref().ok_or(NotBegun)?;
         let server = servers.get(&server_name(&levels[CACHE], &levels[OPENS]))?;
         let processes = levels[PROCESSES].parse()?;
-        let file_bytes = file_bytes(self.conditions.scale, processes);
         let paths: Vec<PathBuf> = (0..processes).map(|number| export.join(readers::file(processes, number))).collect();
         let spent = || server.pid().map_or(Ok(Duration::ZERO), |pid| Process::Id(pid).time());
         let (work, cpu) = (server.work()?, spent()?);
         let (mut all, mut figures) = (Total::default(), Figures::default());
         for size in sizes(self.conditions.scale) {
             cache::take_out(&paths)?;
-            let reading = readers::read_all(server, processes, file_bytes, size);
-            let found = processors::on(Processor::Last, || self.runtime.block_on(reading))?;
+            let found = self.read_all(server, processes, size)?;
             figures.set(&bandwidth_of(size), kilobytes_per_second(found.bytes, found.elapsed));
             all.add(&found);
         }

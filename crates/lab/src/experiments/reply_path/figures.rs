@@ -4,13 +4,13 @@ use measure::record::{Better, FigureKind};
 
 use crate::contender::Work;
 use crate::engine::Figures;
+use crate::experiments::count;
 use crate::file_load::FileLoadFound;
 
 pub(super) const BANDWIDTH: &str = "bandwidth";
 pub(super) const IOPS: &str = "IOPS";
 pub(super) const SERVER_COST: &str = "server cost";
 pub(super) const SERVER_CPU: &str = "server CPU";
-pub(super) const INSTRUCTIONS: &str = "server instructions";
 const UNCOMMITTED: &str = "bandwidth without COMMIT";
 const FLATTENED: &str = "flattened replies";
 const COPIED: &str = "copied bytes";
@@ -26,7 +26,7 @@ pub(super) fn kinds() -> Vec<FigureKind> {
         ("p99", "µs", Lower),
         (SERVER_COST, "s/GB", Lower),
         (SERVER_CPU, "%", Lower),
-        (INSTRUCTIONS, "per READ", Lower),
+        (count::INSTRUCTIONS, "per READ", Lower),
         (FLATTENED, "", Lower),
         (COPIED, "bytes", Lower),
         ("client cost", "s/GB", Lower),

@@ -23,9 +23,10 @@ use measure::record::{Design, DocumentRatio, Factor, Levels, PassPlace, TableKin
 use tokio::runtime::{Builder, Runtime};
 
 use self::factors::{COUNTED, LIMITED, LOAD, SIZE, STEADY, TRANSFER_BYTES, WAY};
-use self::figures::{BANDWIDTH, INSTRUCTIONS, IOPS, SERVER_COST, SERVER_CPU};
+use self::figures::{BANDWIDTH, IOPS, SERVER_COST, SERVER_CPU};
 use self::load::{FILE, LIMITED_FILE, reading};
 use self::wired::Wired;
+use super::count::{INSTRUCTIONS, NO_COUNTER};
 use super::kind::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::contender::{self, Contender, Named, Server, Work};
@@ -307,8 +308,7 @@ impl ReplyPath {
             "whole replies with a segment limit: they have fewer segments than any limit",
         ]);
         if !self.can_count {
-            let reason = "perf has no counters here, and valgrind, whose callgrind counts them, is not installed";
-            skipped.push(format!("instructions: {reason}"));
+            skipped.push(NO_COUNTER.to_owned());
         }
         if self.scale == Scale::Quick {
             skipped.push(
