@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 
 use own_files::Flaw;
-use vfs::quoted;
+use vfs::{counted, quoted};
 
 use crate::log::LogError;
 use crate::log_site::LogSite;
@@ -55,9 +55,9 @@ pub enum WriteLogError {
     StateFile(#[from] Flaw),
     /// Another directory is exported under this name than when the records were written.
     #[error(
-        "the write log {0} has {records} changes of another directory that was exported as {export}; mount its file \
-         system there if it is not mounted, or export that directory again, or drop all its changes with {discard}",
-        quoted(&site.path), export = quoted(export), discard = site.discard(&[])
+        "the write log {0} has {changes} of another directory that was exported as {export}; mount its file system there \
+         if it is not mounted, or export that directory again, or drop all that the log has with {discard}",
+        quoted(&site.path), changes = changes(*records), export = quoted(export), discard = site.discard(&[])
     )]
     OtherTree {
         /// The export.
@@ -69,9 +69,9 @@ pub enum WriteLogError {
     },
     /// An export that has records is not served.
     #[error(
-        "the write log {0} has {records} changes of {export}, which is not exported now; export it, or run {replay}, \
-         or drop all its changes with {discard}",
-        quoted(&site.path), export = quoted(export), replay = site.replay(), discard = site.discard(&[])
+        "the write log {0} has {changes} of {export}, which is not exported now; export it, or run {replay}, or drop all \
+         that the log has with {discard}",
+        quoted(&site.path), changes = changes(*records), export = quoted(export), replay = site.replay(), discard = site.discard(&[])
     )]
     Missing {
         /// The export.
@@ -83,9 +83,9 @@ pub enum WriteLogError {
     },
     /// The log has records of exports that its header does not name.
     #[error(
-        "the write log {0} has {records} changes of directories that its header does not name, because a header is \
-         damaged or older than they are; restore the log from a copy, or drop these changes with {discard}",
-        quoted(&site.path), discard = site.discard(&[])
+        "the write log {0} has {changes} of directories that its header does not name, because a header is damaged or \
+         old; restore the log from a copy, or drop all that the log has with {discard}",
+        quoted(&site.path), changes = changes(*records), discard = site.discard(&[])
     )]
     Unnamed {
         /// How many records there are.
@@ -151,10 +151,9 @@ pub enum WriteLogError {
     },
     /// A log has records of an export that does not need it.
     #[error(
-        "the write log has {records} changes of {export}, which does not depend on it: it is an old copy, or another \
-         server's, and the export may have newer data; drop its changes with {discard}, or have them \
-         made all the same with {adopt}",
-        export = quoted(export), discard = site.discard(from_ref(export)), adopt = site.adopt()
+        "the write log has {changes} of {export}, which does not depend on it: it is an old copy, or another server's, and \
+         the export may have newer data; drop what the log has with {discard}, or have it made all the same with {adopt}",
+        changes = changes(*records), export = quoted(export), discard = site.discard(from_ref(export)), adopt = site.adopt()
     )]
     NotOfExport {
         /// The export.
@@ -223,6 +222,10 @@ pub enum WriteLogError {
     /// No thread could be started.
     #[error("cannot start the thread that trims the write log: {0}")]
     Thread(io::Error),
+}
+
+fn changes(records: u64) -> String {
+    counted(records, "change", "changes")
 }
 
 fn listed(exports: &[PathBuf]) -> String {

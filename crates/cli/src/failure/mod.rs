@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use client::Status;
 use client::copy::CopyError;
 use stable::LogSite;
-use vfs::quoted;
+use vfs::{counted, quoted};
 
 pub use self::mount::MountFailure;
 use crate::ending;
@@ -102,9 +102,9 @@ pub enum Failure {
     },
     /// Changes of a write log cannot be made.
     #[error(
-        "the write log had {changes} changes: {set_aside} are set aside, and all others were brought to storage; the \
-         messages above and {} have those set aside, the reasons and the remedies; the log is empty now",
-        quoted(path)
+        "the write log had {}: {} set aside, and all others were brought to storage; the messages above and {} have those \
+         set aside, the reasons and the remedies; the log is empty now",
+        counted(*changes, "change", "changes"), counted(*set_aside, "is", "are"), quoted(path)
     )]
     SetAside {
         /// How many the log had.

@@ -3,6 +3,7 @@ use std::io::Write;
 use clap::Args;
 use vfs::quoted;
 
+use super::changes;
 use super::replay::{Claims, Site};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -34,7 +35,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }
     for (host, dir) in claimed {
         if let Some(records) = site.log.adopt(&dir, host)? {
-            writeln!(output, "the next start replays {records} changes of {}", quoted(dir))?;
+            writeln!(output, "the next start replays {} of {}", changes(records), quoted(dir))?;
         }
     }
     Ok(output.finish()?)

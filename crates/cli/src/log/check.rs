@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use vfs::quoted;
+use vfs::{counted, quoted};
 
 use super::examined::{self, ExaminedLog};
 use super::record::LogRecord;
@@ -14,7 +14,9 @@ pub fn run(flags: &ExaminedLog) -> Result<(), Failure> {
         output.json(&LogRecord::new(&flags.path, &check))?;
     } else if check.damages.is_empty() {
         let path = quoted(&flags.path);
-        writeln!(output, "{path}: {} records in {} batches, all of them whole", check.records, check.batches)?;
+        let records = counted(check.records, "record", "records");
+        let batches = counted(check.batches, "batch", "batches");
+        writeln!(output, "{path}: {records} in {batches}, all of them whole")?;
         if check.has_damaged_header {
             writeln!(output, "one of the two headers is damaged, as after a crash while the log was trimmed")?;
         }

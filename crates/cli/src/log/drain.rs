@@ -7,6 +7,7 @@ use fs_host::HostFs;
 use stable::{FileDevice, Options, UnreadableLog, WriteLog, WriteLogError};
 use vfs::{FileSystem, quoted};
 
+use super::changes;
 use super::replay::{Claims, Site, lock};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -63,10 +64,10 @@ fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<
                 writeln!(output, "the log had no changes; name directories that still depend on it with --export DIR")?;
             }
             for (dir, records) in kept {
-                writeln!(output, "dropped {records} changes of {}", quoted(dir))?;
+                writeln!(output, "dropped {} of {}", changes(records), quoted(dir))?;
             }
             if unnamed > 0 {
-                writeln!(output, "dropped {unnamed} changes of directories that the log does not name")?;
+                writeln!(output, "dropped {} of directories that the log does not name", changes(unnamed))?;
             }
             Ok(())
         }
@@ -120,7 +121,7 @@ fn lost(log: &UnreadableLog) -> String {
     let Some(check) = &log.check else { return "an unknown number of changes".to_owned() };
     let damaged = if check.damages.is_empty() { "" } else { ", and an unknown number in its damaged parts" };
     let dirs = log.exports.iter().flatten().map(quoted).collect::<Vec<_>>();
-    format!("{} changes of {}{damaged}", check.records, dirs.join(" and "))
+    format!("{} of {}{damaged}", changes(check.records), dirs.join(" and "))
 }
 
 /// A directory that no server can use until it is released.

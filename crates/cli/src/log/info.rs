@@ -4,7 +4,7 @@ use std::path::Path;
 use clap::Args;
 use report::units;
 use stable::{Check, LogSite, SetAside};
-use vfs::quoted;
+use vfs::{counted, quoted};
 
 use super::examined::{self, ExaminedLog};
 use super::record::LogRecord;
@@ -45,7 +45,8 @@ fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> 
     for dir in exports {
         writeln!(output, " Export: {}", quoted(dir))?;
     }
-    writeln!(output, "Records: {} of {} in {} batches", check.records, bytes(check.record_bytes), check.batches)?;
+    let batches = counted(check.batches, "batch", "batches");
+    writeln!(output, "Records: {} of {} in {batches}", check.records, bytes(check.record_bytes))?;
     if let Some(age) = check.oldest_age {
         writeln!(output, " Oldest: {} ago", units::duration(age))?;
     }
@@ -60,11 +61,12 @@ fn show_set_aside(output: &mut Output, path: &Path, changes: &[SetAside]) -> Res
         writeln!(output, "  Aside: no changes in {path}")?;
         return Ok(());
     }
-    writeln!(output, "  Aside: {} changes that a replay could not make, in {path}", changes.len())?;
+    let count = counted(changes.len() as u64, "change", "changes");
+    writeln!(output, "  Aside: {count} that a replay could not make, in {path}")?;
     for SetAside { export, file, change, reason, remedy, data_bytes } in changes {
         writeln!(output, "\n Change: {change}\n   File: {file}, in {export}")?;
         if *data_bytes > 0 {
-            writeln!(output, "   Data: {data_bytes} bytes, in hex in {path}")?;
+            writeln!(output, "   Data: {}, in hex in {path}", counted(*data_bytes, "byte", "bytes"))?;
         }
         writeln!(output, " Reason: {reason}\n Remedy: {remedy}")?;
     }
@@ -76,7 +78,9 @@ fn state(path: &Path, check: &Check) -> String {
     let mut state = match (check.damages.len(), check.records) {
         (0, 0) => "clean: no record is needed".to_owned(),
         (0, _) => "whole, with records that are still needed".to_owned(),
-        (count, _) => format!("damaged in {count} places: {} names them", LogSite::check(path)),
+        (count, _) => {
+            format!("damaged in {}: {} shows where", counted(count as u64, "place", "places"), LogSite::check(path))
+        }
     };
     if check.has_torn_end {
         state += "; the last write was interrupted, and was never acknowledged";

@@ -7,7 +7,7 @@ use config::{LogLevel, LogSettings};
 use daemon::StateLock;
 use fs_host::{HostFs, HostOptions};
 use stable::{FileDevice, Options, WriteLog, WriteLogError};
-use vfs::FileSystem;
+use vfs::{FileSystem, counted};
 
 use super::state_dir::StateDirFlag;
 use crate::failure::{ExportError, Failure};
@@ -92,7 +92,10 @@ impl Site {
                 return Err(Failure::SetAside { changes, set_aside, path: log.set_aside_path() });
             }
             0 => eprintln!("wharf: the log had no changes"),
-            changes => eprintln!("wharf: {changes} changes were brought to storage, and the log is empty"),
+            changes => {
+                let brought = counted(changes, "change was", "changes were");
+                eprintln!("wharf: {brought} brought to storage, and the log is empty");
+            }
         }
         Ok(())
     }

@@ -76,6 +76,7 @@ fn check_names_each_damaged_part() {
     drop(fill(&path));
     // Each batch takes two blocks behind the two headers.
     damage(&path, 2);
+    assert!(wharf_ok(&["log", "info", path.to_str().unwrap()]).contains("State: damaged in 1 place: "));
     damage(&path, 6);
     let path = path.to_str().unwrap();
     let said = wharf_fails(1, &["log", "check", path]);

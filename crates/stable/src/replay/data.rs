@@ -2,7 +2,7 @@
 
 use vfs::{
     Caller, Context, Error, FileKind, FileSystem, Handle, OpenFile, OpenMode, SetAttributes, SetXattr, Stability,
-    XattrMode, XattrName,
+    XattrMode, XattrName, counted,
 };
 
 use super::CX;
@@ -90,7 +90,8 @@ fn set_size(fs: &dyn FileSystem, inner: &Handle, size_bytes: u64) -> vfs::Result
 }
 
 fn of_size(file: Handle, size_bytes: u64) -> Unmade<'static> {
-    Unmade { change: format!("set the size to {size_bytes} bytes"), file: Some(file), ..Unmade::default() }
+    let change = format!("set the size to {}", counted(size_bytes, "byte", "bytes"));
+    Unmade { change, file: Some(file), ..Unmade::default() }
 }
 
 /// Whether storage may lack the change of a record that ends here: the file was not flushed since.
@@ -100,12 +101,7 @@ pub(super) fn is_needed(site: &Site<'_>, file: &Handle, end: u64) -> bool {
 }
 
 pub(super) fn write(site: &mut Site<'_>, change: &Write, data: &[u8]) -> Result<(), WriteLogError> {
-    let unmade = |done: usize| Unmade {
-        change: format!("write {} bytes at offset {}", data.len() - done, change.offset_bytes + done as u64),
-        file: Some(change.file.0),
-        data: &data[done..],
-        ..Unmade::default()
-    };
+    let unmade = |done: usize| Unmade::write(change.file.0, change.offset_bytes + done as u64, &data[done..]);
     let Some(inner) = target(site, unmade(0))?.filter(|_| !data.is_empty()) else { return Ok(()) };
     let opened = site.open(&change.file.0, &inner, OpenMode::Write);
     let Some(file) = site.unless_refused(unmade(0), opened)? else { return Ok(()) };

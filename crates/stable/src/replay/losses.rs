@@ -252,8 +252,7 @@ impl<'c> Comparison<'c> {
 
 impl Piece<'_> {
     fn unmade(&self) -> Unmade<'_> {
-        let change = format!("write {} bytes at offset {}", self.data.len(), self.range_bytes.start);
-        Unmade { change, file: Some(self.handle), data: self.data, ..Unmade::default() }
+        Unmade::write(self.handle, self.range_bytes.start, self.data)
     }
 }
 

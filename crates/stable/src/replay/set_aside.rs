@@ -1,6 +1,6 @@
 //! Changes that a replay cannot make: each is reported, and kept in a file of the state directory.
 
-use vfs::{Error, Handle, quoted};
+use vfs::{Error, Handle, counted, quoted};
 
 use super::plan::OuterName;
 use super::site::Site;
@@ -23,7 +23,16 @@ pub(super) struct Unmade<'u> {
 impl<'u> Unmade<'u> {
     /// Bytes of a file that those of the log replace.
     pub(super) fn replaced(file: Handle, offset_bytes: u64, data: &'u [u8]) -> Unmade<'u> {
-        let change = format!("keep {} bytes at offset {offset_bytes}", data.len());
+        Unmade::of_bytes("keep", file, (offset_bytes, data))
+    }
+
+    /// Bytes of a file that are not written.
+    pub(super) fn write(file: Handle, offset_bytes: u64, data: &'u [u8]) -> Unmade<'u> {
+        Unmade::of_bytes("write", file, (offset_bytes, data))
+    }
+
+    fn of_bytes(verb: &str, file: Handle, (offset_bytes, data): (u64, &'u [u8])) -> Unmade<'u> {
+        let change = format!("{verb} {} at offset {offset_bytes}", counted(data.len() as u64, "byte", "bytes"));
         Unmade { change, file: Some(file), data, ..Unmade::default() }
     }
 }
