@@ -8,6 +8,11 @@ use vfs::{counted, quoted};
 use crate::log::LogError;
 use crate::log_site::LogSite;
 
+/// What to do when storage has failed. A file system whose disk has failed may take no change before it is mounted
+/// again.
+pub(crate) const REPAIR: &str =
+    "repair the disk; unmount the file system, check it and mount it again; then start the server again";
+
 /// Why a write log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteLogError {
@@ -55,8 +60,8 @@ pub enum WriteLogError {
     StateFile(#[from] Flaw),
     /// Another directory is exported under this name than when the records were written.
     #[error(
-        "the write log {0} has {changes} of another directory that was exported as {export}; mount its file system there \
-         if it is not mounted, or export that directory again, or drop all that the log has with {discard}",
+        "the write log {0} has {changes} of another directory that was exported as {export}; mount its file system \
+         there if it is not mounted, or export that directory again, or drop all that the log has with {discard}",
         quoted(&site.path), changes = changes(*records), export = quoted(export), discard = site.discard(&[])
     )]
     OtherTree {
@@ -69,9 +74,10 @@ pub enum WriteLogError {
     },
     /// An export that has records is not served.
     #[error(
-        "the write log {0} has {changes} of {export}, which is not exported now; export it, or run {replay}, or drop all \
-         that the log has with {discard}",
-        quoted(&site.path), changes = changes(*records), export = quoted(export), replay = site.replay(), discard = site.discard(&[])
+        "the write log {0} has {changes} of {export}, which is not exported now; export it, or run {replay}, or drop \
+         all that the log has with {discard}",
+        quoted(&site.path), changes = changes(*records), export = quoted(export), replay = site.replay(),
+        discard = site.discard(&[])
     )]
     Missing {
         /// The export.
@@ -151,9 +157,11 @@ pub enum WriteLogError {
     },
     /// A log has records of an export that does not need it.
     #[error(
-        "the write log has {changes} of {export}, which does not depend on it: it is an old copy, or another server's, and \
-         the export may have newer data; drop what the log has with {discard}, or have it made all the same with {adopt}",
-        changes = changes(*records), export = quoted(export), discard = site.discard(from_ref(export)), adopt = site.adopt()
+        "the write log has {changes} of {export}, which does not depend on it: it is an old copy, or another server's, \
+         and the export may have newer data; drop what the log has with {discard}, or have it made all the same with \
+         {adopt}",
+        changes = changes(*records), export = quoted(export), discard = site.discard(from_ref(export)),
+        adopt = site.adopt()
     )]
     NotOfExport {
         /// The export.
@@ -186,8 +194,8 @@ pub enum WriteLogError {
     /// A change cannot be replayed.
     #[error(
         "cannot make changes of {export} again from the write log: {action}: {source}; the log keeps \
-         them: repair the file system or make room on it, and start the server again",
-        export = quoted(export)
+         them: {remedy}",
+        export = quoted(export), remedy = remedy(source)
     )]
     Replay {
         /// The export.
@@ -199,9 +207,8 @@ pub enum WriteLogError {
     },
     /// Flushing an export's storage failed.
     #[error(
-        "cannot bring {export} to storage: {source}; the log keeps its changes: repair the storage or make room on it, \
-         and start the server again",
-        export = quoted(export)
+        "cannot bring {export} to storage: {source}; the log keeps its changes: {remedy}",
+        export = quoted(export), remedy = remedy(source)
     )]
     Storage {
         /// The export.
@@ -211,8 +218,8 @@ pub enum WriteLogError {
     },
     /// Flushing an export's storage failed earlier, so that the log's records are required.
     #[error(
-        "the storage of {export} has failed, and only the write log has what was lost; repair the storage, and start the \
-         server again, which makes these changes again",
+        "the storage of {export} has failed, and only the write log has what was lost: {REPAIR}, which makes these \
+         changes again",
         export = quoted(export)
     )]
     Lost {
@@ -224,10 +231,33 @@ pub enum WriteLogError {
     Thread(io::Error),
 }
 
+/// What to do when storage refuses a change of the log.
+fn remedy(source: &vfs::Error) -> &'static str {
+    match source {
+        vfs::Error::NoSpace | vfs::Error::Quota => "make room on the file system, and start the server again",
+        _ => REPAIR,
+    }
+}
+
 fn changes(records: u64) -> String {
     counted(records, "change", "changes")
 }
 
 fn listed(exports: &[PathBuf]) -> String {
     exports.iter().map(quoted).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lack_of_room_is_remedied_without_a_repair_and_other_failures_with_a_new_mount() {
+        let said = |source| WriteLogError::Storage { export: "/srv".into(), source }.to_string();
+        let full = said(vfs::Error::NoSpace);
+        assert!(full.contains("make room on the file system") && !full.contains("repair"), "{full}");
+        for source in [vfs::Error::ReadOnly, vfs::Error::Io(io::ErrorKind::Other.into())] {
+            assert!(said(source).ends_with(REPAIR));
+        }
+    }
 }

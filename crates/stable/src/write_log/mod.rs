@@ -13,7 +13,7 @@ use vfs::{Context, Error, FileSystem, Handle, Result, quoted};
 
 use crate::dependence::{Known, needed};
 use crate::device::Device;
-use crate::error::WriteLogError;
+use crate::error::{REPAIR, WriteLogError};
 use crate::layer::{LoggedExport, Pending, StableFs, Volume};
 use crate::log::{Ahead, Log, LogError, Position, Status};
 use crate::log_site::LogSite;
@@ -645,8 +645,8 @@ impl WriteLog {
     pub(crate) fn lost(&self, export: &LoggedExport) {
         tracing::error!(
             export = %quoted(&export.name),
-            "storage has failed to take changes, which only the write log has now: nothing is changed any more; repair the \
-             storage, and start the server again, which makes these changes again"
+            "storage has failed to take changes, which only the write log has now: nothing is changed any more; {REPAIR}, \
+             which makes these changes again"
         );
         self.log.end_trims();
         let lost = hold(&self.owner).forget_memory(&export.name);

@@ -164,11 +164,14 @@ fn log_keeps_what_storage_has_lost_and_the_next_start_makes_it_again() {
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
     site.fail();
-    assert!(matches!(log.drain(), Err(WriteLogError::Storage { .. })));
-    assert!(
-        matches!(log.drain(), Err(WriteLogError::Lost { .. })),
-        "storage does not fail twice, and has not what it lost"
-    );
+    let first = log.drain().unwrap_err();
+    assert!(matches!(first, WriteLogError::Storage { .. }), "{first}");
+    // Storage does not fail twice, and has not what it lost.
+    let second = log.drain().unwrap_err();
+    assert!(matches!(second, WriteLogError::Lost { .. }), "{second}");
+    for said in [first, second].map(|error| error.to_string()) {
+        assert!(said.contains("unmount the file system, check it and mount it again; then start"), "{said}");
+    }
     let refused = file.write_at(&CX, 0, b"later", Stability::File);
     assert!(matches!(refused, Err(Error::Io(_))), "{refused:?}");
     file.read_at(&CX, 0, &mut [0; 6]).unwrap();
