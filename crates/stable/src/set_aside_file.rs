@@ -16,6 +16,8 @@ pub struct SetAside {
     pub file: String,
     /// The change, as in "write 5 bytes at offset 0".
     pub change: String,
+    /// The path below the export under which a file is kept that does not get or lose its name.
+    pub kept_as: Option<String>,
     /// Why it was not made.
     pub reason: String,
     /// What an operator can do.
@@ -27,9 +29,11 @@ pub struct SetAside {
 impl SetAside {
     /// The lines of a change with these data.
     pub(crate) fn text(&self, data: &[u8]) -> String {
-        let SetAside { export, file, change, reason, remedy, .. } = self;
+        let SetAside { export, file, change, kept_as, reason, remedy, .. } = self;
+        let kept_as = kept_as.as_ref().map(|path| format!("kept as: {path}\n")).unwrap_or_default();
         format!(
-            "export: {export}\nfile: {file}\nchange: {change}\nreason: {reason}\nremedy: {remedy}\ndata in hex: {}\n\n",
+            "export: {export}\nfile: {file}\nchange: {change}\n{kept_as}reason: {reason}\nremedy: {remedy}\n\
+             data in hex: {}\n\n",
             hex(data)
         )
     }
@@ -49,6 +53,7 @@ impl SetAside {
                 "export" => change.export = value.to_owned(),
                 "file" => change.file = value.to_owned(),
                 "change" => change.change = value.to_owned(),
+                "kept as" => change.kept_as = Some(value.to_owned()),
                 "reason" => change.reason = value.to_owned(),
                 "remedy" => change.remedy = value.to_owned(),
                 "data in hex" => change.data_bytes = value.len() as u64 / 2,
@@ -82,7 +87,9 @@ mod tests {
     fn change(file: &str, data_bytes: u64) -> SetAside {
         let text = |text: &str| text.to_owned();
         let (export, file, change) = (text("'/a b'"), text(file), text("rename x: y to z"));
-        SetAside { export, file, change, reason: text("because: it is so"), remedy: text("none"), data_bytes }
+        let (reason, remedy, kept_as) =
+            (text("because: it is so"), text("none"), (data_bytes == 0).then(|| text("x/y")));
+        SetAside { export, file, change, kept_as, reason, remedy, data_bytes }
     }
 
     #[test]

@@ -63,8 +63,11 @@ fn show_set_aside(output: &mut Output, path: &Path, changes: &[SetAside]) -> Res
     }
     let count = counted(changes.len() as u64, "change", "changes");
     writeln!(output, "  Aside: {count} that a replay could not make, in {path}")?;
-    for SetAside { export, file, change, reason, remedy, data_bytes } in changes {
+    for SetAside { export, file, change, kept_as, reason, remedy, data_bytes } in changes {
         writeln!(output, "\n Change: {change}\n   File: {file}, in {export}")?;
+        if let Some(path) = kept_as {
+            writeln!(output, "Kept as: {path}, in {export}")?;
+        }
         if *data_bytes > 0 {
             writeln!(output, "   Data: {}, in hex in {path}", counted(*data_bytes, "byte", "bytes"))?;
         }

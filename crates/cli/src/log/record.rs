@@ -36,6 +36,7 @@ struct SetAsideRecord {
     export: String,
     file: String,
     change: String,
+    kept_as: Option<String>,
     reason: String,
     remedy: String,
     data_bytes: u64,
@@ -73,10 +74,11 @@ impl LogRecord {
 
     /// The same with changes that replays did not make, which this file has.
     pub fn with_set_aside(self, path: &Path, changes: Vec<SetAside>) -> LogRecord {
-        let record = |SetAside { export, file, change, reason, remedy, data_bytes }| SetAsideRecord {
+        let record = |SetAside { export, file, change, kept_as, reason, remedy, data_bytes }| SetAsideRecord {
             export,
             file,
             change,
+            kept_as,
             reason,
             remedy,
             data_bytes,

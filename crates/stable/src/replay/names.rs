@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use vfs::{Entry, Error, FileKind, Handle, quoted};
+use vfs::{Entry, Error, FileKind, Handle};
 
 use super::CX;
 use super::lost;
@@ -29,8 +29,14 @@ struct PendingNames {
     spare: HashMap<Handle, Vec<Spare>>,
     /// Names that have no file yet.
     empty: HashMap<Handle, Vec<OuterName>>,
-    /// Files whose name another file has taken: they stay aside.
-    displaced: HashSet<Handle>,
+    refused: Vec<RefusedName>,
+}
+
+/// A name that files do not get or lose: they stay aside.
+struct RefusedName {
+    name: OuterName,
+    files: Vec<Handle>,
+    reason: Reason,
 }
 
 /// A file under a temporary name.
@@ -40,13 +46,24 @@ struct Spare {
     was: Option<OuterName>,
 }
 
+impl PendingNames {
+    fn refuse(&mut self, name: OuterName, files: Vec<Handle>, reason: Reason) {
+        self.refused.push(RefusedName { name, files, reason });
+    }
+
+    /// The files that stay aside.
+    fn displaced(&self) -> HashSet<Handle> {
+        self.refused.iter().flat_map(|refused| &refused.files).copied().collect()
+    }
+}
+
 pub(super) fn put_right(site: &mut Site<'_>) -> Result<(), WriteLogError> {
     let mut work = PendingNames::default();
     site.find_files()?;
     take_up_temporaries(site, &mut work)?;
     take_up_by_number(site)?;
     survey(site, &mut work)?;
-    let nameless: Vec<_> = work.empty.keys().chain(&work.displaced).copied().collect();
+    let nameless: Vec<_> = work.displaced().into_iter().chain(work.empty.keys().copied()).collect();
     lost::make_again(site, &nameless, |file, outer_name| {
         work.spare.entry(file).or_default().push(Spare { at: outer_name, was: None });
     })?;
@@ -118,7 +135,7 @@ fn survey(site: &mut Site<'_>, work: &mut PendingNames) -> Result<(), WriteLogEr
         if entry.is_some() && has.is_none() {
             // Another program has changed this name since. A client may have changed the file that has it now.
             if let Some(file) = planned {
-                refuse(site, work, (file, &outer_name), &Reason::OthersChange)?;
+                work.refuse(outer_name, vec![file], Reason::OthersChange);
             }
             continue;
         }
@@ -126,9 +143,7 @@ fn survey(site: &mut Site<'_>, work: &mut PendingNames) -> Result<(), WriteLogEr
             let aside = (outer_name.0, site.temporary(ASIDE));
             if let Err(error) = site.rename(&outer_name, &aside)? {
                 // Whichever file should have the name: neither may be removed.
-                for file in [Some(other), planned].into_iter().flatten() {
-                    refuse(site, work, (file, &outer_name), &Reason::Refused(&error))?;
-                }
+                work.refuse(outer_name, [Some(other), planned].into_iter().flatten().collect(), Reason::Refused(error));
                 continue;
             }
             work.spare.entry(other).or_default().push(Spare { at: aside, was: Some(outer_name.clone()) });
@@ -148,7 +163,7 @@ fn give_names(site: &mut Site<'_>, work: &mut PendingNames, file: Handle) -> Res
             give_names(site, work, outer_name.0)?;
         }
         if site.found(&outer_name.0).is_none() || site.unmade.contains(&file) {
-            refuse(site, work, (file, &outer_name), &Reason::NoFile)?;
+            work.refuse(outer_name, vec![file], Reason::NoFile);
             continue;
         }
         let given = match (work.spare.get_mut(&file).and_then(Vec::pop), site.found(&file)) {
@@ -165,47 +180,30 @@ fn give_names(site: &mut Site<'_>, work: &mut PendingNames, file: Handle) -> Res
             }
             // It is elsewhere.
             _ => {
-                refuse(site, work, (file, &outer_name), &Reason::OthersChange)?;
+                work.refuse(outer_name, vec![file], Reason::OthersChange);
                 continue;
             }
         };
         match given {
             Ok(()) => site.replayed.names += 1,
-            Err(error) => refuse(site, work, (file, &outer_name), &Reason::Refused(&error))?,
+            Err(error) => work.refuse(outer_name, vec![file], Reason::Refused(error)),
         }
     }
     Ok(())
 }
 
-/// Sets aside that a file gets or loses a name. The file is not removed.
-fn refuse(
-    site: &mut Site<'_>,
-    work: &mut PendingNames,
-    (file, name): (Handle, &OuterName),
-    reason: &Reason<'_>,
-) -> Result<(), WriteLogError> {
-    work.displaced.insert(file);
-    let change = if site.plan.names.get(name) == Some(&Some(file)) {
-        "give the file this name"
-    } else {
-        "take the name from the file"
-    };
-    site.set_aside(Unmade { change: change.to_owned(), name: Some(name), ..Unmade::default() }, reason)
-}
-
 /// Removes files that lost their names, and directories once they are empty. A directory with files of other programs
-/// gets its name back.
+/// gets its name back. Files whose names were refused are kept.
 fn remove_spare(site: &mut Site<'_>, work: PendingNames) -> Result<(), WriteLogError> {
-    let (displaced, spare): (Vec<_>, Vec<_>) =
-        work.spare.into_iter().partition(|(file, _)| work.displaced.contains(file));
-    let of_file = |(file, spares): (Handle, Vec<Spare>)| spares.into_iter().map(move |spare| (file, spare));
-    let mut left: Vec<(Handle, Spare)> = spare.into_iter().flat_map(of_file).collect();
+    let displaced = work.displaced();
+    let (displaced, spare): (Vec<_>, Vec<_>) = work.spare.into_iter().partition(|(file, _)| displaced.contains(file));
+    let mut left: Vec<Spare> = spare.into_iter().flat_map(|(_, spares)| spares).collect();
     loop {
         let before = left.len();
         let mut still = Vec::new();
-        for (file, spare) in left {
+        for spare in left {
             if !remove(site, &spare)? {
-                still.push((file, spare));
+                still.push(spare);
             }
         }
         if still.is_empty() || still.len() == before {
@@ -214,33 +212,47 @@ fn remove_spare(site: &mut Site<'_>, work: PendingNames) -> Result<(), WriteLogE
         }
         left = still;
     }
-    displaced.into_iter().flat_map(of_file).try_for_each(|(file, spare)| keep_aside(site, &file, &spare))
+    let mut kept = HashMap::new();
+    for (file, spares) in displaced {
+        let paths = spares.iter().map(|spare| keep_aside(site, spare)).collect::<Result<Vec<_>, _>>()?;
+        kept.insert(file, paths.join(" and "));
+    }
+    work.refused.iter().try_for_each(|refused| set_aside(site, refused, &kept))
 }
 
-/// Gives a file that cannot have its name one that no replay takes for its own.
-fn keep_aside(site: &mut Site<'_>, file: &Handle, spare: &Spare) -> Result<(), WriteLogError> {
-    let name = (spare.at.0, site.temporary(KEPT));
-    let is_kept = site.rename(&spare.at, &name)?.is_ok();
-    tracing::warn!(
-        export = %quoted(&site.export.name), file = site.path_of_name(if is_kept { &name } else { &spare.at }),
-        name = spare.was.as_ref().map_or_else(|| site.path_of(file), |was| site.path_of_name(was)),
-        "a file that cannot have its name is kept under another one; move it to where it belongs"
-    );
+/// Sets aside that files get or lose a name. They are not removed.
+fn set_aside(
+    site: &mut Site<'_>,
+    RefusedName { name, files, reason }: &RefusedName,
+    kept: &HashMap<Handle, String>,
+) -> Result<(), WriteLogError> {
+    for file in files {
+        let is_new = site.plan.names.get(name) == Some(&Some(*file));
+        let change = if is_new { "give the file this name" } else { "take the name from the file" }.to_owned();
+        let kept_as = kept.get(file).map(String::as_str);
+        site.set_aside(Unmade { change, name: Some(name), kept_as, ..Unmade::default() }, reason)?;
+    }
     Ok(())
 }
 
-fn put_back(site: &mut Site<'_>, left: &[(Handle, Spare)]) -> Result<(), WriteLogError> {
-    for (file, spare) in left {
-        let change = "remove a directory with files of other programs".to_owned();
-        let name = spare.was.as_ref().unwrap_or(&spare.at);
-        site.set_aside(Unmade { change, name: Some(name), ..Unmade::default() }, &Reason::OthersChange)?;
+/// Gives a file that cannot have its name one that no replay takes for its own, and returns where it is.
+fn keep_aside(site: &mut Site<'_>, spare: &Spare) -> Result<String, WriteLogError> {
+    let name = (spare.at.0, site.temporary(KEPT));
+    let is_kept = site.rename(&spare.at, &name)?.is_ok();
+    Ok(site.path_of_name(if is_kept { &name } else { &spare.at }))
+}
+
+fn put_back(site: &mut Site<'_>, left: &[Spare]) -> Result<(), WriteLogError> {
+    for spare in left {
         let is_back = match &spare.was {
             Some(was) if site.look_up(was)?.is_none() => site.rename(&spare.at, was)?.is_ok(),
             _ => false,
         };
-        if !is_back {
-            keep_aside(site, file, spare)?;
-        }
+        let kept_as = if is_back { None } else { Some(keep_aside(site, spare)?) };
+        let change = "remove a directory with files of other programs".to_owned();
+        let name = spare.was.as_ref().unwrap_or(&spare.at);
+        let unmade = Unmade { change, name: Some(name), kept_as: kept_as.as_deref(), ..Unmade::default() };
+        site.set_aside(unmade, &Reason::OthersChange)?;
     }
     Ok(())
 }

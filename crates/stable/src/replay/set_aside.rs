@@ -16,6 +16,8 @@ pub(super) struct Unmade<'u> {
     pub(super) file: Option<Handle>,
     /// The name that the change is of.
     pub(super) name: Option<&'u OuterName>,
+    /// The path under which the file is kept that does not get or lose a name.
+    pub(super) kept_as: Option<&'u str>,
     /// The record's data.
     pub(super) data: &'u [u8],
 }
@@ -38,9 +40,9 @@ impl<'u> Unmade<'u> {
 }
 
 /// Why a change is not made.
-pub(super) enum Reason<'r> {
+pub(super) enum Reason {
     /// The file system refuses it.
-    Refused(&'r Error),
+    Refused(Error),
     /// Its file could not be found or made either.
     NoFile,
     /// Its file is gone, and the log does not have how it was made.
@@ -58,7 +60,7 @@ pub(super) enum Reason<'r> {
     },
 }
 
-impl Reason<'_> {
+impl Reason {
     fn text(&self) -> String {
         match self {
             Reason::Refused(error) => error.to_string(),
@@ -75,8 +77,8 @@ impl Reason<'_> {
         }
     }
 
-    /// What an operator can do.
-    fn remedy(&self) -> String {
+    /// What an operator can do. The file may be kept under another name.
+    fn remedy(&self, is_kept: bool) -> String {
         let remedy = match self {
             Reason::Refused(Error::NotPermitted | Error::AccessDenied) => {
                 "let the server change the file (run it as root; chattr -ia if the file or its directory is immutable), \
@@ -89,6 +91,9 @@ impl Reason<'_> {
             Reason::Gone => "make the file again if it is still wanted, and make the change by hand",
             Reason::SetId { command } => {
                 return format!("look at the file's content; if it may run with these rights, run {command}");
+            }
+            Reason::OthersChange if is_kept => {
+                "compare the kept file with what has its name now, and move it to where it belongs, or remove it"
             }
             Reason::OthersChange => "compare the names, and make the change by hand if it is still wanted",
             Reason::Replaced => "compare the file's bytes with these, and write them by hand if a program wrote them",
@@ -127,14 +132,14 @@ impl Site<'_> {
     ) -> Result<Option<T>, WriteLogError> {
         match self.tried(&unmade.change, done)? {
             Ok(done) => Ok(Some(done)),
-            Err(error) => self.set_aside(unmade, &Reason::Refused(&error)).map(|()| None),
+            Err(error) => self.set_aside(unmade, &Reason::Refused(error)).map(|()| None),
         }
     }
 
     /// Keeps a change that is not made, and reports it.
-    pub(super) fn set_aside(&mut self, unmade: Unmade<'_>, reason: &Reason<'_>) -> Result<(), WriteLogError> {
+    pub(super) fn set_aside(&mut self, unmade: Unmade<'_>, reason: &Reason) -> Result<(), WriteLogError> {
         self.replayed.set_aside += 1;
-        let Unmade { change, file, name, data } = unmade;
+        let Unmade { change, file, name, kept_as, data } = unmade;
         // One warning is enough for all data of a file.
         let is_known = file.is_some_and(|file| self.set_aside.contains_key(&file));
         let is_told = is_known && matches!(reason, Reason::LaterChange | Reason::Replaced | Reason::Gone);
@@ -143,13 +148,14 @@ impl Site<'_> {
             (None, Some(file)) => self.path_of_data(&file),
             (None, None) => "unknown".to_owned(),
         };
-        let (export, remedy, data_bytes) = (quoted(&self.export.name), reason.remedy(), data.len() as u64);
-        let change = SetAside { export, file, change, reason: reason.text(), remedy, data_bytes };
+        let (export, data_bytes) = (quoted(&self.export.name), data.len() as u64);
+        let (why, remedy, kept_as) = (reason.text(), reason.remedy(kept_as.is_some()), kept_as.map(str::to_owned));
+        let change = SetAside { export, file, change, kept_as, reason: why, remedy, data_bytes };
         let kept_in = self.state_file.set_aside(&change.text(data))?;
         if !is_told {
-            let SetAside { export, file, change, reason: why, remedy, .. } = change;
+            let SetAside { export, file, change, kept_as, reason: why, remedy, .. } = change;
             tracing::warn!(
-                %export, file, change, why, remedy, kept_in = %quoted(kept_in),
+                %export, file, change, kept_as, why, remedy, kept_in = %quoted(kept_in),
                 "set a change of the write log aside"
             );
         }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use fs_host::HandleForm;
+use stable::{SetAside, changes_set_aside};
 use testing::Immutable;
 use vfs::{FileSystem, SetAttributes};
 
@@ -90,7 +91,11 @@ fn file_whose_name_another_program_has_taken_is_kept_through_later_replays() {
     assert_eq!((replayed.set_aside, replayed.made), (1, 1), "{replayed:?}");
     log.close();
     drop((_fs, log));
-    assert!(kept(&site).contains("file: name\nchange: give the file this name\nreason: another program"));
+    let aside = changes_set_aside(&site.base.path("state")).unwrap();
+    let [SetAside { file, change, kept_as: Some(path), reason, .. }] = &aside[..] else { panic!("{aside:?}") };
+    assert_eq!((&file[..], &change[..]), ("name", "give the file this name"));
+    assert!(reason.starts_with("another program"), "{reason}");
+    assert_eq!(fs::read_to_string(site.path(path)).unwrap(), "the client's");
     site.change(|fs| create(fs, &fs.root(), "later"));
     let (_fs, _, log) = site.open(true).unwrap();
     log.close();
