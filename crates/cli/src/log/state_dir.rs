@@ -19,7 +19,6 @@ impl StateDirFlag {
     /// # Errors
     /// When there is no default one.
     pub fn path(&self) -> Result<PathBuf, Failure> {
-        let default = || daemon::default_state_dir(Privilege::of_this_process().is_superuser());
-        self.state_dir.clone().or_else(default).ok_or(Failure::WriteLogWithoutState)
+        Privilege::of_this_process().state_dir(self.state_dir.as_deref()).ok_or(Failure::WriteLogWithoutState)
     }
 }

@@ -1,5 +1,7 @@
 //! The privileges of the server.
 
+use std::path::{Path, PathBuf};
+
 use config::Defaults;
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -22,6 +24,13 @@ impl Privilege {
             gid: getegid().as_raw(),
             can_switch: geteuid().is_root() && has_capabilities,
         }
+    }
+
+    /// The state directory: the given one or the default of this user. It is absolute, since messages that name it are
+    /// read elsewhere.
+    pub fn state_dir(&self, given: Option<&Path>) -> Option<PathBuf> {
+        let given = given.map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()));
+        given.or_else(|| daemon::default_state_dir(self.is_superuser()))
     }
 
     /// Whether this process runs as root.

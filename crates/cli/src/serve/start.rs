@@ -47,7 +47,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         open_files_per_worker: settings.open_files.unwrap_or(usize::MAX),
         open_file_idle: settings.open_file_idle.unwrap_or(defaults.open_file_idle),
         remote_files: settings.copy_from.clone().map(|sources| Box::new(RemoteServers::new(sources)) as _),
-        state_dir: settings.state_dir.clone().or_else(|| daemon::default_state_dir(privilege.is_superuser())),
+        state_dir: privilege.state_dir(settings.state_dir.as_deref()),
         ..Options::default()
     })
 }

@@ -218,3 +218,23 @@ fn drain_works_as_pasted_when_a_start_with_another_state_directory_is_refused() 
     assert!(paste(drain).contains("were brought to storage"));
     drop(Server::spawn(2, site.serve(EXPORT, None, "new state")));
 }
+
+#[test]
+fn changes_set_aside_are_at_an_absolute_path_for_a_relative_state_directory() {
+    let site = Site::killed();
+    fs::remove_file(site.path(EXPORT).join("one")).unwrap();
+    fs::write(site.path("local"), "a program's").unwrap();
+    fs::rename(site.path("local"), site.path(EXPORT).join("one")).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = Command::new(executable()).current_dir(site.path("")).args(arguments).output().unwrap();
+        [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap()).concat()
+    };
+    let said = run(&["log", "replay", LOG, "--state-dir", STATE]);
+    let kept_in = site.path(STATE).join("write-log-set-aside");
+    assert!(said.contains(&format!("kept_in='{}'", kept_in.display())), "{said}");
+    let shown: serde_json::Value =
+        serde_json::from_str(&run(&["log", "info", "--json", LOG, "--state-dir", STATE])).unwrap();
+    assert_eq!(shown["set_aside"]["path"], kept_in.to_str().unwrap());
+    let kept_as = shown["set_aside"]["changes"][0]["kept_as"].as_str().unwrap();
+    assert_eq!(fs::read(site.path(EXPORT).join(kept_as)).unwrap(), b"acknowledged");
+}
