@@ -115,7 +115,10 @@ pub enum Failure {
         path: PathBuf,
     },
     /// The write log requires a state directory.
-    #[error("a write log requires a state directory; choose one with --state-dir DIR")]
+    #[error(
+        "a write log requires its server's state directory, and there is no default one, since neither STATE_DIRECTORY \
+         nor XDG_STATE_HOME nor HOME is set: name it with --state-dir DIR"
+    )]
     WriteLogWithoutState,
     /// A log in memory requires a second flag.
     #[error(

@@ -25,14 +25,22 @@ pub struct Flags {
 /// Shows it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let (path, state_dir) = (&flags.log.path, flags.state_dir.path()?);
-    let (check, changes) = (examined::read(&flags.log)?, stable::changes_set_aside(&state_dir)?);
+    let check = examined::read(&flags.log)?;
+    let changes = state_dir.exists().then(|| stable::changes_set_aside(&state_dir)).transpose()?;
     let set_aside = stable::set_aside_path(&state_dir);
     let mut output = Output::new();
     if flags.log.json {
         output.json(&LogRecord::new(path, &check).with_set_aside(&set_aside, changes))?;
     } else {
         show(&mut output, path, &check)?;
-        show_set_aside(&mut output, &set_aside, &changes)?;
+        match changes {
+            Some(changes) => show_set_aside(&mut output, &set_aside, &changes)?,
+            None => writeln!(
+                output,
+                "  Aside: unknown: there is no state directory {}; name that of the log's server with --state-dir DIR",
+                quoted(&state_dir)
+            )?,
+        }
     }
     Ok(output.finish()?)
 }

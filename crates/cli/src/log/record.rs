@@ -27,7 +27,8 @@ pub struct LogRecord {
 #[derive(Debug, Serialize)]
 struct SetAsideRecords {
     path: String,
-    changes: Vec<SetAsideRecord>,
+    /// Unknown without a state directory.
+    changes: Option<Vec<SetAsideRecord>>,
 }
 
 /// One of them.
@@ -73,7 +74,7 @@ impl LogRecord {
     }
 
     /// The same with changes that replays did not make, which this file has.
-    pub fn with_set_aside(self, path: &Path, changes: Vec<SetAside>) -> LogRecord {
+    pub fn with_set_aside(self, path: &Path, changes: Option<Vec<SetAside>>) -> LogRecord {
         let record = |SetAside { export, file, change, kept_as, reason, remedy, data_bytes }| SetAsideRecord {
             export,
             file,
@@ -83,8 +84,8 @@ impl LogRecord {
             remedy,
             data_bytes,
         };
-        let set_aside = SetAsideRecords { path: text(path), changes: changes.into_iter().map(record).collect() };
-        LogRecord { set_aside: Some(set_aside), ..self }
+        let changes = changes.map(|changes| changes.into_iter().map(record).collect());
+        LogRecord { set_aside: Some(SetAsideRecords { path: text(path), changes }), ..self }
     }
 }
 

@@ -1,14 +1,16 @@
 //! `wharf log` on logs that are whole, in use, damaged, or none.
 
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use stable::{FileDevice, Log};
 
 use testing::Scratch;
-use testing::program::{wharf, wharf_fails, wharf_ok};
+use testing::program::{executable, fails, wharf, wharf_fails, wharf_ok};
 
 const BLOCK: u64 = 4096;
 
@@ -63,8 +65,15 @@ fn log_without_records_is_clean() {
     drop(log);
     let path = path.to_str().unwrap();
     let state = scratch.path("state");
-    let shown = wharf_ok(&["log", "info", path, "--state-dir", state.to_str().unwrap()]);
+    let info = ["log", "info", path, "--state-dir", state.to_str().unwrap()];
+    let shown = wharf_ok(&info);
     assert!(shown.contains("  State: clean: no record is needed\n"), "{shown}");
+    let missing =
+        format!("there is no state directory {}; name that of the log's server with --state", state.display());
+    assert!(shown.contains(&format!("  Aside: unknown: {missing}")), "{shown}");
+    assert!(wharf_ok(&[&info[..], &["--json"]].concat()).contains("\"changes\": null"));
+    testing::private_dir(&state);
+    let shown = wharf_ok(&info);
     assert!(shown.ends_with(&format!("  Aside: no changes in {}/write-log-set-aside\n", state.display())), "{shown}");
     assert!(wharf_ok(&["log", "check", "--json", path]).contains("\"clean\": true"));
 }
@@ -138,4 +147,23 @@ fn what_is_no_log_is_refused_with_the_reason() {
             assert!(said.contains(&reason) && said.contains(path.to_str().unwrap()), "{said}");
         }
     }
+}
+
+#[test]
+fn user_without_a_default_state_directory_is_told_how_to_name_one() {
+    let scratch = Scratch::new();
+    let path = scratch.path("write.log");
+    drop(fill(&path));
+    let mut info = Command::new(executable());
+    info.args(["log", "info", path.to_str().unwrap()]).env_clear().env("STATE_DIRECTORY", "");
+    if rustix::process::geteuid().is_root() {
+        fs::set_permissions(scratch.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::chown(&path, Some(1000), None).unwrap();
+        info.uid(1000);
+    }
+    let said = fails(1, info);
+    assert!(
+        said.contains("neither STATE_DIRECTORY nor XDG_STATE_HOME nor HOME is set: name it with --state-dir"),
+        "{said}"
+    );
 }
