@@ -1,9 +1,8 @@
 use std::io::Write;
 
 use clap::Args;
-use vfs::quoted;
+use vfs::{counted, quoted};
 
-use super::changes;
 use super::replay::{Claims, Site};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -35,7 +34,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }
     for (host, dir) in claimed {
         if let Some(records) = site.log.adopt(&dir, host)? {
-            writeln!(output, "the next start replays {} of {}", changes(records), quoted(dir))?;
+            writeln!(output, "the next start replays {} of {}", counted(records, "change", "changes"), quoted(dir))?;
         }
     }
     Ok(output.finish()?)

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use fs_host::HostFs;
-use stable::{FileDevice, Options, UnreadableLog, WriteLog, WriteLogError};
-use vfs::{FileSystem, quoted};
+use stable::{FileDevice, LogSite, Options, UnreadableLog, WriteLog, WriteLogError};
+use vfs::{FileSystem, counted, quoted};
 
-use super::changes;
 use super::replay::{Claims, Site, lock};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -55,24 +54,38 @@ fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<
     let opened = WriteLog::open(Arc::clone(&device) as _, Options::new(state_dir.to_owned()));
     match opened.and_then(|log| Ok((log.unnamed()?, log.kept()?, log))) {
         Ok((unnamed, kept, log)) => {
-            let kept: Vec<_> = kept.into_iter().filter(|(_, records)| *records > 0).collect();
+            let (kept, unchanged): (Vec<_>, Vec<_>) = kept.into_iter().partition(|(_, records)| *records > 0);
             let dirs = kept.iter().map(|(dir, _)| dir);
             let is_known = log.is_known()?;
             check_owner(flags, state_dir, (dirs, is_known))?;
             log.discard()?;
             if kept.is_empty() && unnamed == 0 && !is_known {
-                writeln!(output, "the log had no changes; name directories that still depend on it with --export DIR")?;
+                writeln!(output, "{}", had_no_changes(flags, state_dir, unchanged))?;
             }
             for (dir, records) in kept {
-                writeln!(output, "dropped {} of {}", changes(records), quoted(dir))?;
+                writeln!(output, "dropped {} of {}", counted(records, "change", "changes"), quoted(dir))?;
             }
             if unnamed > 0 {
-                writeln!(output, "dropped {} of directories that the log does not name", changes(unnamed))?;
+                writeln!(
+                    output,
+                    "dropped {} of directories that the log does not name",
+                    counted(unnamed, "change", "changes")
+                )?;
             }
             Ok(())
         }
         Err(error) => put_aside(flags, (device, state_dir), (error, output)),
     }
+}
+
+/// What to do with the directories of another server's log without changes.
+fn had_no_changes(flags: &Flags, state_dir: &Path, dirs: Vec<(PathBuf, u64)>) -> String {
+    let dirs: Vec<PathBuf> = dirs.into_iter().map(|(dir, _)| dir).filter(|dir| !flags.exports.contains(dir)).collect();
+    if dirs.is_empty() {
+        return "the log had no changes; name directories that still depend on it with --export DIR".to_owned();
+    }
+    let (listed, release) = (listed(&dirs), LogSite::new(flags.site.path(), Some(state_dir)).discard(&dirs));
+    format!("the log had no changes; if {listed} cannot be served because of it, release them with {release}")
 }
 
 /// Refuses to drop what another server's log has of directories that are not named.
@@ -120,8 +133,11 @@ fn put_aside(
 fn lost(log: &UnreadableLog) -> String {
     let Some(check) = &log.check else { return "an unknown number of changes".to_owned() };
     let damaged = if check.damages.is_empty() { "" } else { ", and an unknown number in its damaged parts" };
-    let dirs = log.exports.iter().flatten().map(quoted).collect::<Vec<_>>();
-    format!("{} of {}{damaged}", changes(check.records), dirs.join(" and "))
+    format!("{} of {}{damaged}", counted(check.records, "change", "changes"), listed(log.exports.iter().flatten()))
+}
+
+fn listed<'d>(dirs: impl IntoIterator<Item = &'d PathBuf>) -> String {
+    dirs.into_iter().map(quoted).collect::<Vec<_>>().join(" and ")
 }
 
 /// A directory that no server can use until it is released.

@@ -11,8 +11,6 @@ mod state_dir;
 
 use clap::{Args, Subcommand};
 
-use vfs::counted;
-
 use crate::failure::Failure;
 
 /// Show, check and empty the write log of a stopped server.
@@ -42,9 +40,4 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         Action::Drain(flags) => drain::run(flags),
         Action::Adopt(flags) => adopt::run(flags),
     }
-}
-
-/// A number of changes in a message.
-fn changes(count: u64) -> String {
-    counted(count, "change", "changes")
 }

@@ -238,3 +238,18 @@ fn changes_set_aside_are_at_an_absolute_path_for_a_relative_state_directory() {
     let kept_as = shown["set_aside"]["changes"][0]["kept_as"].as_str().unwrap();
     assert_eq!(fs::read(site.path(EXPORT).join(kept_as)).unwrap(), b"acknowledged");
 }
+
+#[test]
+fn discard_of_a_log_without_changes_names_the_exports_that_the_lost_state_directory_knew() {
+    let site = Site { scratch: Scratch::on_disk() };
+    site.scratch.dir(EXPORT);
+    let mut server = Server::spawn(2, site.serve(EXPORT, Some(LOG), STATE));
+    server.signal(Signal::KILL);
+    server.wait();
+    fs::remove_dir_all(site.path(STATE)).unwrap();
+    let (log, state) = (site.path(LOG), site.path(STATE));
+    let discard = ["log", "drain", "--discard", log.to_str().unwrap(), "--state-dir", state.to_str().unwrap()];
+    let [release] = &commands_in(&wharf_ok(&discard))[..] else { panic!("one command") };
+    assert!(paste(release).contains("no longer depends on a log"));
+    drop(Server::spawn(2, site.serve(EXPORT, None, STATE)));
+}
