@@ -15,6 +15,7 @@ use signal_hook::iterator::{Handle, Signals};
 use super::backends::{BackendOptions, Backends};
 use super::descriptors::Budget;
 use super::host_names::HostNames;
+use super::log_check;
 use super::plan::{self, Plan};
 use super::privilege::Privilege;
 use super::service_manager::ServiceManager;
@@ -63,6 +64,10 @@ impl Serving {
         plan: Plan,
         started: impl FnOnce(),
     ) -> Result<Serving, Failure> {
+        if write_log::new_file(&plan.settings.write_log).is_some() {
+            // A log takes as long to make as its disk takes to write all of it.
+            log_check::check(&plan)?;
+        }
         let privilege = Privilege::of_this_process();
         let Plan { settings, mut options, loaded, addresses, .. } = plan;
         let allowance = budget.apply(&mut options);

@@ -44,11 +44,10 @@ impl ServedLog {
     /// When it cannot be opened.
     pub fn open(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Result<Option<ServedLog>, Failure> {
         let (Some(place), Some(state_dir)) = (&settings.path, state_dir) else { return Ok(None) };
-        let size_bytes = settings.size.unwrap_or(DEFAULT_SIZE_BYTES);
-        let mut unused = None;
+        let size_bytes = size_bytes(settings);
+        let unused = new_file(settings).map(Path::to_owned);
         let device: Arc<dyn Device> = match place {
             WriteLogPlace::Path(path) => {
-                unused = (!path.exists()).then(|| path.clone());
                 check_missing(path, state_dir)?;
                 file(path, size_bytes)?
             }
@@ -181,12 +180,25 @@ pub fn check_dirs(
         }
         _ => None,
     };
-    WriteLog::check(device, options(settings, state_dir), &dirs)
+    WriteLog::check(device, options(settings, state_dir), &dirs)?;
+    new_file(settings).map_or(Ok(()), |path| Ok(FileDevice::check_room(path, size_bytes(settings))?))
+}
+
+/// Where a start makes a file for the log.
+pub fn new_file(settings: &WriteLogSettings) -> Option<&Path> {
+    match &settings.path {
+        Some(WriteLogPlace::Path(path)) if !path.exists() => Some(path),
+        _ => None,
+    }
+}
+
+fn size_bytes(settings: &WriteLogSettings) -> u64 {
+    settings.size.unwrap_or(DEFAULT_SIZE_BYTES)
 }
 
 /// Refuses a size that no log can have, and water marks that contradict each other.
 fn check_sizes(settings: &WriteLogSettings) -> Vec<Failure> {
-    let size_bytes = settings.size.unwrap_or(DEFAULT_SIZE_BYTES);
+    let size_bytes = size_bytes(settings);
     let small =
         (size_bytes < MIN_SIZE_BYTES).then_some(Failure::WriteLogSize { size_bytes, min_bytes: MIN_SIZE_BYTES });
     let options = options(settings, Path::new(""));

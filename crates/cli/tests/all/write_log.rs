@@ -440,3 +440,31 @@ fn commit(server: &Server, file: &Path) -> [u8; 8] {
     assert_eq!(status, 0);
     *rest.last_chunk().unwrap()
 }
+
+#[test]
+fn new_log_without_room_is_refused_before_anything_is_made() {
+    let Some(disk) = LoopDisk::new(DiskKind::EXT4) else { return };
+    let (place, site) = (disk.dir().join("log"), Site::new());
+    let (log, state) = (place.to_str().unwrap(), site.state());
+    let start = ["serve", site.export.to_str().unwrap(), "--listen", "127.0.0.1:0", "--state-dir", &state];
+    let start = [&start[..], &["--write-log", log]].concat();
+    let refusals = || [wharf_fails(1, &start), wharf_fails(1, &[&start[..], &["--check"]].concat())];
+    for said in refusals() {
+        let expected = format!("there is no room for a write log of 268435456 bytes at {log}: if the server had a log");
+        assert!(said.contains(&expected) && said.contains("a smaller --write-log-size"), "{said}");
+    }
+    let made = fs::read_dir(disk.dir()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(made.filter(|name| name != "lost+found").count(), 0);
+    assert!(!Path::new(&state).exists());
+    // The export needs the log at its old place, which is what matters.
+    site.copy_and_kill("3");
+    for said in refusals() {
+        assert!(
+            said.contains(&format!(
+                "may be in another write log alone, or in a newer copy of this one, which was {}",
+                site.log()
+            )),
+            "{said}"
+        );
+    }
+}

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use own_files::{AsServer, Locked, Refusal};
-use rustix::fs::{CWD, FallocateFlags, RenameFlags, SeekFrom, fallocate, renameat_with, seek};
+use rustix::fs::{CWD, FallocateFlags, RenameFlags, SeekFrom, fallocate, renameat_with, seek, statvfs};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -56,7 +56,10 @@ impl FileDevice {
         let unfinished = PathBuf::from(unfinished);
         let mut device = FileDevice::open_for(&unfinished, Use::Creating)?;
         let size_bytes = whole_blocks(size_bytes);
-        let filled = device.fill(size_bytes).map_err(|source| failure(path, "allocate", source));
+        let filled = device.fill(size_bytes).map_err(|source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => no_room(path, size_bytes),
+            _ => failure(path, "allocate", source),
+        });
         if let Err(error) = filled.and_then(|()| device.rename(&unfinished, path)) {
             // It takes space.
             let _ = std::fs::remove_file(&unfinished);
@@ -65,6 +68,17 @@ impl FileDevice {
         device.path = path.to_owned();
         device.size_bytes = size_bytes;
         Ok(device)
+    }
+
+    /// Refuses a place without room for a new log of `size_bytes`. [`FileDevice::create`] may still fail.
+    ///
+    /// # Errors
+    /// [`LogError::NoRoom`], or when the file system cannot be looked at.
+    pub fn check_room(path: &Path, size_bytes: u64) -> Result<(), LogError> {
+        let space = statvfs(folder_of(path)).map_err(|error| failure(path, "find room for", error.into()))?;
+        let blocks = if geteuid().is_root() { space.f_bfree } else { space.f_bavail };
+        let has_room = blocks.saturating_mul(space.f_frsize) >= size_bytes;
+        if has_room { Ok(()) } else { Err(no_room(path, size_bytes)) }
     }
 
     /// Opens a file or a block device.
@@ -151,8 +165,7 @@ impl FileDevice {
             Errno::EXIST => LogError::Exists { path: to.to_owned() },
             error => failure(to, "name", error.into()),
         })?;
-        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|source| failure(to, "name", source))
+        File::open(folder_of(to)).and_then(|folder| folder.sync_all()).map_err(|source| failure(to, "name", source))
     }
 }
 
@@ -176,6 +189,15 @@ impl Device for FileDevice {
     fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
         self.file.write_all_at(from, offset_bytes)
     }
+}
+
+fn no_room(path: &Path, size_bytes: u64) -> LogError {
+    LogError::NoRoom { path: path.to_owned(), size_bytes }
+}
+
+/// The directory that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Opens with direct I/O where the file system supports it.

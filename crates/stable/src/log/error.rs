@@ -48,6 +48,18 @@ pub enum LogError {
         /// The log.
         path: PathBuf,
     },
+    /// There is no room to make it.
+    #[error(
+        "there is no room for a write log of {size_bytes} bytes at {}: if the server had a log elsewhere, name that one; \
+         otherwise make room, or choose another place or a smaller --write-log-size",
+        quoted(path)
+    )]
+    NoRoom {
+        /// The log.
+        path: PathBuf,
+        /// How large it would be.
+        size_bytes: u64,
+    },
     /// Nothing was ever stored there.
     #[error("log {} is blank: it has zeros where a log begins", quoted(path))]
     Blank {
