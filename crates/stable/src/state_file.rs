@@ -160,7 +160,12 @@ impl StateFile {
 impl Files {
     fn open(dir: &Path) -> io::Result<Files> {
         let dir = OwnDir::create(dir)?;
-        let (mut lines, generation) = (dir.file(NAME)?, dir.file(GENERATION_NAME)?);
+        let mut lines = match dir.file_to_write(NAME)? {
+            Some(lines) => lines,
+            // It is never empty on stable storage: beside generations, an empty one is lost.
+            None => dir.replace(NAME, b"\n")?,
+        };
+        let generation = dir.file(GENERATION_NAME)?;
         // New lines go behind those that are there, of which a crash may have torn the last one.
         let mut last = [b'\n'];
         let length = lines.seek(SeekFrom::End(0))?;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use rustix::process::Signal;
 use testing::Scratch;
+use testing::disks::{DiskKind, LoopDisk};
 use testing::program::{Server, wharf_fails, wharf_ok};
 
 struct Site {
@@ -108,5 +109,29 @@ fn file_that_is_damaged_and_cannot_be_done_without_is_refused_until_it_is_remove
         assert_eq!(&flaws(&checked)[..], std::slice::from_ref(flaw));
         fs::remove_file(site.state_file(name)).unwrap();
         assert_eq!(flaws(&site.start_and_kill()).len(), 1);
+    }
+}
+
+#[test]
+fn first_start_whose_machine_loses_power_at_once_leaves_no_file_that_looks_lost() {
+    for kind in [DiskKind::EXT4, DiskKind::XFS, DiskKind::BTRFS] {
+        let Some(mut disk) = LoopDisk::new(kind) else { continue };
+        let scratch = Scratch::on_disk();
+        let [export, log] = [scratch.dir("export"), scratch.path("log")];
+        let (export, log, state) = (export.to_str().unwrap(), log.to_str().unwrap(), disk.dir().join("state"));
+        let serve = || {
+            let options = ["--write-log", log, "--write-log-size", "1M", "--state-dir", state.to_str().unwrap()];
+            Server::start(1, &[&[export], &options[..]].concat())
+        };
+        let mut server = serve();
+        let left = disk.copy_image();
+        server.signal(Signal::KILL);
+        server.wait();
+        drop(server);
+        disk.replace_image(left);
+        let mut server = serve();
+        server.signal(Signal::KILL);
+        server.wait();
+        assert_eq!(flaws(&server.log()), Vec::<String>::new(), "{}", kind.name);
     }
 }

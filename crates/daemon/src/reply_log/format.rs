@@ -23,7 +23,7 @@ pub(super) const HEAD_BYTES: usize = 24;
 /// Where the range of the checksum begins.
 const SUMMED_AT: usize = 16;
 
-/// The head of a file; each generation is greater than all before it.
+/// The head of a file; each generation is greater than all before it. A file of generation 0 has no records.
 pub(super) fn file_head(generation: u64) -> [u8; FILE_HEAD_BYTES] {
     let mut head = [0; FILE_HEAD_BYTES];
     head[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -31,12 +31,9 @@ pub(super) fn file_head(generation: u64) -> [u8; FILE_HEAD_BYTES] {
     head
 }
 
-/// The generation of a file; 0 for a file without a head.
-pub(super) fn generation(file: &[u8]) -> u64 {
-    match file.strip_prefix(&MAGIC).and_then(|rest| rest.first_chunk()) {
-        Some(generation) => u64::from_be_bytes(*generation),
-        None => 0,
-    }
+/// The generation of a file; `None` for a file without a head.
+pub(super) fn generation(file: &[u8]) -> Option<u64> {
+    file.strip_prefix(&MAGIC)?.first_chunk().map(|generation| u64::from_be_bytes(*generation))
 }
 
 /// Appends a record to `to`.
@@ -65,7 +62,7 @@ pub(super) struct ReplyRecords<'f> {
 
 impl<'f> ReplyRecords<'f> {
     pub(super) fn of(file: &'f [u8]) -> ReplyRecords<'f> {
-        ReplyRecords { file, generation: generation(file), at: FILE_HEAD_BYTES.min(file.len()) }
+        ReplyRecords { file, generation: generation(file).unwrap_or_default(), at: FILE_HEAD_BYTES.min(file.len()) }
     }
 
     /// The end of the records read so far.

@@ -4,6 +4,8 @@
 //! current file is mapped, so that a record costs no system call ([`log_file`]). When it is full, the other one is
 //! emptied and used. So both together hold the newest replies, and their size is bounded.
 //!
+//! A new file gets its name with a head that is on stable storage: after a power failure, a file without one is lost.
+//!
 //! A log with a gap is dangerous: without the reply to a request, a later change by another client looks like the
 //! change of the request. So when a record cannot be stored, all earlier ones are dropped.
 
@@ -82,10 +84,10 @@ impl FileReplyLog {
         warn_of_losses(&dir, &first, &second);
         let (index, older, newer) =
             if second.generation > first.generation { (1, first, second) } else { (0, second, first) };
-        older.repair(&dir, NAMES[1 - index], newer.generation).map_err(failed("write", NAMES[1 - index]))?;
-        let OldFile { generation, end, records, .. } = newer;
-        // Rests of a torn record must not become part of a later one.
-        log_file::truncate(&dir, NAMES[index], end).map_err(failed("truncate", NAMES[index]))?;
+        newer.repair(&dir, NAMES[index], 1).map_err(failed("write", NAMES[index]))?;
+        let generation = newer.generation.max(1);
+        older.repair(&dir, NAMES[1 - index], generation - 1).map_err(failed("write", NAMES[1 - index]))?;
+        let (end, records) = (newer.end.max(FILE_HEAD_BYTES), newer.records);
         let mut current = CurrentFile { index, file: None, generation, end, record: Vec::new(), has_failed: false };
         match current.go_on(&dir) {
             Err(error) if is_full(&error) => current.fail(&dir, &error),
@@ -116,22 +118,25 @@ impl OldFile {
         let mut all = ReplyRecords::of(&bytes);
         let young = all.by_ref().filter(|(time, _)| *time >= oldest).map(|(_, body)| body.to_vec());
         let records = young.collect();
-        let generation = format::generation(&bytes);
-        let flaw = match generation {
-            0 => (!bytes.is_empty()).then(|| "has no valid head".to_owned()),
-            _ => all.has_more().then(|| format!("is damaged at byte {}", all.end())),
+        let head = format::generation(&bytes);
+        let flaw = match head {
+            None => (!bytes.is_empty()).then(|| "has no valid head".to_owned()),
+            Some(_) => all.has_more().then(|| format!("is damaged at byte {}", all.end())),
         };
-        let end = if generation == 0 { 0 } else { all.end() };
-        Ok(OldFile { generation, end, records, is_empty, flaw })
+        Ok(OldFile { generation: head.unwrap_or_default(), end: all.end(), records, is_empty, flaw })
     }
 
-    /// Removes what is damaged from the file that is not used next, so that no later start reports it again. A file
-    /// that is missing is made: from then on, it is lost when it is missing.
-    fn repair(&self, dir: &OwnDir, name: &str, newer_generation: u64) -> io::Result<()> {
-        if self.generation == 0 && newer_generation > 1 {
-            return dir.replace(name, &format::file_head(newer_generation - 1)).map(drop);
+    /// Removes what is behind the last record, so that it neither becomes part of a later one nor is reported again. A
+    /// file without records becomes one of the generation `unused`, if there is space. One that is missing is made:
+    /// from then on, it is lost when it is missing.
+    fn repair(&self, dir: &OwnDir, name: &str, unused: u64) -> io::Result<()> {
+        if self.generation > 0 {
+            return log_file::truncate(dir, name, self.end);
         }
-        log_file::truncate(dir, name, self.end)
+        match dir.replace(name, &format::file_head(unused)) {
+            Err(error) if is_full(&error) => log_file::truncate(dir, name, 0),
+            made => made.map(drop),
+        }
     }
 }
 
@@ -147,10 +152,10 @@ impl ReplyLog for FileReplyLog {
 impl CurrentFile {
     /// Prepares the file for the next record.
     fn go_on(&mut self, dir: &OwnDir) -> io::Result<()> {
-        if self.generation == 0 {
-            return self.empty(dir, self.index);
-        }
-        self.file = Some(LogFile::open(dir, NAMES[self.index])?);
+        let mut file = LogFile::open(dir, NAMES[self.index])?;
+        // Without space for it there is none yet.
+        file.put(0, &format::file_head(self.generation))?;
+        self.file = Some(file);
         Ok(())
     }
 
