@@ -15,7 +15,7 @@ use vfs::{Error, FileSystem, LogMark, StoredMark, quoted};
 
 use crate::error::WriteLogError;
 use crate::log_site::LogSite;
-use crate::mark::{Mark, absolute, newer, root};
+use crate::mark::{Mark, absolute, is_one, newer, root};
 use crate::state_file::StateFile;
 use crate::state_line::StateLine;
 
@@ -105,9 +105,10 @@ fn marks(lines: &[StateLine]) -> impl DoubleEndedIterator<Item = (&PathBuf, &Mar
 
 /// The exports that depend on a log, as the state directory has it.
 pub(crate) fn needed(lines: &[StateLine]) -> BTreeMap<&PathBuf, &Mark> {
-    // The last line of an export counts.
+    // The last line of an export counts, and of a directory that was exported by several paths.
     let mut last: BTreeMap<_, _> = marks(lines).collect();
-    last.retain(|_, mark| mark.is_needed);
+    let newest = |root| marks(lines).rfind(|(_, mark)| is_one(mark.root, root)).map(|(name, _)| name);
+    last.retain(|name, mark| mark.is_needed && newest(mark.root).is_none_or(|newest| newest == *name));
     last
 }
 

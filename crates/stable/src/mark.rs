@@ -63,7 +63,15 @@ pub(crate) fn newer(own: Mark, kept: Mark) -> Mark {
 
 /// The number of an export's root directory, and a value that distinguishes it from a later directory with that number.
 pub(crate) fn root(fs: &dyn FileSystem) -> (u64, u64) {
-    fs.origin().map_or((0, 0), |origin| (origin.fileid, origin.birth))
+    fs.origin().map_or(UNKNOWN, |origin| (origin.fileid, origin.birth))
+}
+
+/// The root of a file system that does not say where it begins.
+const UNKNOWN: (u64, u64) = (0, 0);
+
+/// Whether two roots are known to be one directory, whatever paths lead to it.
+pub(crate) fn is_one(root: (u64, u64), other: (u64, u64)) -> bool {
+    root == other && root != UNKNOWN
 }
 
 /// A log's path as marks have it.

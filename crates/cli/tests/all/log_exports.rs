@@ -159,3 +159,22 @@ fn other_directory_at_the_path_is_not_served_while_the_log_has_changes_of_the_fi
     assert!(paste(discard).contains("no longer depends on the log"));
     end(site.serve(&["leaves"], false), Signal::TERM);
 }
+
+#[test]
+fn directory_that_a_reload_exports_by_another_path_still_depends_on_the_log() {
+    let site = Site::new();
+    std::os::unix::fs::symlink(site.path("leaves"), site.path("link")).unwrap();
+    let server = site.serve(&["leaves"], true);
+    site.configure(&["link"]);
+    server.signal(Signal::HUP);
+    server.wait_for_log("reloaded");
+    site.change(&server, "link");
+    end(server, Signal::KILL);
+    for export in ["leaves", "link"] {
+        let said = wharf_fails(1, &site.check(&[export], false));
+        assert!(said.contains("acknowledged changes of") && said.contains("wharf log drain"), "{said}");
+    }
+    end(site.serve(&["link"], true), Signal::TERM);
+    let said = wharf_ok(&site.check(&["stays"], false));
+    assert!(!said.contains("write log"), "{said}");
+}

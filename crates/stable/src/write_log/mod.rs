@@ -492,10 +492,13 @@ impl WriteLog {
         if exports.iter().all(|export| names.contains(&export.name)) {
             return Ok(());
         }
-        let (_, dropped): (Vec<_>, Vec<_>) = exports.iter().partition(|export| names.contains(&export.name));
+        let (kept, dropped): (Vec<_>, Vec<_>) = exports.iter().partition(|export| names.contains(&export.name));
         dropped.iter().for_each(|export| export.detach());
         self.drain()?;
-        for export in dropped {
+        // A directory may stay by another path.
+        let roots: Vec<_> = kept.iter().map(|export| mark::root(&*export.inner)).collect();
+        let stays = |export: &LoggedExport| roots.iter().any(|root| mark::is_one(*root, mark::root(&*export.inner)));
+        for export in dropped.into_iter().filter(|export| !stays(export)) {
             self.mark(export, false)?;
         }
         hold(&self.exports).iter_mut().for_each(|exports| exports.retain(|export| names.contains(&export.name)));
