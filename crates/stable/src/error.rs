@@ -1,5 +1,5 @@
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
 use own_files::Flaw;
@@ -74,14 +74,16 @@ pub enum WriteLogError {
     },
     /// An export that has records is not served.
     #[error(
-        "the write log {0} has {changes} of {export}, which is not exported now; export it, or run {replay}, or drop \
-         all that the log has with {discard}",
-        quoted(&site.path), changes = changes(*records), export = quoted(export), replay = site.replay(),
-        discard = site.discard(&[])
+        "the write log {0} has {changes} of {export}, which is not exported now; {remedy}, or run {replay}, or drop all \
+         that the log has with {discard}",
+        quoted(&site.path), changes = changes(*records), export = quoted(export),
+        remedy = export_it(export, exported_as.as_deref()), replay = site.replay(), discard = site.discard(&[])
     )]
     Missing {
         /// The export.
         export: PathBuf,
+        /// The other path by which its directory is exported, if it is.
+        exported_as: Option<PathBuf>,
         /// How many records there are.
         records: u64,
         /// The log.
@@ -237,6 +239,16 @@ fn remedy(source: &vfs::Error) -> &'static str {
         vfs::Error::NoSpace | vfs::Error::Quota => "make room on the file system, and start the server again",
         _ => REPAIR,
     }
+}
+
+/// How to export what the log has changes of. Handles in the log may be valid at the path alone that the log knows.
+fn export_it(export: &Path, exported_as: Option<&Path>) -> String {
+    let Some(other) = exported_as else { return "export it".to_owned() };
+    let (export, other) = (quoted(export), quoted(other));
+    format!(
+        "its directory is exported as {other}, and the log knows it as {export} alone: export it as {export} until the \
+         log is empty (first run `mount --bind {other} {export}` if it is not there any more)"
+    )
 }
 
 fn changes(records: u64) -> String {

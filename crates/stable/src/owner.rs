@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use vfs::FileSystem;
 
 use crate::hex;
-use crate::mark::root;
+use crate::mark::{is_one, root};
 
 /// The log's random name, and the numbers of the exports that it has records of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +112,11 @@ impl OwnedExport {
 
     pub(crate) fn is_same_tree(&self, other: &OwnedExport) -> bool {
         self.root == other.root
+    }
+
+    /// Whether it is known to be the same directory, whatever paths lead to it.
+    pub(crate) fn is_same_dir(&self, other: &OwnedExport) -> bool {
+        is_one(self.root, other.root)
     }
 
     /// Whether the machine still has the unflushed changes in memory.

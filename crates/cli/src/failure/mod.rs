@@ -93,7 +93,11 @@ pub enum Failure {
         state_dir: PathBuf,
     },
     /// A directory of a write log cannot be opened.
-    #[error("{}: {source}", quoted(dir))]
+    #[error(
+        "{}: {source}; the write log knows this directory: if it is at another path now, bring it back there, with \
+         `mount --bind` or by its old name",
+        quoted(dir)
+    )]
     Logged {
         /// The directory.
         dir: PathBuf,

@@ -161,6 +161,31 @@ fn other_directory_at_the_path_is_not_served_while_the_log_has_changes_of_the_fi
 }
 
 #[test]
+fn directory_that_is_exported_by_another_path_is_recognised_and_the_path_in_the_log_is_named() {
+    let site = Site::new();
+    let server = site.serve(&["leaves"], true);
+    site.change(&server, "leaves");
+    end(server, Signal::KILL);
+    std::os::unix::fs::symlink(site.path("leaves"), site.path("link")).unwrap();
+    let refused = |export: &str| {
+        let said = wharf_fails(1, &site.check(&[export], true));
+        let [now, known] = [export, "leaves"].map(|name| site.text(name));
+        assert!(said.contains(&format!("exported as {now}, and the log knows it as {known} alone")), "{said}");
+        assert!(said.contains(&format!("`mount --bind {now} {known}`")), "{said}");
+    };
+    refused("link");
+    fs::rename(site.path("leaves"), site.path("moved")).unwrap();
+    refused("moved");
+    // The commands need the directory there, too.
+    let drain = ["log", "drain", &site.text("log"), "--state-dir", &site.text("state")];
+    let said = wharf_fails(1, &drain);
+    assert!(said.contains("if it is at another path now, bring it back there"), "{said}");
+    fs::rename(site.path("moved"), site.path("leaves")).unwrap();
+    end(site.serve(&["leaves"], true), Signal::TERM);
+    end(site.serve(&["link"], true), Signal::TERM);
+}
+
+#[test]
 fn directory_that_a_reload_exports_by_another_path_still_depends_on_the_log() {
     let site = Site::new();
     std::os::unix::fs::symlink(site.path("leaves"), site.path("link")).unwrap();

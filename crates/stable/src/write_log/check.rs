@@ -38,12 +38,13 @@ impl WriteLog {
         let counts = if self.is_retired() { Counts::default() } else { Counts::read(&self.log)? };
         let known = hold(&self.owner).exports.clone();
         self.check_unnamed(counts.of_others(&known))?;
-        for (name, fs) in exports {
+        let now: Vec<_> = exports.iter().map(|(name, fs)| OwnedExport::of(name, &**fs)).collect();
+        for (now, (name, fs)) in now.iter().zip(exports) {
             let known = known.iter().find(|known| known.name == *name);
             let records = known.map_or(0, |known| counts.of(known.number));
-            self.check_export(&OwnedExport::of(name, &**fs), &**fs, (known, records))?;
+            self.check_export(now, &**fs, (known, records))?;
         }
-        self.check_all_are_there(&counts, &known, |name| exports.iter().any(|(export, _)| export == name))
+        self.check_all_are_there(&counts, &known, &now)
     }
 
     /// Refuses an export that is another directory than the one that the log has `records` of, needs another log or
@@ -144,12 +145,15 @@ impl WriteLog {
         &self,
         counts: &Counts,
         known: &[OwnedExport],
-        is_attached: impl Fn(&Path) -> bool,
+        attached: &[OwnedExport],
     ) -> Result<(), WriteLogError> {
-        for other in known.iter().filter(|known| !is_attached(&known.name)) {
-            let records = counts.of(other.number);
+        let is_missing = |other: &&OwnedExport| attached.iter().all(|export| export.name != other.name);
+        for other in known.iter().filter(is_missing) {
+            let (export, records) = (other.name.clone(), counts.of(other.number));
             if records > 0 {
-                return Err(WriteLogError::Missing { export: other.name.clone(), records, site: self.site() });
+                let exported_as = attached.iter().find(|export| export.is_same_dir(other));
+                let exported_as = exported_as.map(|export| export.name.clone());
+                return Err(WriteLogError::Missing { export, exported_as, records, site: self.site() });
             }
         }
         Ok(())

@@ -439,15 +439,13 @@ impl WriteLog {
     pub fn start(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
         let counts = Counts::read(&self.log)?;
         let exports = self.exports()?;
-        let attached: Vec<PathBuf> = exports.iter().map(|export| export.name.clone()).collect();
+        let attached: Vec<_> = exports.iter().map(|export| OwnedExport::of(&export.name, &*export.inner)).collect();
         let mut owner = hold(&self.owner);
         self.check_unnamed(counts.of_others(&owner.exports))?;
-        self.check_all_are_there(&counts, &owner.exports, |name| attached.iter().any(|export| export == name))?;
+        self.check_all_are_there(&counts, &owner.exports, &attached)?;
         self.log.trim(self.log.end())?;
-        owner.exports.retain(|owned| attached.contains(&owned.name));
-        for export in &exports {
-            owner.describe(&OwnedExport::of(&export.name, &*export.inner));
-        }
+        owner.exports.retain(|owned| attached.iter().any(|export| export.name == owned.name));
+        attached.iter().for_each(|export| owner.describe(export));
         // What storage has lost was replayed.
         owner.rename();
         self.log.set_owner(&owner.bytes())?;
