@@ -58,8 +58,8 @@ pub const TABLE: &[Row] = &[
     },
     Row {
         name: "lab",
-        needs: &["client", "fs-host", "measure", "rpc", "segments", "vfs", "xdr"],
-        tests: &["buffer", "daemon", "fs-mem", "server"],
+        needs: &["buffer", "client", "fs-host", "measure", "rpc", "segments", "vfs", "xdr"],
+        tests: &["daemon", "fs-mem", "server"],
     },
     Row {
         name: "cli",

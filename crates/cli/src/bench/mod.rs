@@ -240,14 +240,15 @@ impl Flags {
         found: &Found,
     ) -> Result<Jobs, Failure> {
         let (found, stop, watcher) = (Arc::clone(found), stop.clone(), Some(watcher));
-        if let Some((file, capture)) = self.replay.read()? {
+        if let Some(file) = self.replay.file() {
             let Target::Export(url) = &self.target else {
                 return Err(BenchError::ReplayPath(self.target.to_string()).into());
             };
+            let capture = file.read(url.parameters.version.or(self.connect.version()))?;
             let replay = Replay {
                 name: file.path.display().to_string(),
                 url: url.clone(),
-                options: self.connect.preferring_3().options(),
+                options: self.connect.preferring(capture.version()).options(),
                 pace: file.pace,
                 max_bytes: file.max_bytes,
                 server_pid: self.server_pid,

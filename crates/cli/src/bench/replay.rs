@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use clap::Args;
+use client::Version;
 use lab::bench::BenchResult;
 use lab::replay::{Capture, Error, Pace, Replay, run};
 
@@ -12,8 +13,9 @@ use crate::failure::BenchError;
 /// Which capture is replayed, and how.
 #[derive(Debug, Args)]
 pub(super) struct ReplayFlags {
-    /// Replay the NFSv3 calls of a packet capture (pcap or pcapng) in a new directory below the URL: each call begins
-    /// when those are over that it waited for in the capture, and after the same pause.
+    /// Replay the NFSv3 or NFSv4 calls of a packet capture (pcap or pcapng) in a new directory below the URL: each call
+    /// begins when those are over that it waited for in the capture, and after the same pause. [default version: the
+    /// capture's]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["Load", "fio", "curve", "overwrite", "agents", "nfsstat"])]
     replay: Option<PathBuf>,
     /// Divide the pauses of the capture by this number, or leave them out: 1, 2, 0.5 or max. [default: 1]
@@ -29,14 +31,11 @@ impl ReplayFlags {
         self.replay.is_some()
     }
 
-    /// What these flags add to a replay, and the capture; nothing if there is none.
-    pub(super) fn read(&self) -> Result<Option<(CaptureFile, Capture)>, BenchError> {
-        let Some(path) = &self.replay else { return Ok(None) };
-        let failed = |source| BenchError::Replay { file: path.clone(), source };
-        let capture = File::open(path).map_err(Error::Open).and_then(Capture::read).map_err(failed)?;
+    /// The capture, and what these flags add to its replay; nothing if there is none.
+    pub(super) fn file(&self) -> Option<CaptureFile> {
         let pace = self.replay_speed.unwrap_or(Pace::Times(1.0));
         let max_bytes = self.replay_size.unwrap_or(Replay::DEFAULT_MAX_BYTES);
-        Ok(Some((CaptureFile { path: path.clone(), pace, max_bytes }, capture)))
+        self.replay.clone().map(|path| CaptureFile { path, pace, max_bytes })
     }
 }
 
@@ -48,6 +47,12 @@ pub(super) struct CaptureFile {
 }
 
 impl CaptureFile {
+    /// Reads the calls of the version that is wanted, or of that of the first call. Errors name the file.
+    pub(super) fn read(&self, wanted: Option<Version>) -> Result<Capture, BenchError> {
+        let capture = File::open(&self.path).map_err(Error::Open).and_then(|file| Capture::read(file, wanted));
+        capture.map_err(|source| BenchError::Replay { file: self.path.clone(), source })
+    }
+
     /// Replays it. Errors name the file.
     pub(super) fn replay(&self, replay: &Replay, capture: &Capture) -> Result<BenchResult, BenchError> {
         run(replay, capture).map_err(|source| BenchError::Replay { file: self.path.clone(), source })

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use client::v4::MinorVersion;
 use client::{Credentials, Options, Transport, Version};
 
 /// Commands keep the names of a directory in memory, to sort or to remove them.
@@ -113,6 +114,23 @@ impl ConnectFlags {
     /// The same flags, with NFSv3 as the default version: measurements compare servers in one version.
     pub fn preferring_3(&self) -> ConnectFlags {
         ConnectFlags { version: self.version.or(Some(VersionFlag::V3)), ..self.clone() }
+    }
+
+    /// The version of `--version`.
+    pub fn version(&self) -> Option<Version> {
+        self.version.map(VersionFlag::version)
+    }
+
+    /// The same flags, with this default version.
+    pub fn preferring(&self, version: Version) -> ConnectFlags {
+        let preferred = match version {
+            Version::V2 => VersionFlag::V2,
+            Version::V3 => VersionFlag::V3,
+            Version::V4(MinorVersion::V0) => VersionFlag::V4_0,
+            Version::V4(MinorVersion::V1) => VersionFlag::V4_1,
+            _ => VersionFlag::V4_2,
+        };
+        ConnectFlags { version: self.version.or(Some(preferred)), ..self.clone() }
     }
 
     /// The user of `--uid`.

@@ -89,7 +89,7 @@ impl Reply {
     }
 
     /// The results that are not read yet, whatever their operations, up to the first that cannot be decoded.
-    pub(super) fn all_results(&self) -> impl Iterator<Item = ResOp<'_>> {
+    pub fn all_results(&self) -> impl Iterator<Item = ResOp<'_>> {
         let mut from = Decoder::new(self.unread());
         (0..self.left).map_while(move |_| ResOp::decode(&mut from).ok())
     }

@@ -8,8 +8,8 @@ use xdr::{Encode, Encoder};
 use super::attributes;
 use crate::statistics::{CompoundLabel, Label};
 
-/// The operations of the longest requests that cannot be split: RENAME with both directories' attributes, and REMOVE
-/// with its check of the type.
+/// The operations of this client's longest requests that cannot be split: RENAME with both directories' attributes, and
+/// REMOVE with its check of the type.
 pub const NEEDED_OPERATIONS: u32 = 8;
 
 /// The operations of a COMPOUND, without its leading SEQUENCE.
@@ -77,13 +77,20 @@ const BEHIND_WRITE: &[u8] = &{
 impl<'a> Request<'a> {
     /// A request that may be executed twice.
     pub fn reading(name: &'static str, operations: &'a [ArgOp<'a>]) -> Request<'a> {
+        debug_assert!(fits(operations), "{name}: sessions may have room for less operations");
         Request { name, operations, write: None, is_kept: false }
     }
 
     /// A request that must be executed once.
     pub fn changing(name: &'static str, operations: &'a [ArgOp<'a>]) -> Request<'a> {
+        debug_assert!(fits(operations), "{name}: sessions may have room for less operations");
         Request { name, operations, write: None, is_kept: true }
     }
+}
+
+/// Whether every session has room for these operations behind SEQUENCE.
+fn fits(operations: &[ArgOp<'_>]) -> bool {
+    operations.len() < NEEDED_OPERATIONS as usize
 }
 
 /// A request as sent: in a minor version, and from 4.1 on in a slot of a session.
@@ -99,7 +106,6 @@ impl Sent<'_> {
         let Request { operations, write, .. } = self.request;
         let behind = write.as_ref().map_or(0, WriteTail::operations);
         let count = operations.len() + behind + usize::from(self.sequence.is_some());
-        debug_assert!(count <= NEEDED_OPERATIONS as usize, "sessions may have room for less than {count} operations");
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 

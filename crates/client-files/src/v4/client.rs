@@ -6,7 +6,7 @@ use std::time::Duration;
 use client_calls::core::Failure;
 use client_calls::v4::{Caller, Reply, Request, Wire, resolve_owners};
 use client_calls::{Connection, Principal};
-use proto::nfs4::{MinorVersion, SequenceOk, Status};
+use proto::nfs4::{ClientId, MinorVersion, SequenceOk, Status};
 use tokio::sync::Mutex;
 
 use super::back_slots::Callbacks;
@@ -137,6 +137,20 @@ impl Client {
 
     pub(super) fn mounted(&self) -> Option<Arc<dyn CachedFiles>> {
         self.0.mounted.get()?.upgrade()
+    }
+
+    /// The same client, with requests over one of its connections.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn over(&self, connection: usize) -> Client {
+        let connection = self.1[connection % self.1.len()].clone();
+        Client(Arc::clone(&self.0), [connection].into())
+    }
+
+    /// The client id that the server assigned.
+    #[doc(hidden)]
+    pub fn client_id(&self) -> ClientId {
+        self.session().client
     }
 
     /// The connections, which share the session.

@@ -58,6 +58,8 @@ mod verdicts;
 mod watch;
 
 pub use client::Client;
+#[doc(hidden)]
+pub use client_calls::v4::{Caller, Reply, Request};
 pub use delegations::Kind;
 pub use departure::{hurry, leave_servers};
 pub use proto::nfs4::{MinorVersion, Stateid};

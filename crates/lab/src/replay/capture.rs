@@ -1,34 +1,28 @@
-//! Reads the calls of NFSv3 and their replies from a packet capture.
+//! The calls of NFS in a packet capture, and their replies.
 
-use std::collections::{BTreeMap, HashMap};
-use std::io::Read;
-use std::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::time::Duration;
 
-use client::proto::nfs3::{self, Status};
-use rpc::{Call as RpcCall, CallError, CallResult, Flavor, Procedure, Reply, Xid};
-use segments::trace::{self, Packet, Segment};
+use client::{Status, Version};
 use xdr::Decoder;
 
 use super::Error;
+use super::ids::FileId;
 use super::learn::{Learned, Lesson, note_call};
-use super::op::{FileId, LeftOut, Op};
-use super::records::{Record, Records};
-use super::stream::{Budget, Each, Stream};
-use super::tree::{NumbersOf, Tree};
+use super::learn_compound::CompoundLesson;
+use super::left_out::LeftOut;
+use super::op::Op;
+use super::states::{Clients, States};
+use super::tree::Tree;
 
-/// The most connections that are looked at, and of those the most with NFS.
-const MAX_FLOWS: usize = 8192;
+/// The most connections with NFS.
 const MAX_CONNECTIONS: usize = 512;
-/// The most calls: about 400 MB.
+/// The most calls, about 400 MB, and the most bytes of the operations of COMPOUNDs besides.
 const MAX_CALLS: usize = 2 << 20;
-/// The most calls of a connection that wait for their replies.
-const MAX_PENDING: usize = 1 << 16;
+const MAX_OPERATION_BYTES: usize = 1 << 30;
 /// The most replies that are taken to have come while one call was sent.
 const MAX_REPLIES_IN_CALL: usize = 1024;
-
-/// RPCSEC_GSS (RFC 2203 §4).
-const GSS: Flavor = Flavor(6);
 
 /// The calls of a capture, and the files that they are about.
 #[derive(Debug, Default)]
@@ -37,6 +31,12 @@ pub struct Capture {
     /// The connections that these are of.
     pub(super) lines: Vec<Line>,
     pub(super) tree: Tree,
+    pub(super) states: States,
+    pub(super) clients: Clients,
+    /// The version that the user wants, and the newest of those that the calls have.
+    wanted: Option<Version>,
+    version: Option<Version>,
+    operation_bytes: usize,
     /// Calls that are not replayed, and why.
     pub(super) left_out: BTreeMap<LeftOut, u64>,
     pub(super) seen: Seen,
@@ -49,6 +49,8 @@ pub(super) struct Line {
     pub calls: Vec<u32>,
     /// As they were answered.
     pub replies: Vec<u32>,
+    /// The client of NFSv4 that made them.
+    pub client: Option<u32>,
 }
 
 /// A call of the capture.
@@ -64,10 +66,19 @@ pub(super) struct Call {
     pub reply: Option<Replied>,
     /// How many replies of its connection had been received before.
     pub replies_before: u32,
-    /// The calls that changed its names before.
-    pub after: [Option<u32>; 2],
+    /// The calls that changed its names before, and those that made what it uses.
+    pub after: Box<[u32]>,
     /// The other connections that used what it changes, and how many replies they had received.
     pub barriers: Vec<(u32, u32)>,
+}
+
+/// A call to be added.
+pub(super) struct NewCall {
+    pub connection: u32,
+    pub server: IpAddr,
+    pub began: Duration,
+    pub version: Version,
+    pub op: Op,
 }
 
 /// The reply to a call.
@@ -123,28 +134,77 @@ pub struct Seen {
 }
 
 impl Capture {
-    /// Reads a capture in pcap or pcapng format.
-    ///
-    /// # Errors
-    /// When it is no capture, has no call that can be replayed, or more than fit.
-    pub fn read(capture: impl Read + Send) -> Result<Capture, Error> {
-        let mut reader = Reader::default();
-        let ended = trace::each_packet(capture, |at, packet| reader.add(at, packet));
-        reader.end();
-        let Reader { mut capture, failure, .. } = reader;
-        if let Some(failure) = failure {
-            return Err(failure);
+    /// A capture without calls, of which those of this version are wanted.
+    pub(super) fn of(wanted: Option<Version>) -> Capture {
+        Capture { wanted, ..Capture::default() }
+    }
+
+    /// Gives every connection a client.
+    pub(super) fn finish(&mut self) {
+        for line in &mut self.lines {
+            line.client.get_or_insert_with(|| self.clients.new_one());
         }
-        match ended {
-            Err(error @ (trace::Error::Truncated { .. } | trace::Error::Damaged { .. })) => {
-                capture.seen.truncated = Some(error.to_string());
-            }
-            other => other?,
+    }
+
+    /// The version of its calls; the newest minor version if there are several.
+    pub fn version(&self) -> Version {
+        self.version.unwrap_or(Version::V3)
+    }
+
+    /// Leaves out calls of another version than the others. The minor versions with sessions are as good as one.
+    pub(super) fn check_version(&self, version: Version) -> Result<(), LeftOut> {
+        let is_alike = |other: Version| {
+            version == other
+                || matches!((version, other), (Version::V4(a), Version::V4(b)) if a.has_sessions() && b.has_sessions())
+        };
+        if self.version.or(self.wanted).is_none_or(is_alike) { Ok(()) } else { Err(LeftOut::Version(version)) }
+    }
+
+    /// Counts a call that is not replayed.
+    pub(super) fn leave_out(&mut self, why: LeftOut) {
+        *self.left_out.entry(why).or_default() += 1;
+    }
+
+    /// Adds a line for the calls of a connection. Returns its number.
+    pub(super) fn add_line(&mut self) -> Result<u32, Error> {
+        if self.lines.len() >= MAX_CONNECTIONS {
+            return Err(Error::TooManyConnections(MAX_CONNECTIONS));
         }
-        if capture.calls.is_empty() {
-            return Err(Error::NothingToReplay(capture.remarks().join("; ")));
+        self.lines.push(Line::default());
+        Ok(self.lines.len() as u32 - 1)
+    }
+
+    /// Adds a call. Returns its number.
+    pub(super) fn add_call(&mut self, new: NewCall) -> Result<u32, Error> {
+        let NewCall { connection, server, began, version, op } = new;
+        if let Op::Compound(compound) = &op {
+            self.operation_bytes += compound.operations.len();
         }
-        Ok(capture)
+        if self.calls.len() >= MAX_CALLS || self.operation_bytes > MAX_OPERATION_BYTES {
+            return Err(Error::TooManyCalls(self.calls.len()));
+        }
+        self.version = self.version.max(Some(version));
+        let number = self.calls.len() as u32;
+        let (after, barriers) = (self.before(&op, connection), self.barriers(&op, connection));
+        let replies_before = self.replies_before(connection, began);
+        self.tree.note_use(op.files(), op.places(), connection);
+        op.states().iter().for_each(|state| self.states[*state].users.add(connection));
+        note_call(&mut self.tree, &op, number);
+        self.lines[connection as usize].calls.push(number);
+        self.calls.push(Call { connection, server, sent: began, op, reply: None, replies_before, after, barriers });
+        Ok(number)
+    }
+
+    /// The calls that changed the names of a call before, and that made what it uses.
+    fn before(&self, op: &Op, connection: u32) -> Box<[u32]> {
+        let changes = op.places().into_iter().filter_map(|place| self.tree.changed_by(place));
+        let states = op.states().iter().filter_map(|state| self.states[*state].made_by);
+        let before: BTreeSet<u32> = changes.chain(states).collect();
+        let waited_for = |call: &u32| {
+            let call = &self.calls[*call as usize];
+            call.reply.is_some() && call.connection != connection
+        };
+        before.into_iter().filter(waited_for).collect()
     }
 
     /// From the first call to the last reply.
@@ -165,7 +225,11 @@ impl Capture {
 
     /// What other connections had done with what a call changes.
     fn barriers(&mut self, op: &Op, connection: u32) -> Vec<(u32, u32)> {
-        let others = self.tree.take_users(op).into_iter().filter(|other| *other != connection);
+        let mut users = self.tree.take_users(op.resized(), op.changed_places());
+        if op.ends_states() {
+            op.states().iter().for_each(|state| users.take(&mut self.states[*state].users));
+        }
+        let others = users.0.into_iter().filter(|other| *other != connection);
         others.map(|other| (other, self.lines[other as usize].replies.len() as u32)).collect()
     }
 
@@ -176,9 +240,14 @@ impl Capture {
         self.calls[last as usize].reply.map(|reply| reply.at)
     }
 
-    fn learn(&mut self, number: u32, results: &Decoder<'_>) -> Option<Learned> {
-        let call = &self.calls[number as usize];
-        Lesson { tree: &mut self.tree, server: call.server, call: number }.learn(&call.op, results)
+    /// Learns from the results of a call.
+    pub(super) fn learn(&mut self, number: u32, results: &Decoder<'_>) -> Option<Learned> {
+        let Call { server, op, .. } = &mut self.calls[number as usize];
+        let (tree, states, server) = (&mut self.tree, &mut self.states, *server);
+        match op {
+            Op::Compound(compound) => CompoundLesson { tree, states, server, call: number }.learn(compound, results),
+            op => Lesson { tree, server, call: number }.learn(op, results),
+        }
     }
 
     /// What of the capture is not replayed, in sentences.
@@ -202,268 +271,6 @@ impl Capture {
     }
 }
 
-/// A TCP connection of the capture.
-#[derive(Debug)]
-struct Flow {
-    /// Who sends in which direction.
-    ends: [SocketAddr; 2],
-    ways: [Way; 2],
-    rpc: Rpc,
-}
-
-/// One direction.
-#[derive(Debug, Default)]
-struct Way {
-    stream: Stream,
-    records: Records,
-}
-
-/// The calls of one connection.
-#[derive(Debug, Default)]
-struct Rpc {
-    /// The number of the connection, if there is NFS on it.
-    number: Option<u32>,
-    /// The calls without reply: their numbers, or nothing for those that are left out.
-    pending: HashMap<Xid, Option<u32>>,
-}
-
-#[derive(Default)]
-struct Reader {
-    capture: Capture,
-    flows: Vec<Flow>,
-    /// The latest connection between two ends; the lesser one comes first.
-    places: HashMap<[SocketAddr; 2], usize>,
-    budget: Budget,
-    first_at: Option<Duration>,
-    last_at: Duration,
-    failure: Option<Error>,
-}
-
-impl Reader {
-    fn add(&mut self, at: Duration, packet: &Packet<'_>) {
-        if self.failure.is_some() {
-            return;
-        }
-        let at = at.saturating_sub(*self.first_at.get_or_insert(at));
-        self.last_at = self.last_at.max(at);
-        match packet {
-            Packet::Tcp(segment) => {
-                self.capture.seen.tcp_packets += 1;
-                self.add_segment(at, segment);
-            }
-            Packet::Short => self.capture.seen.short_packets += 1,
-            Packet::Other | Packet::Unknown(_) => self.capture.seen.other_packets += 1,
-        }
-    }
-
-    fn add_segment(&mut self, at: Duration, segment: &Segment<'_>) {
-        let mut key = [segment.from, segment.to];
-        key.sort();
-        let begins = segment.is_syn && !segment.is_ack;
-        let place = match self.places.get(&key) {
-            Some(place) if !begins || self.flows[*place].began_with(segment) => *place,
-            _ if self.flows.len() >= MAX_FLOWS => {
-                self.capture.seen.unread_packets += 1;
-                return;
-            }
-            _ => {
-                self.flows.push(Flow { ends: key, ways: Default::default(), rpc: Rpc::default() });
-                self.places.insert(key, self.flows.len() - 1);
-                self.flows.len() - 1
-            }
-        };
-        let result = self.flows[place].add(at, segment, &mut self.capture, &mut self.budget);
-        self.failure = result.err();
-    }
-
-    fn end(&mut self) {
-        for flow in &mut self.flows {
-            for way in 0..2 {
-                let result = flow.pass(way, &mut self.capture, |stream, each| {
-                    stream.end(self.last_at, &mut self.budget, each);
-                });
-                self.failure = self.failure.take().or(result.err());
-            }
-            let [one, other] = &flow.ways;
-            let seen = &mut self.capture.seen;
-            seen.losses += one.records.losses + other.records.losses;
-            seen.other_connections += u64::from(!one.records.has_records && !other.records.has_records);
-            seen.unanswered_calls += flow.rpc.unanswered();
-        }
-    }
-}
-
-impl Flow {
-    /// The direction of a segment.
-    fn way(&self, segment: &Segment<'_>) -> usize {
-        usize::from(segment.from != self.ends[0])
-    }
-
-    fn began_with(&self, syn: &Segment<'_>) -> bool {
-        self.ways[self.way(syn)].stream.began_with(syn)
-    }
-
-    fn add(
-        &mut self,
-        at: Duration,
-        segment: &Segment<'_>,
-        capture: &mut Capture,
-        budget: &mut Budget,
-    ) -> Result<(), Error> {
-        let way = self.way(segment);
-        if segment.is_ack {
-            self.pass(1 - way, capture, |stream, each| {
-                stream.acknowledge(at, segment.acknowledgment, budget, each);
-            })?;
-        }
-        self.pass(way, capture, |stream, each| stream.add(at, segment, budget, each))
-    }
-
-    /// Has the stream of one direction go on, and takes what it passes.
-    fn pass(
-        &mut self,
-        way: usize,
-        capture: &mut Capture,
-        go_on: impl FnOnce(&mut Stream, &mut Each<'_>),
-    ) -> Result<(), Error> {
-        let Flow { ends, ways, rpc } = self;
-        let Way { stream, records } = &mut ways[way];
-        let server = ends[1 - way];
-        let mut result = Ok(());
-        go_on(stream, &mut |at, piece| {
-            records.add(at, piece, &mut |record| {
-                if result.is_ok() {
-                    result = rpc.add(&record, server, capture);
-                }
-            });
-        });
-        result
-    }
-}
-
-impl Rpc {
-    /// Adds a message that was sent to `to`.
-    fn add(&mut self, record: &Record<'_>, to: SocketAddr, capture: &mut Capture) -> Result<(), Error> {
-        if rpc::is_reply(record.message) {
-            self.add_reply(record, capture);
-            return Ok(());
-        }
-        match RpcCall::parse(record.message) {
-            Ok(call) => self.add_call(record, &call, to, capture),
-            Err(CallError::NotACall(xdr::Error::Truncated { .. }))
-            | Err(CallError::Broken { source: xdr::Error::Truncated { .. }, .. }) => {
-                *capture.left_out.entry(LeftOut::Truncated).or_default() += 1;
-                Ok(())
-            }
-            Err(_) => {
-                capture.seen.other_messages += 1;
-                Ok(())
-            }
-        }
-    }
-
-    fn add_call(
-        &mut self,
-        record: &Record<'_>,
-        call: &RpcCall<'_>,
-        server: SocketAddr,
-        capture: &mut Capture,
-    ) -> Result<(), Error> {
-        if self.pending.contains_key(&call.xid) {
-            capture.seen.repeated_calls += 1;
-            return Ok(());
-        }
-        let number = match self.decode(call, server, capture) {
-            Ok(op) => Some(self.push(record, server.ip(), op, capture)?),
-            Err(why) => {
-                *capture.left_out.entry(why).or_default() += 1;
-                None
-            }
-        };
-        self.await_reply(call.xid, number, capture);
-        Ok(())
-    }
-
-    fn decode(&self, call: &RpcCall<'_>, server: SocketAddr, capture: &mut Capture) -> Result<Op, LeftOut> {
-        match call.procedure {
-            Procedure { program: nfs3::PROGRAM, version: nfs3::VERSION, number } => {
-                if call.credential.flavor == GSS {
-                    return Err(LeftOut::Secured);
-                }
-                let mut numbers = NumbersOf { tree: &mut capture.tree, server: server.ip() };
-                Op::decode(number, call.arguments.clone(), &mut numbers)
-            }
-            Procedure { program: nfs3::PROGRAM, version, .. } => Err(LeftOut::Version(version)),
-            Procedure { program, .. } => Err(LeftOut::Program(program)),
-        }
-    }
-
-    fn push(&mut self, record: &Record<'_>, server: IpAddr, op: Op, capture: &mut Capture) -> Result<u32, Error> {
-        if capture.calls.len() >= MAX_CALLS {
-            return Err(Error::TooManyCalls(MAX_CALLS));
-        }
-        let connection = match self.number {
-            Some(number) => number,
-            None if capture.lines.len() >= MAX_CONNECTIONS => return Err(Error::TooManyConnections(MAX_CONNECTIONS)),
-            None => {
-                capture.lines.push(Line::default());
-                *self.number.insert(capture.lines.len() as u32 - 1)
-            }
-        };
-        let call = capture.calls.len() as u32;
-        let is_replied = |call: &u32| capture.calls[*call as usize].reply.is_some();
-        let after = op.places().map(|place| capture.tree.changed_by(place?).filter(is_replied));
-        let replies_before = capture.replies_before(connection, record.began);
-        let barriers = capture.barriers(&op, connection);
-        capture.tree.note_use(&op, connection);
-        note_call(&mut capture.tree, &op, call);
-        capture.lines[connection as usize].calls.push(call);
-        capture.calls.push(Call {
-            connection,
-            server,
-            sent: record.began,
-            op,
-            reply: None,
-            replies_before,
-            after,
-            barriers,
-        });
-        Ok(call)
-    }
-
-    /// Notes that a call waits for its reply. When there are too many, none of them does any longer.
-    fn await_reply(&mut self, xid: Xid, call: Option<u32>, capture: &mut Capture) {
-        if self.pending.len() >= MAX_PENDING {
-            capture.seen.unanswered_calls += self.unanswered();
-            self.pending.clear();
-        }
-        self.pending.insert(xid, call);
-    }
-
-    fn unanswered(&self) -> u64 {
-        self.pending.values().flatten().count() as u64
-    }
-
-    fn add_reply(&mut self, record: &Record<'_>, capture: &mut Capture) {
-        let Some(xid) = record.message.first_chunk().map(|xid| Xid(u32::from_be_bytes(*xid))) else {
-            capture.seen.other_messages += 1;
-            return;
-        };
-        let Some(pending) = self.pending.remove(&xid) else {
-            capture.seen.lone_replies += 1;
-            return;
-        };
-        let Some(number) = pending else { return };
-        let learned = match Reply::parse(record.message) {
-            Ok(Reply { outcome: CallResult::Success(results), .. }) => capture.learn(number, &results),
-            _ => None,
-        };
-        let call = &mut capture.calls[number as usize];
-        call.reply = Some(Replied { at: record.ended, learned });
-        capture.lines[call.connection as usize].replies.push(number);
-    }
-}
-
 #[cfg(test)]
 impl Call {
     /// A NULL call.
@@ -475,7 +282,7 @@ impl Call {
             op: Op::Null,
             reply: replied.map(|at| Replied { at, learned: None }),
             replies_before: 0,
-            after: [None; 2],
+            after: Box::default(),
             barriers: Vec::new(),
         }
     }

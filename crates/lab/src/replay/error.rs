@@ -11,7 +11,7 @@ pub enum Error {
     #[error(transparent)]
     Trace(#[from] segments::trace::Error),
     /// It has no call that can be replayed.
-    #[error("the capture has no call of NFSv3 over TCP that can be replayed{}", behind(.0))]
+    #[error("the capture has no call of NFSv3 or NFSv4 that can be replayed{}", behind(.0))]
     NothingToReplay(String),
     /// It has too many calls.
     #[error("the capture has more than {0} calls; divide it, for example with editcap -c")]
@@ -29,8 +29,13 @@ pub enum Error {
         bytes: u64,
     },
     /// The server is used over another version.
-    #[error("a replay requires NFSv3, and the server is used over NFSv{0}: add --version 3")]
-    Version(Version),
+    #[error("the capture is of NFSv{captured}, and the server is used over NFSv{here}: add --version {captured}")]
+    Version {
+        /// That of the capture.
+        captured: Version,
+        /// That of the mount.
+        here: Version,
+    },
     /// The URL is no directory.
     #[error("{0} is not a directory; a replay makes its files in one")]
     NotADirectory(String),

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use client::proto::nfs3::{self, Status};
+use client::proto::{nfs3, nfs4::OpNumber};
+use client::{Status, Version};
 use measure::record::{Direction, DirectionSummary, ProcedureSummary, Rates, ReplaySummary};
 use measure::{Histogram, Period, Timeline, Work};
 
 use super::capture::{Call, Capture};
-use super::op::LeftOut;
+use super::left_out::LeftOut;
 use super::send::{Answer, Ended};
 use crate::bench::OperationError;
 use crate::bench::tally::{Done, Tally, Times};
@@ -25,10 +26,11 @@ pub(super) struct Found {
     /// The work when rates were read last, and when that was.
     sampled: [Work; DIRECTIONS.len()],
     sampled_at: Instant,
+    /// By their numbers, or those of the main operations of COMPOUNDs.
     procedures: Vec<ProcedureSummary>,
     late_ns: Histogram,
-    /// What ended otherwise: the procedure, and its status in the capture and here.
-    otherwise: BTreeMap<(usize, u32, u32), (Status, Status, u64)>,
+    /// What ended otherwise, in words.
+    otherwise: BTreeMap<String, u64>,
     left_out: BTreeMap<LeftOut, u64>,
     timeline: Timeline,
     /// How many calls failed without a reply, and why the first one did.
@@ -37,7 +39,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub(super) fn new(start: Instant) -> Found {
+    pub(super) fn new(start: Instant, version: Version) -> Found {
         Found {
             start,
             tallies: DIRECTIONS.map(Tally::new),
@@ -45,7 +47,7 @@ impl Found {
             rates: Default::default(),
             sampled: Default::default(),
             sampled_at: start,
-            procedures: nfs3::PROCEDURES.into_iter().map(ProcedureSummary::new).collect(),
+            procedures: procedures(version).into_iter().map(ProcedureSummary::new).collect(),
             late_ns: Histogram::new(),
             otherwise: BTreeMap::new(),
             left_out: BTreeMap::new(),
@@ -85,8 +87,9 @@ impl Found {
         procedure.latency_ns.record(times.latency_ns());
         if let Some(status) = call.status().filter(|status| *status != answer.status) {
             procedure.otherwise += 1;
-            let key = (call.op.procedure(), status as u32, answer.status as u32);
-            self.otherwise.entry(key).or_insert((status, answer.status, 0)).2 += 1;
+            let (before, now) = (outcome(status), outcome(answer.status));
+            let what = format!("{}: {before} in the capture, {now} here", procedure.name);
+            *self.otherwise.entry(what).or_default() += 1;
         }
         let is_short = call.op.wanted_bytes().is_some_and(|wanted| answer.moved_bytes < wanted);
         let is_short = is_short && answer.status == Status::Ok;
@@ -131,20 +134,22 @@ impl Found {
     }
 
     /// What was found, by direction, and of the replay.
-    pub(super) fn into_summaries(self, capture: &Capture) -> (Vec<DirectionSummary>, ReplaySummary) {
+    pub(super) fn into_summaries(self, capture: &Capture, without_open: u64) -> (Vec<DirectionSummary>, ReplaySummary) {
         let directions = self.tallies.into_iter().zip(self.rates);
         let directions = directions.filter_map(|(tally, rates)| tally.summary(rates)).collect();
-        let otherwise = self.otherwise.into_iter().map(|((procedure, ..), (before, now, count))| {
-            let name = nfs3::PROCEDURES[procedure];
-            (format!("{name}: {} in the capture, {} here", outcome(before), outcome(now)), count)
-        });
         let left_out = self.left_out.iter().map(|(why, count)| format!("{count} calls are {why}"));
+        let without_open = (without_open > 0).then(|| {
+            format!(
+                "{without_open} calls use files without an open: it is older than the capture, or only a delegation \
+                 was left of it"
+            )
+        });
         let replay = ReplaySummary {
             captured: capture.duration(),
             procedures: self.procedures.into_iter().filter(|found| found.calls + found.errors > 0).collect(),
             late_ns: self.late_ns,
-            otherwise: otherwise.collect(),
-            remarks: left_out.chain(capture.remarks()).collect(),
+            otherwise: self.otherwise.into_iter().collect(),
+            remarks: left_out.chain(without_open).chain(capture.remarks()).collect(),
         };
         (directions, replay)
     }
@@ -153,6 +158,16 @@ impl Found {
 fn outcome(status: Status) -> String {
     match status {
         Status::Ok => "success".to_owned(),
-        status => client::Status::from(status).to_string(),
+        status => status.to_string(),
+    }
+}
+
+/// The names of procedures, or of operations, by their numbers.
+fn procedures(version: Version) -> Vec<&'static str> {
+    match version {
+        Version::V4(_) => (0..=OpNumber::Removexattr.number())
+            .map(|number| OpNumber::from_number(number).map_or("NULL", OpNumber::name))
+            .collect(),
+        _ => nfs3::PROCEDURES.to_vec(),
     }
 }

@@ -2,10 +2,13 @@
 
 use std::net::IpAddr;
 
-use client::proto::nfs3::{self, CreateHow, CreateOk, DirEntryPlus, PostOpAttr, Status};
+use client::Status;
+use client::proto::nfs3::{self, CreateHow, CreateOk, DirEntryPlus, PostOpAttr};
 use xdr::{Decode, Decoder};
 
-use super::op::{FileId, LeftOut, Op, Place};
+use super::ids::{FileId, Place};
+use super::left_out::LeftOut;
+use super::op::Op;
 use super::tree::{Kind, Tree};
 
 /// What is kept of a reply.
@@ -16,6 +19,12 @@ pub(super) struct Learned {
     pub file: Option<FileId>,
     /// Where the listing goes on.
     pub cookie: Option<u64>,
+}
+
+impl Learned {
+    pub(super) fn of(status: Status) -> Learned {
+        Learned { status, file: None, cookie: None }
+    }
 }
 
 /// A call of the capture whose reply is there.
@@ -38,30 +47,25 @@ pub(super) fn note_call(tree: &mut Tree, op: &Op, call: u32) {
             tree.note_asked(*file, *offset..offset.saturating_add((*count).into()));
         }
         Op::Commit { file, .. } => tree.suppose(*file, Kind::Regular),
-        Op::Setattr(file, set) if set.size.is_some() => tree.note_resize(*file),
         Op::Readlink(file) => tree.suppose(*file, Kind::Symlink),
         Op::Readdir { dir, .. } | Op::Readdirplus { dir, .. } | Op::Fsstat(dir) | Op::Fsinfo(dir) => {
             tree.suppose(*dir, Kind::Directory);
         }
         _ => {}
     }
-    let changes = !matches!(op, Op::Lookup(_));
-    for place in op.places().into_iter().flatten() {
-        tree.suppose(place.dir, Kind::Directory);
-        if changes {
-            tree.note_change(place, call);
-        }
-    }
+    op.resized().into_iter().for_each(|file| tree.note_resize(file));
+    op.places().into_iter().for_each(|place| tree.suppose(place.dir, Kind::Directory));
+    op.changed_places().into_iter().for_each(|place| tree.note_change(place, call));
 }
 
 impl Lesson<'_> {
     /// Learns from the results of a call. Nothing is returned when not even the status was captured.
     pub(super) fn learn(mut self, op: &Op, results: &Decoder<'_>) -> Option<Learned> {
         if *op == Op::Null {
-            return Some(Learned { status: Status::Ok, file: None, cookie: None });
+            return Some(Learned::of(Status::Ok));
         }
-        let status = Status::decode(&mut results.clone()).ok()?;
-        let mut learned = Learned { status, file: None, cookie: None };
+        let status = Status::from(nfs3::Status::decode(&mut results.clone()).ok()?);
+        let mut learned = Learned::of(status);
         // A truncated reply shows its status, and nothing else.
         let _ = match status {
             Status::Ok => self.success(op, results, &mut learned),
@@ -73,15 +77,15 @@ impl Lesson<'_> {
     fn failure(&mut self, op: &Op, status: Status) -> Result<(), LeftOut> {
         match (op, status) {
             (_, Status::Stale | Status::BadHandle) => {
-                op.files().into_iter().flatten().for_each(|file| self.tree.note_stale(file));
+                op.files().into_iter().for_each(|file| self.tree.note_stale(file));
             }
-            (Op::Lookup(place) | Op::Remove(place) | Op::Rmdir(place), Status::NoEnt) => {
+            (Op::Lookup(place) | Op::Remove(place) | Op::Rmdir(place), Status::NoEntry) => {
                 self.tree.note_absent(*place);
             }
-            (Op::Mkdir(place, _), Status::Exist) => drop(self.tree.note_existed(*place, Kind::Directory)?),
+            (Op::Mkdir(place, _), Status::Exists) => drop(self.tree.note_existed(*place, Kind::Directory)?),
             (
                 Op::Create(place, _) | Op::Symlink { place, .. } | Op::Mknod(place) | Op::Link(_, place),
-                Status::Exist,
+                Status::Exists,
             ) => {
                 self.tree.note_existed(*place, Kind::Regular)?;
             }
@@ -93,7 +97,7 @@ impl Lesson<'_> {
 
     fn success(&mut self, op: &Op, results: &Decoder<'_>, learned: &mut Learned) -> Result<(), LeftOut> {
         use nfs3::*;
-        op.files().into_iter().flatten().for_each(|file| self.tree.note_exists(file));
+        op.files().into_iter().for_each(|file| self.tree.note_exists(file));
         match op {
             Op::Getattr(file) => {
                 let found = ok::<GetattrOk>(results)?.attributes;
@@ -102,7 +106,7 @@ impl Lesson<'_> {
             Op::Setattr(file, _) => self.tree.note_wcc(*file, &ok::<WccData>(results)?),
             Op::Lookup(place) => {
                 let LookupOk { object, attributes, .. } = ok::<LookupOk>(results)?;
-                let file = self.tree.note_found(*place, self.server, &object, self.call)?;
+                let file = self.tree.note_found(*place, self.server, object.into(), self.call)?;
                 self.tree.note_attributes(file, attributes.as_ref());
                 learned.file = Some(file);
             }
@@ -157,7 +161,7 @@ impl Lesson<'_> {
     fn made(&mut self, place: Place, kind: Kind, results: &Decoder<'_>) -> Result<FileId, LeftOut> {
         // A reply without a handle, or one that was not captured, has made a file all the same.
         let handle = ok::<CreateOk>(results).ok().and_then(|made| made.object);
-        self.tree.note_made(place, handle.as_ref().map(|handle| (self.server, handle)), kind, self.call)
+        self.tree.note_made(place, handle.map(|handle| (self.server, handle.into())), kind, self.call)
     }
 
     fn removed(&mut self, place: Place, kind: Kind) -> Result<(), LeftOut> {
@@ -184,7 +188,7 @@ impl Lesson<'_> {
             match handle {
                 Some(handle) if !matches!(entry.name, b"." | b"..") => {
                     let place = self.tree.place(dir, entry.name)?;
-                    let file = self.tree.note_found(place, self.server, &handle, self.call)?;
+                    let file = self.tree.note_found(place, self.server, handle.into(), self.call)?;
                     self.attributes(file, attributes);
                 }
                 _ => self.listed(dir, entry.name)?,
@@ -197,7 +201,7 @@ impl Lesson<'_> {
     /// Learns from what precedes the entries.
     fn list_head<'a>(&mut self, dir: FileId, results: &Decoder<'a>) -> Result<Decoder<'a>, LeftOut> {
         let mut from = results.clone();
-        Status::decode(&mut from)?;
+        nfs3::Status::decode(&mut from)?;
         self.attributes(dir, nfs3::ReaddirHead::decode(&mut from)?.dir_attributes);
         Ok(from)
     }
@@ -213,6 +217,6 @@ impl Lesson<'_> {
 /// The results of a procedure that succeeded, or the first part of them.
 fn ok<'a, T: Decode<'a>>(results: &Decoder<'a>) -> Result<T, LeftOut> {
     let mut from = results.clone();
-    Status::decode(&mut from)?;
+    nfs3::Status::decode(&mut from)?;
     Ok(T::decode(&mut from)?)
 }

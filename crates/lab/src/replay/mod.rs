@@ -1,33 +1,47 @@
-//! Replays the NFSv3 calls of a packet capture as a load.
+//! Replays the NFSv3 or NFSv4 calls of a packet capture as a load.
 //!
 //! [`Capture::read`] finds the calls of each client connection and their replies. [`run`] makes the files that the
 //! capture found at its start, and then does the calls: each begins when those are over that it waited for in the
 //! capture, and after the same pause. Names and contents are invented; sizes, offsets, errors and the order are those
 //! of the capture.
 //!
-//! - `stream` and `records` put TCP segments and RPC messages together, of which parts may be missing.
+//! - `reader`, `stream` and `records` put TCP segments and RPC messages together, of which parts may be missing, and
+//!   `messages` pairs calls with replies.
 //! - `op` has the calls with numbers for handles and names, and `tree` what `learn` finds out about these files.
+//! - `compound` has COMPOUNDs of NFSv4: `walk` gives them numbers, also for the opens and locks in `states`, and
+//!   `learn_compound` reads their results.
 //! - `schedule` decides when a call begins.
-//! - `prepare` makes the files, and `send` does one call.
+//! - `prepare` makes the files, and `send` and `send_compound` do one call, with the stateids in `opens`.
 
 mod capture;
+mod compound;
 mod error;
 mod found;
+mod ids;
+mod invented;
 mod learn;
+mod learn_compound;
+mod left_out;
+mod messages;
 mod op;
+mod opens;
 mod prepare;
+mod reader;
 mod records;
 mod run;
 mod schedule;
 mod send;
+mod send_compound;
+mod states;
 mod stream;
 mod tree;
+mod walk;
 
 use client::{Options, Url};
 
 pub use capture::{Capture, Seen};
 pub use error::Error;
-pub use op::LeftOut;
+pub use left_out::LeftOut;
 pub use run::run;
 pub use schedule::{Pace, PaceError};
 

@@ -1,31 +1,16 @@
-//! Captured calls of NFSv3, with numbers in the place of handles and names.
+//! Captured calls, with numbers in the place of handles and names.
 
 use client::proto::Operation;
-use client::proto::nfs3::{self, CreateHow, DirOp, FileHandle, MAX_DATA_BYTES, MknodData, Sattr, StableHow};
+use client::proto::nfs3::{self, CreateHow, FileHandle, MknodData, Sattr, StableHow};
+use client::proto::nfs4::OpNumber;
 use measure::record::Direction;
 use xdr::{Decode, Decoder};
 
-/// The number of a file that the capture has the handle of, or that it must have had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct FileId(pub u32);
-
-/// The number of a name in a directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum NameId {
-    /// `.`
-    This,
-    /// `..`
-    Parent,
-    /// A name that the replay invents.
-    Invented(u32),
-}
-
-/// A name in its directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    pub dir: FileId,
-    pub name: NameId,
-}
+use super::compound::Compound;
+use super::ids::{FileId, Place, StateId};
+use super::invented::harmless_mode;
+use super::left_out::{LeftOut, transfer};
+use super::tree::NumbersOf;
 
 /// What a call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,81 +21,58 @@ pub(super) enum Op {
     Lookup(Place),
     Access(FileId, u32),
     Readlink(FileId),
-    Read { file: FileId, offset: u64, count: u32 },
-    Write { file: FileId, offset: u64, count: u32, stable: StableHow },
+    Read {
+        file: FileId,
+        offset: u64,
+        count: u32,
+    },
+    Write {
+        file: FileId,
+        offset: u64,
+        count: u32,
+        stable: StableHow,
+    },
     Create(Place, Box<CreateHow>),
     Mkdir(Place, Box<Sattr>),
-    Symlink { place: Place, target_bytes: u32 },
+    Symlink {
+        place: Place,
+        target_bytes: u32,
+    },
     Mknod(Place),
     Remove(Place),
     Rmdir(Place),
     Rename(Place, Place),
     Link(FileId, Place),
-    Readdir { dir: FileId, cookie: u64, count: u32 },
-    Readdirplus { dir: FileId, cookie: u64, dir_count: u32, max_count: u32 },
+    Readdir {
+        dir: FileId,
+        cookie: u64,
+        count: u32,
+    },
+    Readdirplus {
+        dir: FileId,
+        cookie: u64,
+        dir_count: u32,
+        max_count: u32,
+    },
     Fsstat(FileId),
     Fsinfo(FileId),
     Pathconf(FileId),
-    Commit { file: FileId, offset: u64, count: u32 },
-}
-
-/// Why a captured call is not replayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-pub enum LeftOut {
-    /// It is of another version of NFS.
-    #[error("NFSv{0}, of which calls are not replayed")]
-    Version(u32),
-    /// It is of another program.
-    #[error("of program {0}, which is not NFS")]
-    Program(u32),
-    /// Its arguments are wrapped.
-    #[error("secured by RPCSEC_GSS, which hides their arguments")]
-    Secured,
-    /// The packets are too short, or some are missing.
-    #[error("not captured up to the end of their arguments; tcpdump without -s captures them")]
-    Truncated,
-    /// The arguments make no sense.
-    #[error("with arguments that cannot be decoded")]
-    Damaged,
-    /// There is no such procedure.
-    #[error("of procedure {0}, which NFSv3 does not have")]
-    Procedure(u32),
-    /// A transfer is larger than Wharf's client sends.
-    #[error("with more than 1 MiB of data")]
-    TooLarge,
-    /// There are too many files or names.
-    #[error("of files beyond the first million; replay a part of the capture")]
-    TooMany,
-    /// The replay has no handle for the file.
-    #[error("of files that the replay could not make")]
-    NoFile,
-    /// The listing that it continues is not known.
-    #[error("that continue listings whose beginning was not captured")]
-    NoPosition,
-}
-
-/// Gives numbers to handles and names.
-pub(super) trait Numbers {
-    fn file(&mut self, handle: &FileHandle) -> Result<FileId, LeftOut>;
-    fn place(&mut self, place: &DirOp<'_>) -> Result<Place, LeftOut>;
+    Commit {
+        file: FileId,
+        offset: u64,
+        count: u32,
+    },
+    /// Several operations of NFSv4.
+    Compound(Box<Compound>),
 }
 
 fn arguments<'a, O: Operation>(from: &mut Decoder<'a>) -> Result<O::Arguments<'a>, LeftOut> {
     Ok(O::Arguments::decode(from)?)
 }
 
-impl From<xdr::Error> for LeftOut {
-    fn from(error: xdr::Error) -> LeftOut {
-        match error {
-            xdr::Error::Truncated { .. } => LeftOut::Truncated,
-            _ => LeftOut::Damaged,
-        }
-    }
-}
-
 impl Op {
     /// Decodes the arguments of a procedure.
-    pub(super) fn decode(procedure: u32, mut from: Decoder<'_>, numbers: &mut impl Numbers) -> Result<Op, LeftOut> {
+    pub(super) fn decode(procedure: u32, mut from: Decoder<'_>, numbers: &mut NumbersOf<'_>) -> Result<Op, LeftOut> {
         use nfs3::*;
         let from = &mut from;
         let op = match procedure {
@@ -151,7 +113,7 @@ impl Op {
     }
 
     /// Decodes the arguments of a procedure that has names.
-    fn decode_naming(procedure: u32, from: &mut Decoder<'_>, numbers: &mut impl Numbers) -> Result<Op, LeftOut> {
+    fn decode_naming(procedure: u32, from: &mut Decoder<'_>, numbers: &mut NumbersOf<'_>) -> Result<Op, LeftOut> {
         use nfs3::*;
         let op = match procedure {
             Lookup::PROCEDURE => Op::Lookup(numbers.place(&arguments::<Lookup>(from)?.what)?),
@@ -185,13 +147,13 @@ impl Op {
     }
 
     /// Decodes what precedes the data of a WRITE: the rest need not be captured.
-    fn decode_write(from: &mut Decoder<'_>, numbers: &mut impl Numbers) -> Result<Op, LeftOut> {
+    fn decode_write(from: &mut Decoder<'_>, numbers: &mut NumbersOf<'_>) -> Result<Op, LeftOut> {
         let (file, offset, count) = (FileHandle::decode(from)?, from.u64()?, from.u32()?);
         let stable = StableHow::decode(from)?;
         Ok(Op::Write { file: numbers.file(&file)?, offset, count: transfer(count)?, stable })
     }
 
-    /// Its number and its name.
+    /// The number of its procedure, or of the main operation.
     pub(super) fn procedure(&self) -> usize {
         use nfs3::*;
         let number = match self {
@@ -217,6 +179,7 @@ impl Op {
             Op::Fsinfo(_) => Fsinfo::PROCEDURE,
             Op::Pathconf(_) => Pathconf::PROCEDURE,
             Op::Commit { .. } => Commit::PROCEDURE,
+            Op::Compound(compound) => compound.main.number(),
         };
         number as usize
     }
@@ -227,6 +190,7 @@ impl Op {
             Op::Read { .. } => Direction::Read,
             Op::Write { .. } => Direction::Write,
             Op::Commit { .. } => Direction::Sync,
+            Op::Compound(compound) => compound.direction(),
             _ => Direction::Metadata,
         }
     }
@@ -235,14 +199,15 @@ impl Op {
     pub(super) fn wanted_bytes(&self) -> Option<u64> {
         match self {
             Op::Read { count, .. } | Op::Write { count, .. } => Some((*count).into()),
+            Op::Compound(compound) => compound.wanted_bytes,
             _ => None,
         }
     }
 
     /// The files whose handles it has.
-    pub(super) fn files(&self) -> [Option<FileId>; 2] {
+    pub(super) fn files(&self) -> Vec<FileId> {
         match self {
-            Op::Null => [None, None],
+            Op::Null => Vec::new(),
             Op::Getattr(file)
             | Op::Setattr(file, _)
             | Op::Access(file, _)
@@ -254,16 +219,17 @@ impl Op {
             | Op::Fsstat(file)
             | Op::Fsinfo(file)
             | Op::Pathconf(file)
-            | Op::Commit { file, .. } => [Some(*file), None],
-            Op::Link(file, place) => [Some(*file), Some(place.dir)],
-            _ => self.places().map(|place| place.map(|place| place.dir)),
+            | Op::Commit { file, .. } => vec![*file],
+            Op::Link(file, place) => vec![*file, place.dir],
+            Op::Compound(compound) => compound.files().collect(),
+            _ => self.places().into_iter().map(|place| place.dir).collect(),
         }
     }
 
     /// The names that it uses.
-    pub(super) fn places(&self) -> [Option<Place>; 2] {
+    pub(super) fn places(&self) -> Vec<Place> {
         match self {
-            Op::Rename(from, to) => [Some(*from), Some(*to)],
+            Op::Rename(from, to) => vec![*from, *to],
             Op::Lookup(place)
             | Op::Create(place, _)
             | Op::Mkdir(place, _)
@@ -271,19 +237,58 @@ impl Op {
             | Op::Mknod(place)
             | Op::Remove(place)
             | Op::Rmdir(place)
-            | Op::Link(_, place) => [Some(*place), None],
-            _ => [None, None],
+            | Op::Link(_, place) => vec![*place],
+            Op::Compound(compound) => compound.names.iter().map(|name| name.place).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The names that it changes.
+    pub(super) fn changed_places(&self) -> Vec<Place> {
+        match self {
+            Op::Lookup(_) => Vec::new(),
+            Op::Compound(compound) => {
+                compound.names.iter().filter(|name| name.is_changed).map(|name| name.place).collect()
+            }
+            _ => self.places(),
+        }
+    }
+
+    /// The file whose size it sets.
+    pub(super) fn resized(&self) -> Option<FileId> {
+        match self {
+            Op::Setattr(file, set) => set.size.map(|_| *file),
+            Op::Compound(compound) => compound.resized,
+            _ => None,
+        }
+    }
+
+    /// Whether it ends the opens and locks that it uses.
+    pub(super) fn ends_states(&self) -> bool {
+        matches!(self, Op::Compound(compound) if matches!(compound.main, OpNumber::Close | OpNumber::Locku))
+    }
+
+    /// The directory that it lists, and from which cookie on.
+    pub(super) fn listed(&self) -> Option<(FileId, u64)> {
+        match self {
+            Op::Readdir { dir, cookie, .. } | Op::Readdirplus { dir, cookie, .. } => Some((*dir, *cookie)),
+            Op::Compound(compound) => compound.listed(),
+            _ => None,
+        }
+    }
+
+    /// The opens and locks that it uses.
+    pub(super) fn states(&self) -> &[StateId] {
+        match self {
+            Op::Compound(compound) => &compound.states,
+            _ => &[],
         }
     }
 }
 
-fn transfer(count: u32) -> Result<u32, LeftOut> {
-    if count as usize <= MAX_DATA_BYTES { Ok(count) } else { Err(LeftOut::TooLarge) }
-}
-
 /// Attributes that leave the files to the user of the replay, who then can go on with them.
 fn harmless(set: Sattr) -> Sattr {
-    Sattr { mode: set.mode.map(|mode| mode & 0o777 | 0o700), uid: None, gid: None, ..set }
+    Sattr { mode: set.mode.map(harmless_mode), uid: None, gid: None, ..set }
 }
 
 fn harmless_how(how: CreateHow) -> CreateHow {

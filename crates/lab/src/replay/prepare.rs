@@ -6,19 +6,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use bytes::Bytes;
-use client::proto::nfs3::FileHandle;
 use client::{Detail, Entry, Follow, Handle, Mount};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
-use super::op::{FileId, NameId, Place};
+use super::ids::{FileId, NameId, Place};
+use super::invented::{MAX_TARGET_BYTES, name, target};
 use super::tree::{Kind, Origin, Tree};
 use super::{Error, Replay};
 
 /// How many files are made or removed at once.
 const AT_ONCE: usize = 16;
-/// The longest target of a symbolic link.
-const MAX_TARGET_BYTES: u64 = 1023;
 
 /// The directory of the replay, with its files.
 pub(super) struct Prepared {
@@ -29,7 +27,7 @@ pub(super) struct Prepared {
     url: String,
     top: Handle,
     /// The handle of each file of the capture, as soon as there is one.
-    pub handles: Vec<Option<FileHandle>>,
+    pub handles: Vec<Option<Handle>>,
 }
 
 /// A file to make.
@@ -37,15 +35,6 @@ struct Wanted {
     file: FileId,
     dir: Handle,
     name: Vec<u8>,
-}
-
-/// The name in the replay of a name in the capture.
-pub(super) fn name(id: NameId) -> Vec<u8> {
-    match id {
-        NameId::This => b".".to_vec(),
-        NameId::Parent => b"..".to_vec(),
-        NameId::Invented(number) => format!("n{number}").into_bytes(),
-    }
 }
 
 impl Prepared {
@@ -105,7 +94,7 @@ impl Prepared {
                 stream::iter(level).map(make).buffer_unordered(AT_ONCE).try_collect().await?;
             level = Vec::new();
             for (file, handle) in made {
-                self.handles[file.0 as usize] = FileHandle::new(handle.as_bytes());
+                self.handles[file.0 as usize] = Some(handle);
                 let below = inner.remove(&file).unwrap_or_default().into_iter();
                 level.extend(below.map(|(file, id)| Wanted { file, dir: handle, name: name(id) }));
             }
@@ -114,7 +103,7 @@ impl Prepared {
     }
 
     fn handle(&self, file: FileId) -> Option<Handle> {
-        self.handles[file.0 as usize].map(Handle::from)
+        self.handles[file.0 as usize]
     }
 
     /// Removes everything, also what the replay made.
@@ -191,11 +180,6 @@ async fn make(mount: &Mount, wanted: Wanted, tree: &Tree, payload: &Bytes) -> cl
 
 fn mode(mode: u32) -> SetAttributes {
     SetAttributes { mode: Some(mode), ..SetAttributes::default() }
-}
-
-/// A target of a symbolic link.
-pub(super) fn target(length: usize) -> Vec<u8> {
-    vec![b't'; length]
 }
 
 /// What a file has at the start.

@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use super::stream::Piece;
 
-/// The most bytes that are kept of a record: READDIRPLUS has large replies that matter as a whole.
-const MAX_KEPT_BYTES: usize = 256 << 10;
+/// The most bytes that are kept of a record: listings are large replies that matter as a whole, and operations follow
+/// the data of a WRITE in a COMPOUND.
+const MAX_KEPT_BYTES: usize = (1 << 20) + (64 << 10);
+/// How much memory stays with a connection between its records.
+const SPARE_BYTES: usize = 64 << 10;
 /// The largest record. Clients and servers send at most 1 MiB of data.
 const MAX_RECORD_BYTES: usize = 4 << 20;
 const MARK_BYTES: usize = 4;
@@ -121,6 +124,7 @@ impl Records {
     fn begin(&mut self) {
         self.state = BETWEEN;
         self.kept.clear();
+        self.kept.shrink_to(SPARE_BYTES);
         (self.is_kept_whole, self.record_bytes) = (true, 0);
     }
 

@@ -1,12 +1,14 @@
 //! A replay from its start to its end.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::pin::pin;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use client::proto::nfs3::MAX_DATA_BYTES;
+use client::v4::Client;
 use client::{Connection, Mount, Options, Version};
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -16,9 +18,10 @@ use tokio::runtime::Builder;
 
 use super::capture::Capture;
 use super::found::Found;
+use super::opens::Opens;
 use super::prepare::Prepared;
 use super::schedule::Schedule;
-use super::send::{Ended, Map};
+use super::send::{Ended, Line, Map};
 use super::{Error, Replay};
 use crate::bench::timer::Timer;
 use crate::bench::{BenchResult, Observer, Progress};
@@ -60,15 +63,15 @@ async fn prepare_and_run(replay: &Replay, capture: &Capture) -> Result<BenchResu
     let began = Instant::now();
     let options = Options { max_pending: MAX_IN_FLIGHT, ..replay.options.clone() };
     let mount = Mount::connect(&replay.url, &options).await?;
-    if mount.version() != Version::V3 {
-        return Err(Error::Version(mount.version()));
+    if capture.check_version(mount.version()).is_err() {
+        return Err(Error::Version { captured: capture.version(), here: mount.version() });
     }
     let mut payload = vec![0; MAX_DATA_BYTES];
     fastrand::Rng::with_seed(1).fill(&mut payload);
     let payload = Bytes::from(payload);
     let mut prepared = Prepared::new(mount, replay).await?;
     let measured = match prepared.fill(&capture.tree, &payload).await {
-        Ok(()) => measure(replay, capture, &mut prepared, payload).await,
+        Ok(()) => measure(replay, capture, &mut prepared, &payload).await,
         Err(error) => Err(error),
     };
     let removed = prepared.remove().await;
@@ -82,21 +85,57 @@ async fn measure(
     replay: &Replay,
     capture: &Capture,
     prepared: &mut Prepared,
-    payload: Bytes,
+    payload: &Bytes,
 ) -> Result<BenchResult, Error> {
-    let mount = &prepared.mount;
-    let mut connections = Vec::new();
-    for _ in &capture.lines {
-        connections.push(Connection::connect(mount.connection().address(), mount.server(), mount.options()).await?);
+    let (lines, clients) = connect(&prepared.mount, capture).await?;
+    let handles = std::mem::take(&mut prepared.handles);
+    let map = Map { handles, positions: HashMap::new(), payload, opens: Opens::new(&capture.states) };
+    let measured = measure_over(replay, capture, lines, map).await;
+    for client in clients.into_values() {
+        // What is open still ends with the lease.
+        let _ = tokio::time::timeout(STOP_TIMEOUT, client.close()).await;
     }
-    let map = Map { handles: std::mem::take(&mut prepared.handles), positions: HashMap::new(), payload };
+    measured
+}
+
+/// Connects as often as the clients of the capture were. Clients of NFSv4 are clients here too.
+async fn connect(mount: &Mount, capture: &Capture) -> Result<(Vec<Line>, HashMap<u32, Client>), Error> {
+    let (address, server, options) = (mount.connection().address(), mount.server(), mount.options());
+    let (mut lines, mut clients) = (Vec::new(), HashMap::new());
+    let Version::V4(minor) = mount.version() else {
+        for _ in &capture.lines {
+            lines.push(Line::V3(Connection::connect(address, server, options).await?));
+        }
+        return Ok((lines, clients));
+    };
+    let mut used: HashMap<u32, usize> = HashMap::new();
+    for line in &capture.lines {
+        let number = line.client.unwrap_or_default();
+        if let Entry::Vacant(vacant) = clients.entry(number) {
+            let connections = capture.lines.iter().filter(|other| other.client == line.client).count();
+            let options = Options { connections, uses_delegations: false, ..options.clone() };
+            vacant.insert(Client::connect(address, server, minor, &options).await?);
+        }
+        let turn = used.entry(number).or_default();
+        lines.push(Line::V4(clients[&number].over(*turn), number));
+        *turn += 1;
+    }
+    Ok((lines, clients))
+}
+
+async fn measure_over(
+    replay: &Replay,
+    capture: &Capture,
+    lines: Vec<Line>,
+    map: Map<'_>,
+) -> Result<BenchResult, Error> {
     if replay.stop.is_stopped() {
         return Err(Error::Stopped);
     }
     let server = replay.server_pid.map(Process::Id);
     let before = (Process::This.cpu()?, server.map(Process::cpu).transpose()?);
     let timer = Timer::new().map_err(Error::Timer)?;
-    let mut running = Running::new(replay, capture, connections, map);
+    let mut running = Running::new(replay, capture, lines, map);
     running.run(&timer).await;
     let runtime = running.start.elapsed();
     let after = (Process::This.cpu()?, server.map(Process::cpu).transpose()?);
@@ -110,11 +149,11 @@ async fn measure(
 struct Running<'c> {
     replay: &'c Replay,
     capture: &'c Capture,
-    connections: Vec<Connection>,
-    map: Map,
+    lines: Vec<Line>,
+    map: Map<'c>,
     schedule: Schedule<'c>,
     start: Instant,
-    in_flight: FuturesUnordered<LocalBoxFuture<'static, Ended>>,
+    in_flight: FuturesUnordered<LocalBoxFuture<'c, Ended>>,
     most_in_flight: usize,
     /// How many calls are over or left out.
     over: usize,
@@ -122,20 +161,20 @@ struct Running<'c> {
 }
 
 impl<'c> Running<'c> {
-    fn new(replay: &'c Replay, capture: &'c Capture, connections: Vec<Connection>, map: Map) -> Running<'c> {
+    fn new(replay: &'c Replay, capture: &'c Capture, lines: Vec<Line>, map: Map<'c>) -> Running<'c> {
         let schedule = Schedule::new(capture, replay.pace);
         let start = Instant::now();
         Running {
             replay,
             capture,
-            connections,
+            lines,
             map,
             schedule,
             start,
             in_flight: FuturesUnordered::new(),
             most_in_flight: 0,
             over: 0,
-            found: Found::new(start),
+            found: Found::new(start, capture.version()),
         }
     }
 
@@ -166,7 +205,7 @@ impl<'c> Running<'c> {
             && let Some((number, due)) = self.schedule.next(now)
         {
             let call = &self.capture.calls[number as usize];
-            match self.map.call(number, &call.op, &self.connections[call.connection as usize]) {
+            match self.map.call(number, &call.op, &self.lines[call.connection as usize]) {
                 Ok(call) => {
                     self.found.begin(now - due);
                     self.in_flight.push(call);
@@ -199,7 +238,7 @@ impl<'c> Running<'c> {
         let (number, at) = (ended.number, ended.at - self.start);
         let call = &self.capture.calls[number as usize];
         if let Some(answer) = self.found.end(call, ended) {
-            self.map.learn(call, &answer);
+            self.map.learn(call, answer);
         }
         self.over += 1;
         self.schedule.end(number, at);
@@ -227,14 +266,14 @@ impl<'c> Running<'c> {
         };
         let options = [("name", name.clone()), ("ioengine", "wharf".to_owned()), ("rw", "replay".to_owned())];
         let (work_in_runtime, periods) = (self.found.work(), self.found.periods(runtime));
-        let (directions, found) = self.found.into_summaries(self.capture);
+        let (directions, found) = self.found.into_summaries(self.capture, self.map.opens.without_open);
         JobSummary {
             name: name.clone(),
             workload: "replay".to_owned(),
-            target: format!("{url}?version=3&proto={transport}"),
+            target: format!("{url}?version={}&proto={transport}", self.capture.version()),
             block_sizes: "as captured".to_owned(),
             depth: self.most_in_flight as u32,
-            connections: self.connections.len() as u32,
+            connections: self.lines.len() as u32,
             options: options.into_iter().chain([("replay_speed", pace.to_string())]).collect(),
             runtime,
             elapsed: runtime,

@@ -109,8 +109,8 @@ impl<'c> Schedule<'c> {
     /// Notes which calls of other connections a call waits for. All of them came before it.
     fn note_waits(&mut self, number: u32) {
         let call = &self.capture.calls[number as usize];
-        let makers = call.op.files().map(|file| self.capture.tree[file?].made_by);
-        let mut earlier: Vec<u32> = makers.into_iter().chain(call.after).flatten().collect();
+        let makers = call.op.files().into_iter().filter_map(|file| self.capture.tree[file].made_by);
+        let mut earlier: Vec<u32> = makers.chain(call.after.iter().copied()).collect();
         earlier.sort_unstable();
         earlier.dedup();
         for before in earlier {
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn call_waits_for_the_change_of_its_name_on_another_connection() {
         let mut capture = capture(&[(0, 0, Some(10)), (1, 20, Some(30))]);
-        capture.calls[1].after = [Some(0), None];
+        capture.calls[1].after = [0].into();
         let mut schedule = Schedule::new(&capture, Pace::Max);
         assert_eq!(due(&mut schedule, 1000), [(0, 0)]);
         schedule.end(0, ms(50));

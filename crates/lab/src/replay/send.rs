@@ -5,25 +5,43 @@ use std::pin::pin;
 use std::time::Instant;
 
 use bytes::Bytes;
-use client::Connection;
 use client::proto::Operation;
-use client::proto::nfs3::{self, CookieVerifier, FileHandle, Res, Status};
+use client::proto::nfs3::{self, CookieVerifier, FileHandle, Res};
+use client::v4::Client;
+use client::{Connection, Handle, Status};
 use futures_util::future::LocalBoxFuture;
 
 use super::capture::Call;
-use super::op::{FileId, LeftOut, NODE, Op, Place};
-use super::prepare::{name, target};
+use super::ids::{FileId, Place, StateId};
+use super::invented::{name, target};
+use super::left_out::LeftOut;
+use super::op::{NODE, Op};
+use super::opens::{Change, Opens, OwnerTurn};
 use crate::bench::lane::submit;
 
 /// What the server answered.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Answer {
     pub status: Status,
     pub moved_bytes: u64,
     /// The handle of the file that was found or made.
-    pub object: Option<FileHandle>,
+    pub object: Option<Handle>,
+    /// The handles of files in the results of a COMPOUND.
+    pub handles: Vec<(FileId, Handle)>,
     /// The cookie of the last entry of a listing, if it has one, and the verifier.
     pub listed: Option<(Option<u64>, CookieVerifier)>,
+    /// The opens and locks that were made, changed or ended.
+    pub states: Vec<(StateId, Change)>,
+    /// The next sequence numbers of owners, if they are not those that follow.
+    pub turns: Vec<OwnerTurn>,
+}
+
+/// Over what a connection of the capture is replayed.
+#[derive(Debug)]
+pub(super) enum Line {
+    V3(Connection),
+    /// A client of NFSv4 over one of its connections, and its number.
+    V4(Client, u32),
 }
 
 /// Where a listing goes on: a cookie and its verifier.
@@ -41,29 +59,42 @@ pub(super) struct Ended {
 
 /// What calls of the capture stand for in the replay.
 #[derive(Debug)]
-pub(super) struct Map {
-    pub handles: Vec<Option<FileHandle>>,
+pub(super) struct Map<'c> {
+    pub handles: Vec<Option<Handle>>,
     /// Where listings go on, by the directory and the captured cookie.
     pub positions: HashMap<(FileId, u64), Position>,
     /// What is written.
-    pub payload: Bytes,
+    pub payload: &'c Bytes,
+    pub opens: Opens<'c>,
 }
 
 /// A call that is sent when it is first polled.
-type Sent = LocalBoxFuture<'static, client::Result<Answer>>;
+pub(super) type Sent<'c> = LocalBoxFuture<'c, client::Result<Answer>>;
 
-const OK: Answer = Answer { status: Status::Ok, moved_bytes: 0, object: None, listed: None };
+pub(super) const OK: Answer = Answer {
+    status: Status::Ok,
+    moved_bytes: 0,
+    object: None,
+    handles: Vec::new(),
+    listed: None,
+    states: Vec::new(),
+    turns: Vec::new(),
+};
 
-impl Map {
-    fn handle(&self, file: FileId) -> Result<FileHandle, LeftOut> {
+impl<'c> Map<'c> {
+    pub(super) fn known(&self, file: FileId) -> Result<Handle, LeftOut> {
         self.handles.get(file.0 as usize).copied().flatten().ok_or(LeftOut::NoFile)
+    }
+
+    fn handle(&self, file: FileId) -> Result<FileHandle, LeftOut> {
+        FileHandle::new(self.known(file)?.as_bytes()).ok_or(LeftOut::NoFile)
     }
 
     fn place(&self, place: Place) -> Result<(FileHandle, Vec<u8>), LeftOut> {
         Ok((self.handle(place.dir)?, name(place.name)))
     }
 
-    fn position(&self, dir: FileId, cookie: u64) -> Result<Position, LeftOut> {
+    pub(super) fn position(&self, dir: FileId, cookie: u64) -> Result<Position, LeftOut> {
         match cookie {
             0 => Ok((0, CookieVerifier::default())),
             cookie => self.positions.get(&(dir, cookie)).copied().ok_or(LeftOut::NoPosition),
@@ -71,13 +102,12 @@ impl Map {
     }
 
     /// The call of this number, which is sent when it is first polled.
-    pub(super) fn call(
-        &self,
-        number: u32,
-        op: &Op,
-        connection: &Connection,
-    ) -> Result<LocalBoxFuture<'static, Ended>, LeftOut> {
-        let call = self.answer(op, connection.clone())?;
+    pub(super) fn call(&mut self, number: u32, op: &'c Op, line: &Line) -> Result<LocalBoxFuture<'c, Ended>, LeftOut> {
+        let call = match (line, op) {
+            (Line::V4(client, holder), Op::Compound(compound)) => self.compound(compound, client.clone(), *holder)?,
+            (Line::V3(connection), op) => self.answer(op, connection.clone())?,
+            (Line::V4(..), _) => return Err(LeftOut::Version(client::Version::V3)),
+        };
         let began = Instant::now();
         Ok(Box::pin(async move {
             let (result, submitted) = submit(pin!(call)).await;
@@ -86,18 +116,21 @@ impl Map {
     }
 
     /// Learns from the answer to a call.
-    pub(super) fn learn(&mut self, call: &Call, answer: &Answer) {
-        if let (Some(file), Some(handle)) = (call.file(), answer.object) {
+    pub(super) fn learn(&mut self, call: &Call, answer: Answer) {
+        let Answer { object, handles, listed, states, turns, .. } = answer;
+        let found = call.file().zip(object);
+        for (file, handle) in found.into_iter().chain(handles) {
             self.handles[file.0 as usize].get_or_insert(handle);
         }
-        let (Op::Readdir { dir, cookie, .. } | Op::Readdirplus { dir, cookie, .. }) = call.op else { return };
-        if let (Some(captured), Some((last, verifier))) = (call.cookie(), answer.listed) {
+        self.opens.learn(states, turns);
+        if let (Some((dir, cookie)), Some(captured), Some((last, verifier))) = (call.op.listed(), call.cookie(), listed)
+        {
             let from = self.positions.get(&(dir, cookie)).map_or(0, |(cookie, _)| *cookie);
             self.positions.insert((dir, captured), (last.unwrap_or(from), verifier));
         }
     }
 
-    fn answer(&self, op: &Op, connection: Connection) -> Result<Sent, LeftOut> {
+    fn answer(&self, op: &Op, connection: Connection) -> Result<Sent<'c>, LeftOut> {
         use nfs3::*;
         Ok(match op {
             Op::Null => Box::pin(send::<Null>(connection, ())),
@@ -148,7 +181,7 @@ impl Map {
     }
 
     /// A call with names.
-    fn naming(&self, op: &Op, connection: Connection) -> Result<Sent, LeftOut> {
+    fn naming(&self, op: &Op, connection: Connection) -> Result<Sent<'c>, LeftOut> {
         use nfs3::*;
         Ok(match op {
             Op::Lookup(place) => {
@@ -191,7 +224,7 @@ impl Map {
     }
 
     /// A call that makes a file.
-    fn making(&self, op: &Op, connection: Connection) -> Result<Sent, LeftOut> {
+    fn making(&self, op: &Op, connection: Connection) -> Result<Sent<'c>, LeftOut> {
         use nfs3::*;
         Ok(match op {
             Op::Create(place, how) => {
@@ -251,7 +284,7 @@ impl<T: Success, F> Results for Res<T, F> {
     fn answer(&self) -> Answer {
         match self {
             Res::Ok(ok) => ok.answer(),
-            Res::Fail(status, _) => Answer { status: *status, ..OK },
+            Res::Fail(status, _) => Answer { status: (*status).into(), ..OK },
         }
     }
 }
@@ -276,13 +309,13 @@ impl Success for nfs3::CommitOk {}
 
 impl Success for nfs3::LookupOk {
     fn answer(&self) -> Answer {
-        Answer { object: Some(self.object), ..OK }
+        Answer { object: Some(self.object.into()), ..OK }
     }
 }
 
 impl Success for nfs3::CreateOk {
     fn answer(&self) -> Answer {
-        Answer { object: self.object, ..OK }
+        Answer { object: self.object.map(Handle::from), ..OK }
     }
 }
 

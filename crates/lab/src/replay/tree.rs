@@ -9,9 +9,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::ops::Range;
 
+use client::Handle;
 use client::proto::nfs3::{DirOp, Fattr, FileHandle, FileType, WccData};
 
-use super::op::{FileId, LeftOut, NameId, Numbers, Op, Place};
+use super::ids::{FileId, NameId, Place};
+use super::left_out::LeftOut;
 
 /// The most files, and the most names.
 const MAX_FILES: usize = 1_000_000;
@@ -78,16 +80,16 @@ enum Binding {
 
 /// Connections, each once.
 #[derive(Debug, Default, Clone)]
-struct Users(Vec<u32>);
+pub(super) struct Users(pub Vec<u32>);
 
 impl Users {
-    fn add(&mut self, connection: u32) {
+    pub(super) fn add(&mut self, connection: u32) {
         if !self.0.contains(&connection) {
             self.0.push(connection);
         }
     }
 
-    fn take(&mut self, others: &mut Users) {
+    pub(super) fn take(&mut self, others: &mut Users) {
         std::mem::take(&mut others.0).into_iter().for_each(|connection| self.add(connection));
     }
 }
@@ -95,6 +97,8 @@ impl Users {
 #[derive(Debug, Default, Clone)]
 struct Name {
     now: Binding,
+    /// The file that a walk expects there, before a reply shows one.
+    expected: Option<FileId>,
     /// The connections that used it since the last change.
     users: Users,
     /// The last call that changed it.
@@ -108,7 +112,7 @@ pub(super) struct Tree {
     /// Further names of files at the start.
     pub links: Vec<(FileId, Place)>,
     names: Vec<Name>,
-    by_handle: HashMap<(IpAddr, FileHandle), FileId>,
+    by_handle: HashMap<u64, FileId>,
     by_name: HashMap<(FileId, u64), u32>,
     hasher: RandomState,
 }
@@ -119,21 +123,23 @@ pub(super) struct NumbersOf<'t> {
     pub server: IpAddr,
 }
 
-impl Numbers for NumbersOf<'_> {
-    fn file(&mut self, handle: &FileHandle) -> Result<FileId, LeftOut> {
-        self.tree.file(self.server, handle)
+impl NumbersOf<'_> {
+    /// The number of a handle.
+    pub(super) fn file(&mut self, handle: &FileHandle) -> Result<FileId, LeftOut> {
+        self.tree.file(self.server, (*handle).into())
     }
 
-    fn place(&mut self, place: &DirOp<'_>) -> Result<Place, LeftOut> {
+    /// The number of a name.
+    pub(super) fn place(&mut self, place: &DirOp<'_>) -> Result<Place, LeftOut> {
         let dir = self.file(&place.dir)?;
         self.tree.place(dir, place.name)
     }
 }
 
 impl Tree {
-    pub(super) fn file(&mut self, server: IpAddr, handle: &FileHandle) -> Result<FileId, LeftOut> {
-        if let Some(known) = self.by_handle.get(&(server, *handle)) {
-            return Ok(*known);
+    pub(super) fn file(&mut self, server: IpAddr, handle: Handle) -> Result<FileId, LeftOut> {
+        if let Some(known) = self.known(server, handle) {
+            return Ok(known);
         }
         let file = self.new_file(None, Origin::Unplaced)?;
         self.give_handle(file, server, handle);
@@ -145,7 +151,6 @@ impl Tree {
             b"." => NameId::This,
             b".." => NameId::Parent,
             name => {
-                // Names are as good as their hashes here: two that are mistaken for one change the load by one file.
                 let key = (dir, self.hasher.hash_one(name));
                 let next = self.names.len();
                 let number = *self.by_name.entry(key).or_insert(next as u32);
@@ -182,9 +187,15 @@ impl Tree {
         Ok(FileId(self.files.len() as u32 - 1))
     }
 
-    fn give_handle(&mut self, file: FileId, server: IpAddr, handle: &FileHandle) {
-        self.by_handle.insert((server, *handle), file);
+    pub(super) fn give_handle(&mut self, file: FileId, server: IpAddr, handle: Handle) {
+        self.by_handle.insert(self.hasher.hash_one((server, handle)), file);
         self[file].has_handle = true;
+    }
+
+    /// The file of a handle. Handles and names are as good as their hashes here: two that are mistaken for one change
+    /// the load by one file.
+    pub(super) fn known(&self, server: IpAddr, handle: Handle) -> Option<FileId> {
+        self.by_handle.get(&self.hasher.hash_one((server, handle))).copied()
     }
 
     fn name_mut(&mut self, place: Place) -> Option<&mut Name> {
@@ -200,7 +211,39 @@ impl Tree {
 
     fn bind(&mut self, place: Place, now: Binding) {
         if let Some(name) = self.name_mut(place) {
-            name.now = now;
+            (name.now, name.expected) = (now, None);
+        }
+    }
+
+    /// The file that a name stands for, or will if a call finds or makes one; nothing for `.` and `..`.
+    pub(super) fn behind(&mut self, place: Place) -> Result<Option<FileId>, LeftOut> {
+        let Some(name) = self.name_mut(place) else { return Ok(None) };
+        match (name.now, name.expected) {
+            (Binding::Bound(file), _) | (_, Some(file)) => Ok(Some(file)),
+            (Binding::Unknown | Binding::Absent, None) => {
+                let file = self.new_file(None, Origin::Made)?;
+                self.name_mut(place).into_iter().for_each(|name| name.expected = Some(file));
+                Ok(Some(file))
+            }
+        }
+    }
+
+    /// The file that is expected behind a name, or a new one.
+    fn expected(&mut self, place: Place, kind: Option<Kind>) -> Result<FileId, LeftOut> {
+        match self.name_mut(place).and_then(|name| name.expected) {
+            Some(file) => {
+                self[file].kind = self[file].kind.or(kind);
+                Ok(file)
+            }
+            None => self.new_file(kind, Origin::Made),
+        }
+    }
+
+    /// The directory that a file was found in.
+    pub(super) fn parent(&self, file: FileId) -> Option<FileId> {
+        match self[file].origin {
+            Origin::At(place) => Some(place.dir),
+            Origin::Unplaced | Origin::Made => None,
         }
     }
 
@@ -239,15 +282,21 @@ impl Tree {
     /// Learns from the attributes of a file.
     pub(super) fn note_attributes(&mut self, file: FileId, attributes: Option<&Fattr>) {
         let Some(attributes) = attributes else { return };
-        let file = &mut self[file];
-        file.exists = true;
-        file.kind = Some(match attributes.file_type {
+        let kind = match attributes.file_type {
             FileType::Directory => Kind::Directory,
             FileType::Symlink => Kind::Symlink,
             _ => Kind::Regular,
-        });
+        };
+        self.note_kind_and_size(file, Some(kind), Some(attributes.size));
+    }
+
+    /// Learns what a file is, and its size.
+    pub(super) fn note_kind_and_size(&mut self, file: FileId, kind: Option<Kind>, size: Option<u64>) {
+        let file = &mut self[file];
+        file.exists = true;
+        file.kind = kind.or(file.kind);
         if !file.is_changed {
-            file.size.get_or_insert(attributes.size);
+            file.size = file.size.or(size);
         }
     }
 
@@ -276,12 +325,12 @@ impl Tree {
         file.read_end = file.read_end.max(Some(end));
     }
 
-    /// Notes that a connection uses the files and names of a call.
-    pub(super) fn note_use(&mut self, op: &Op, connection: u32) {
-        for file in op.files().into_iter().flatten() {
+    /// Notes that a connection uses files and names.
+    pub(super) fn note_use(&mut self, files: Vec<FileId>, places: Vec<Place>, connection: u32) {
+        for file in files {
             self[file].users.add(connection);
         }
-        for place in op.places().into_iter().flatten() {
+        for place in places {
             if let Some(name) = self.name_mut(place) {
                 name.users.add(connection);
             }
@@ -292,14 +341,11 @@ impl Tree {
     }
 
     /// Takes the connections that have used what a call changes: names, and the files that lose them or bytes.
-    pub(super) fn take_users(&mut self, op: &Op) -> Vec<u32> {
+    pub(super) fn take_users(&mut self, resized: Option<FileId>, changed: Vec<Place>) -> Users {
         let mut users = Users::default();
-        if let Op::Setattr(file, set) = op
-            && set.size.is_some()
-        {
-            users.take(&mut self[*file].users);
+        if let Some(file) = resized {
+            users.take(&mut self[file].users);
         }
-        let changed = op.places().into_iter().flatten().filter(|_| !matches!(op, Op::Lookup(_)));
         for place in changed {
             if let Some(name) = self.name_mut(place) {
                 users.take(&mut name.users);
@@ -308,7 +354,7 @@ impl Tree {
                 users.take(&mut self[file].users);
             }
         }
-        users.0
+        users
     }
 
     /// Notes that a name was found, with the handle behind it.
@@ -316,10 +362,10 @@ impl Tree {
         &mut self,
         place: Place,
         server: IpAddr,
-        handle: &FileHandle,
+        handle: Handle,
         call: u32,
     ) -> Result<FileId, LeftOut> {
-        let known = self.by_handle.get(&(server, *handle)).copied();
+        let known = self.known(server, handle);
         if let (None, Some(Binding::Bound(file))) = (known, self.binding(place))
             && !self[file].has_handle
         {
@@ -327,11 +373,22 @@ impl Tree {
             self[file].made_by = (self[file].origin == Origin::Made).then_some(call);
             return Ok(file);
         }
-        let file = self.file(server, handle)?;
+        let file = match known {
+            Some(file) => file,
+            None => self.found(place, server, handle)?,
+        };
         if self.binding(place) == Some(Binding::Unknown) {
             self.place_at_start(file, place);
         }
         self.bind(place, Binding::Bound(file));
+        Ok(file)
+    }
+
+    /// A file that shows its handle for the first time.
+    fn found(&mut self, place: Place, server: IpAddr, handle: Handle) -> Result<FileId, LeftOut> {
+        let file = self.expected(place, None)?;
+        self.give_handle(file, server, handle);
+        self[file].origin = Origin::Unplaced;
         Ok(file)
     }
 
@@ -348,7 +405,8 @@ impl Tree {
         match self.binding(place) {
             Some(Binding::Bound(file)) => Ok(Some(file)),
             Some(Binding::Unknown) => {
-                let file = self.new_file(Some(kind), Origin::At(place))?;
+                let file = self.expected(place, Some(kind))?;
+                self[file].origin = Origin::At(place);
                 self.bind(place, Binding::Bound(file));
                 Ok(Some(file))
             }
@@ -370,11 +428,11 @@ impl Tree {
     pub(super) fn note_made(
         &mut self,
         place: Place,
-        made: Option<(IpAddr, &FileHandle)>,
+        made: Option<(IpAddr, Handle)>,
         kind: Kind,
         call: u32,
     ) -> Result<FileId, LeftOut> {
-        let known = made.and_then(|(server, handle)| self.by_handle.get(&(server, *handle)).copied());
+        let known = made.and_then(|(server, handle)| self.known(server, handle));
         let bound = match self.binding(place) {
             Some(Binding::Bound(file)) => Some(file),
             _ => None,
@@ -391,7 +449,7 @@ impl Tree {
             self.give_handle(file, server, handle);
             return Ok(file);
         }
-        let file = self.new_file(Some(kind), Origin::Made)?;
+        let file = self.expected(place, Some(kind))?;
         if let Some((server, handle)) = made {
             self.give_handle(file, server, handle);
             self[file].made_by = Some(call);
@@ -423,14 +481,14 @@ mod tests {
 
     const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    fn handle(number: u8) -> FileHandle {
-        FileHandle::new(&[number; 20]).unwrap()
+    fn handle(number: u8) -> Handle {
+        Handle::new(&[number; 20]).unwrap()
     }
 
     /// A tree with a directory, and a place in it.
     fn tree() -> (Tree, Place) {
         let mut tree = Tree::default();
-        let dir = tree.file(SERVER, &handle(0)).unwrap();
+        let dir = tree.file(SERVER, handle(0)).unwrap();
         let place = tree.place(dir, b"name").unwrap();
         (tree, place)
     }
@@ -438,14 +496,14 @@ mod tests {
     #[test]
     fn first_evidence_of_a_name_decides_whether_it_was_there() {
         let (mut tree, place) = tree();
-        let found = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
+        let found = tree.note_found(place, SERVER, handle(1), 0).unwrap();
         assert_eq!(tree[found].origin, Origin::At(place));
 
         let (mut tree, place) = self::tree();
         tree.note_absent(place);
-        let made = tree.note_made(place, Some((SERVER, &handle(1))), Kind::Regular, 7).unwrap();
+        let made = tree.note_made(place, Some((SERVER, handle(1))), Kind::Regular, 7).unwrap();
         assert_eq!((tree[made].origin, tree[made].made_by), (Origin::Made, Some(7)));
-        assert_eq!(tree.note_found(place, SERVER, &handle(1), 8).unwrap(), made);
+        assert_eq!(tree.note_found(place, SERVER, handle(1), 8).unwrap(), made);
         assert_eq!((tree[made].origin, tree[made].made_by), (Origin::Made, Some(7)));
     }
 
@@ -453,7 +511,7 @@ mod tests {
     fn file_made_without_a_handle_is_the_one_that_is_found_there() {
         let (mut tree, place) = tree();
         let made = tree.note_made(place, None, Kind::Regular, 1).unwrap();
-        assert_eq!(tree.note_found(place, SERVER, &handle(1), 2).unwrap(), made);
+        assert_eq!(tree.note_found(place, SERVER, handle(1), 2).unwrap(), made);
         assert_eq!(tree[made].made_by, Some(2));
     }
 
@@ -462,7 +520,7 @@ mod tests {
         let (mut tree, place) = tree();
         let removed = tree.note_existed(place, Kind::Regular).unwrap().unwrap();
         tree.note_absent(place);
-        let made = tree.note_made(place, Some((SERVER, &handle(1))), Kind::Regular, 3).unwrap();
+        let made = tree.note_made(place, Some((SERVER, handle(1))), Kind::Regular, 3).unwrap();
         assert_eq!((tree[removed].origin, tree[made].origin), (Origin::At(place), Origin::Made));
     }
 
@@ -470,23 +528,23 @@ mod tests {
     fn second_name_of_a_file_is_a_link_at_the_start() {
         let (mut tree, place) = tree();
         let other = tree.place(place.dir, b"other").unwrap();
-        let file = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
-        assert_eq!(tree.note_found(other, SERVER, &handle(1), 1).unwrap(), file);
+        let file = tree.note_found(place, SERVER, handle(1), 0).unwrap();
+        assert_eq!(tree.note_found(other, SERVER, handle(1), 1).unwrap(), file);
         assert_eq!(tree.links, [(file, other)]);
     }
 
     #[test]
     fn existing_file_that_create_takes_is_not_made() {
         let (mut tree, place) = tree();
-        let file = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
-        assert_eq!(tree.note_made(place, Some((SERVER, &handle(1))), Kind::Regular, 5).unwrap(), file);
+        let file = tree.note_found(place, SERVER, handle(1), 0).unwrap();
+        assert_eq!(tree.note_made(place, Some((SERVER, handle(1))), Kind::Regular, 5).unwrap(), file);
         assert_eq!(tree[file].origin, Origin::At(place));
     }
 
     #[test]
     fn file_has_data_where_it_is_read_up_to_its_size() {
         let (mut tree, place) = tree();
-        let file = tree.note_found(place, SERVER, &handle(1), 0).unwrap();
+        let file = tree.note_found(place, SERVER, handle(1), 0).unwrap();
         for asked in [40..50, 0..10, 10..20, 15..30, 0..10, 90..200] {
             tree.note_asked(file, asked);
         }

@@ -1,5 +1,6 @@
 //! Captures of Wharf's client, written by a proxy, and their replays.
 
+mod compounds;
 mod recorder;
 
 use std::time::Duration;
@@ -92,19 +93,27 @@ async fn use_files(mount: &Mount, name: &str) {
 
 /// A capture of two clients, and the procedures of each connection.
 fn recorded() -> (Vec<Passed>, Vec<Procedures>) {
+    let (packets, procedures, _) = recorded_with_a_rest();
+    (packets, procedures)
+}
+
+/// The same, and behind how many packets nothing was in flight.
+fn recorded_with_a_rest() -> (Vec<Passed>, Vec<Procedures>, usize) {
     let export = Export::start();
     let recorder = Recorder::start(export.address());
-    on_runtime(async {
+    let rest = on_runtime(async {
         make_files(&export).await;
         let connect = || async { Mount::connect(&url(&recorder, ""), &options()).await.unwrap() };
         let (one, two) = (connect().await, connect().await);
         futures_util::future::join(use_files(&one, "first"), use_files(&two, "second")).await;
+        let rest = recorder.packets().len();
         // What one client removes, the other one has used before, and misses afterwards.
         let dir = two.lookup(&two.root().handle, b"old dir").await.unwrap().handle;
         two.remove(&dir, b"old 1").await.unwrap();
         assert!(one.lookup(&dir, b"old 1").await.is_err());
+        rest
     });
-    (recorder.packets(), recorder.procedures())
+    (recorder.packets(), recorder.procedures(), rest)
 }
 
 /// Replays a capture on an empty export. Returns what was found, and what the server was asked on each connection
@@ -112,7 +121,7 @@ fn recorded() -> (Vec<Passed>, Vec<Procedures>) {
 fn replayed(capture: &[u8], pace: Pace) -> (BenchResult, Vec<Procedures>) {
     let export = Export::start();
     let recorder = Recorder::start(export.address());
-    let capture = Capture::read(capture).unwrap();
+    let capture = Capture::read(capture, None).unwrap();
     let result = run(&replay(url(&recorder, ""), pace), &capture).unwrap();
     on_runtime(async {
         let mount = Mount::connect(&export.url(""), &options()).await.unwrap();
@@ -201,11 +210,9 @@ fn packets_in_another_order_and_twice_make_the_same_load() {
 
 #[test]
 fn pace_of_the_capture_is_kept_or_doubled() {
-    let (packets, _) = recorded();
-    // Half a second passes between the two halves of the capture, in which nothing is in flight.
-    let middle = packets.len() / 2;
+    let (packets, _, rest) = recorded_with_a_rest();
     let paused = packets.iter().enumerate().map(|(number, packet)| {
-        let pause = if number < middle { 0 } else { 1_000_000 };
+        let pause = if number < rest { 0 } else { 1_000_000 };
         Passed { at_us: packet.at_us + pause, ..packet.clone() }
     });
     let capture = pcap(&paused.collect::<Vec<_>>(), WHOLE);
@@ -225,17 +232,17 @@ fn capture_without_nfs_is_refused_with_what_it_has() {
         acknowledgment: 0,
         data: data.to_vec(),
     };
-    let error = Capture::read(&pcap(&[packet(b"GET / HTTP/1.1\r\n\r\n")], WHOLE)[..]).unwrap_err();
+    let error = Capture::read(&pcap(&[packet(b"GET / HTTP/1.1\r\n\r\n")], WHOLE)[..], None).unwrap_err();
     let text = error.to_string();
-    assert!(text.starts_with("the capture has no call of NFSv3 over TCP"), "{text}");
+    assert!(text.starts_with("the capture has no call of NFSv3 or NFSv4"), "{text}");
     assert!(text.contains("1 TCP connections have no calls of ONC RPC"), "{text}");
-    assert!(matches!(Capture::read(&b"no capture at all, but long enough"[..]), Err(Error::Trace(_))));
+    assert!(matches!(Capture::read(&b"no capture at all, but long enough"[..], None), Err(Error::Trace(_))));
 }
 
 #[test]
 fn replay_that_would_write_more_than_allowed_is_refused_before_it_writes() {
     let (packets, _) = recorded();
-    let capture = Capture::read(&pcap(&packets, WHOLE)[..]).unwrap();
+    let capture = Capture::read(&pcap(&packets, WHOLE)[..], None).unwrap();
     let export = Export::start();
     let replay = Replay { max_bytes: 19_999, ..replay(export.url(""), Pace::Max) };
     assert!(matches!(run(&replay, &capture), Err(Error::TooLarge { bytes: 20_000 })));
@@ -252,6 +259,6 @@ fn damaged_captures_are_read_without_a_panic() {
             damaged[at] = random.u8(..);
         }
         damaged.truncate(random.usize(24..=damaged.len()));
-        let _ = Capture::read(&damaged[..]);
+        let _ = Capture::read(&damaged[..], None);
     }
 }

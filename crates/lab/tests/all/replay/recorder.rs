@@ -69,14 +69,20 @@ impl Recorder {
         self.tape.lock().unwrap().packets.clone()
     }
 
-    /// The procedures of NFSv3 that were called on each connection that has some, in the order of their beginnings.
-    pub(crate) fn procedures(&self) -> Vec<Procedures> {
+    /// What the clients sent on each connection, in the order of their beginnings.
+    pub(crate) fn sent(&self) -> Vec<Vec<u8>> {
         let packets = self.packets();
         let count = packets.iter().map(|packet| packet.connection + 1).max().unwrap_or(0);
-        let calls = (0..count).map(|connection| {
+        let sent = (0..count).map(|connection| {
             let mine = packets.iter().filter(|packet| packet.connection == connection && packet.is_call);
-            procedures_in(&mine.flat_map(|packet| packet.data.clone()).collect::<Vec<u8>>())
+            mine.flat_map(|packet| packet.data.clone()).collect()
         });
+        sent.collect()
+    }
+
+    /// The procedures of NFSv3 that were called on each connection that has some, in the order of their beginnings.
+    pub(crate) fn procedures(&self) -> Vec<Procedures> {
+        let calls = self.sent().into_iter().map(|sent| procedures_in(&sent));
         calls.filter(|calls| !calls.is_empty()).collect()
     }
 }
@@ -105,17 +111,25 @@ fn pass(mut from: TcpStream, mut to: TcpStream, connection: u16, is_call: bool, 
 }
 
 /// The procedures of NFSv3 in a stream of whole records of one fragment.
-fn procedures_in(mut stream: &[u8]) -> Procedures {
+fn procedures_in(stream: &[u8]) -> Procedures {
     let mut procedures = Procedures::new();
-    while !stream.is_empty() {
-        let word = |index: usize| u32::from_be_bytes(stream[index * 4..index * 4 + 4].try_into().unwrap());
-        let length = (word(0) & !(1 << 31)) as usize;
-        if (word(4), word(5)) == (100_003, 3) {
-            *procedures.entry(word(6)).or_default() += 1;
+    for message in messages(stream) {
+        let word = |index: usize| u32::from_be_bytes(message[index * 4..index * 4 + 4].try_into().unwrap());
+        if (word(3), word(4)) == (100_003, 3) {
+            *procedures.entry(word(5)).or_default() += 1;
         }
-        stream = &stream[4 + length..];
     }
     procedures
+}
+
+/// The messages in a stream of whole records of one fragment.
+pub(crate) fn messages(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (mark, rest) = stream.split_first_chunk()?;
+        let (message, behind) = rest.split_at((u32::from_be_bytes(*mark) & !(1 << 31)) as usize);
+        stream = behind;
+        Some(message)
+    })
 }
 
 /// A capture of raw IP in pcap format, of which each packet has at most `snap_bytes`.

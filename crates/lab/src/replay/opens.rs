@@ -1,0 +1,117 @@
+//! The opens and locks of a replay, and the sequence numbers of their owners.
+
+use std::collections::HashMap;
+
+use client::proto::nfs4::{ArgOp, Stateid};
+
+use super::ids::StateId;
+use super::left_out::LeftOut;
+use super::states::{States, stateids};
+
+/// An owner of a client: NFSv4.0 numbers its requests (RFC 7530 §9.1.7).
+pub(super) type Owner = (u32, Box<[u8]>);
+
+/// An owner, and the number of its next request.
+pub(super) type OwnerTurn = (Owner, u32);
+
+/// An open or a lock of the replay.
+#[derive(Debug, Clone)]
+pub(super) struct Live {
+    pub stateid: Stateid,
+    pub owner: Owner,
+}
+
+/// What a reply does to an open or a lock.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    /// It is new, or known with this stateid.
+    Is(Live),
+    /// It has this stateid now.
+    Becomes(Stateid),
+    /// It is over.
+    Ends,
+}
+
+/// The opens and locks of the replay.
+#[derive(Debug)]
+pub(super) struct Opens<'c> {
+    captured: &'c States,
+    live: HashMap<StateId, Live>,
+    turns: HashMap<Owner, u32>,
+    /// How many operations were done without the open that they had in the capture.
+    pub without_open: u64,
+}
+
+impl<'c> Opens<'c> {
+    pub(super) fn new(captured: &'c States) -> Opens<'c> {
+        Opens { captured, live: HashMap::new(), turns: HashMap::new(), without_open: 0 }
+    }
+
+    /// The state here for one of the capture; for a delegation, the open that it was granted with.
+    pub(super) fn get(&self, state: StateId) -> Option<&Live> {
+        self.live.get(&state).or_else(|| self.live.get(&self.captured[state].open?))
+    }
+
+    /// The owner of the state that a captured stateid has the number of.
+    pub(super) fn owner(&self, captured: &Stateid) -> Result<Owner, LeftOut> {
+        let live = StateId::decode(captured).and_then(|state| self.get(state));
+        live.map(|live| live.owner.clone()).ok_or(LeftOut::NoState)
+    }
+
+    /// The number of the next request of an owner, which takes it.
+    pub(super) fn take_turn(&mut self, owner: &Owner) -> u32 {
+        let next = self.turns.entry(owner.clone()).or_insert(1);
+        let turn = *next;
+        *next = next.wrapping_add(1);
+        turn
+    }
+
+    /// Replaces the numbers in the place of stateids. Without its open, an operation on data uses none.
+    pub(super) fn fill_in(&mut self, operation: &mut ArgOp<'_>, has_sessions: bool) -> Result<(), LeftOut> {
+        let needs_state = matches!(
+            operation,
+            ArgOp::Close(_)
+                | ArgOp::FreeStateid(_)
+                | ArgOp::Lock(_)
+                | ArgOp::Locku(_)
+                | ArgOp::OpenConfirm(_)
+                | ArgOp::OpenDowngrade(_)
+        );
+        for stateid in stateids(operation) {
+            let Some(state) = StateId::decode(stateid) else { continue };
+            *stateid = match self.get(state) {
+                Some(live) if stateid.seqid == 0 && has_sessions => Stateid { seqid: 0, ..live.stateid },
+                Some(live) => live.stateid,
+                None if needs_state => return Err(LeftOut::NoState),
+                None => {
+                    self.without_open += 1;
+                    Stateid::ANONYMOUS
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Learns from the answer to a call.
+    pub(super) fn learn(&mut self, changes: Vec<(StateId, Change)>, turns: Vec<OwnerTurn>) {
+        self.turns.extend(turns);
+        for (state, change) in changes {
+            match (change, self.live.get(&state)) {
+                (Change::Ends, _) => drop(self.live.remove(&state)),
+                (Change::Is(live), known) if !known.is_some_and(|known| is_newer(known, &live.stateid)) => {
+                    self.live.insert(state, live);
+                }
+                (Change::Becomes(stateid), Some(known)) if !is_newer(known, &stateid) => {
+                    let owner = known.owner.clone();
+                    self.live.insert(state, Live { stateid, owner });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a stateid is known that the server gave later: replies may come in another order.
+fn is_newer(known: &Live, stateid: &Stateid) -> bool {
+    known.stateid.other == stateid.other && known.stateid.seqid > stateid.seqid
+}
