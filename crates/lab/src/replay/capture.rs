@@ -111,7 +111,11 @@ impl Call {
 pub struct Seen {
     /// TCP packets.
     pub tcp_packets: u64,
-    /// Packets of other protocols, and fragments.
+    /// UDP packets, fragments too.
+    pub udp_packets: u64,
+    /// Datagrams of which fragments are missing.
+    pub lost_datagrams: u64,
+    /// Packets of other protocols, and of UDP without NFS.
     pub other_packets: u64,
     /// TCP packets without a whole header.
     pub short_packets: u64,
@@ -262,7 +266,8 @@ impl Capture {
             (seen.unread_packets, "packets are of connections beyond the first 8192"),
             (seen.other_connections, "TCP connections have no calls of ONC RPC"),
             (seen.other_messages, "RPC messages are malformed or go from server to client"),
-            (seen.other_packets, "packets are not TCP: NFS over UDP is not replayed"),
+            (seen.lost_datagrams, "datagrams lack fragments"),
+            (seen.other_packets, "packets are neither TCP nor NFS over UDP"),
         ];
         let left_out = self.left_out.iter().map(|(why, count)| format!("{count} calls are {why}"));
         let counted =

@@ -1,6 +1,6 @@
 //! The calls and replies of one connection of a capture.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use client::Version;
@@ -20,6 +20,8 @@ use super::walk::{Decoded, Numbering};
 
 /// The most calls of a connection that wait for their replies.
 const MAX_PENDING: usize = 1 << 16;
+/// How many answered calls of a client over UDP are known.
+const MAX_ANSWERED: usize = 256;
 /// RPCSEC_GSS (RFC 2203 §4).
 const GSS: Flavor = Flavor(6);
 
@@ -30,6 +32,8 @@ pub(super) struct Rpc {
     number: Option<u32>,
     /// The calls without reply, by their direction: servers call too.
     pending: HashMap<(usize, Xid), Pending>,
+    /// Over UDP, the latest calls that were answered: clients may have sent them again before.
+    answered: Option<VecDeque<(usize, Xid)>>,
 }
 
 /// A call that waits for its reply.
@@ -51,6 +55,11 @@ struct Replayable {
 }
 
 impl Rpc {
+    /// Calls in datagrams.
+    pub(super) fn over_datagrams() -> Rpc {
+        Rpc { answered: Some(VecDeque::new()), ..Rpc::default() }
+    }
+
     /// Adds a message that was sent to this end, in this direction.
     pub(super) fn add(
         &mut self,
@@ -83,7 +92,8 @@ impl Rpc {
         (server, way): (SocketAddr, usize),
         capture: &mut Capture,
     ) -> Result<(), Error> {
-        if self.pending.contains_key(&(way, call.xid)) {
+        let is_answered = self.answered.iter().flatten().any(|answered| *answered == (way, call.xid));
+        if is_answered || self.pending.contains_key(&(way, call.xid)) {
             capture.seen.repeated_calls += 1;
             return Ok(());
         }
@@ -142,6 +152,14 @@ impl Rpc {
             Ok(Reply { outcome: CallResult::Success(results), .. }) => Some(results),
             _ => None,
         };
+        if let Some(answered) = &mut self.answered {
+            if answered.contains(&(way, xid)) {
+                return;
+            }
+            answered.push_back((way, xid));
+            let excess = answered.len().saturating_sub(MAX_ANSWERED);
+            answered.drain(..excess);
+        }
         match self.pending.remove(&(way, xid)) {
             None => capture.seen.lone_replies += 1,
             Some(Pending::LeftOut) => {}
@@ -158,6 +176,11 @@ impl Rpc {
             }
         }
     }
+}
+
+/// Whether a datagram is a call of NFS.
+pub(super) fn is_nfs_call(message: &[u8]) -> bool {
+    !rpc::is_reply(message) && RpcCall::parse(message).is_ok_and(|call| call.procedure.program == nfs3::PROGRAM)
 }
 
 fn decode(call: &RpcCall<'_>, server: IpAddr, capture: &mut Capture) -> Result<Replayable, LeftOut> {

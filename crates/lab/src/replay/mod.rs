@@ -5,8 +5,8 @@
 //! capture, and after the same pause. Names and contents are invented; sizes, offsets, errors and the order are those
 //! of the capture.
 //!
-//! - `reader`, `stream` and `records` put TCP segments and RPC messages together, of which parts may be missing, and
-//!   `messages` pairs calls with replies.
+//! - `reader`, `stream`, `fragments` and `records` put TCP segments, datagrams and RPC messages together, of which
+//!   parts may be missing, and `messages` pairs calls with replies.
 //! - `op` has the calls with numbers for handles and names, and `tree` what `learn` finds out about these files.
 //! - `compound` has COMPOUNDs of NFSv4: `walk` gives them numbers, also for the opens and locks in `states`, and
 //!   `learn_compound` reads their results.
@@ -17,6 +17,7 @@ mod capture;
 mod compound;
 mod error;
 mod found;
+mod fragments;
 mod ids;
 mod invented;
 mod learn;

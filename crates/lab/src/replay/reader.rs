@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use client::Version;
-use segments::trace::{self, Packet, Segment};
+use segments::trace::{self, Packet, Part, Segment};
 
 use super::Error;
 use super::capture::Capture;
-use super::messages::Rpc;
-use super::records::Records;
+use super::fragments::{Datagram, Fragments};
+use super::messages::{Rpc, is_nfs_call};
+use super::records::{Record, Records};
 use super::stream::{Budget, Each, Stream};
 
 /// The most connections that are looked at.
@@ -64,6 +65,9 @@ pub(super) struct Reader {
     /// The latest connection between two ends; the lesser one comes first.
     places: HashMap<[SocketAddr; 2], usize>,
     budget: Budget,
+    fragments: Fragments,
+    /// The calls in datagrams between two ends; the lesser one comes first.
+    datagrams: HashMap<[SocketAddr; 2], Rpc>,
     first_at: Option<Duration>,
     last_at: Duration,
     failure: Option<Error>,
@@ -86,9 +90,27 @@ impl Reader {
                 self.capture.seen.tcp_packets += 1;
                 self.add_segment(at, segment);
             }
+            Packet::Udp(part) => self.add_part(at, part),
             Packet::Short => self.capture.seen.short_packets += 1,
             Packet::Other | Packet::Unknown(_) => self.capture.seen.other_packets += 1,
         }
+    }
+
+    fn add_part(&mut self, at: Duration, part: &Part<'_>) {
+        self.capture.seen.udp_packets += 1;
+        let Some(Datagram { began, from, to, data }) = self.fragments.add(at, part) else { return };
+        let mut key = [from, to];
+        key.sort();
+        let message = &data[..];
+        let is_full = self.datagrams.len() >= MAX_FLOWS;
+        if !self.datagrams.contains_key(&key) && (is_full || !is_nfs_call(message)) {
+            self.capture.seen.other_packets += 1;
+            return;
+        }
+        let rpc = self.datagrams.entry(key).or_insert_with(Rpc::over_datagrams);
+        let way = usize::from(from != key[0]);
+        let result = rpc.add(&Record { began, ended: at, message }, (to, way), &mut self.capture);
+        self.failure = result.err();
     }
 
     fn add_segment(&mut self, at: Duration, segment: &Segment<'_>) {
@@ -129,6 +151,9 @@ impl Reader {
             seen.other_connections += u64::from(!one.records.has_records && !other.records.has_records);
             seen.unanswered_calls += flow.rpc.unanswered();
         }
+        self.fragments.end();
+        self.capture.seen.lost_datagrams = self.fragments.lost;
+        self.capture.seen.unanswered_calls += self.datagrams.values().map(Rpc::unanswered).sum::<u64>();
         self.failure.map_or(Ok(self.capture), Err)
     }
 }

@@ -66,7 +66,7 @@ impl Flows {
         match packet {
             Packet::Tcp(segment) => self.add_segment(segment, at.saturating_sub(first_at)),
             Packet::Short => self.short_packets += 1,
-            Packet::Other | Packet::Unknown(_) => self.other_packets += 1,
+            Packet::Udp(_) | Packet::Other | Packet::Unknown(_) => self.other_packets += 1,
         }
     }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 pub use error::Error;
 use flows::Flows;
-pub use packet::{Packet, Segment};
+pub use packet::{Packet, Part, Segment};
 pub use tally::Tally;
 pub use timeline::Timeline;
 
@@ -99,15 +99,15 @@ pub fn read(capture: impl Read + Send, options: Options) -> (Trace, Result<(), E
 /// # Errors
 /// Every [`Error`]; `each` got what precedes.
 pub fn each_packet(capture: impl Read + Send, mut each: impl FnMut(Duration, &Packet<'_>)) -> Result<(), Error> {
-    let (mut unknown_link, mut has_tcp) = (None, false);
+    let (mut unknown_link, mut has_ip) = (None, false);
     capture::read(capture, |frame| {
         let packet = packet::parse(frame);
         match packet {
-            Packet::Tcp(_) | Packet::Short => has_tcp = true,
+            Packet::Tcp(_) | Packet::Udp(_) | Packet::Short => has_ip = true,
             Packet::Unknown(link_type) => unknown_link = Some(link_type),
             Packet::Other => {}
         }
         each(frame.at, &packet);
     })?;
-    unknown_link.filter(|_| !has_tcp).map_or(Ok(()), |link_type| Err(Error::LinkType { link_type }))
+    unknown_link.filter(|_| !has_ip).map_or(Ok(()), |link_type| Err(Error::LinkType { link_type }))
 }
