@@ -28,6 +28,8 @@ pub(crate) struct Known {
     pub(crate) is_safe: bool,
     /// The attribute, if nothing else says so.
     attribute: Option<&'static str>,
+    /// The state directory of the log's server, if the directory itself names it, and nobody else can have written it.
+    pub(crate) server: Option<PathBuf>,
     /// Whether it is the mark of another directory, which was exported at this path before.
     is_replaced: bool,
 }
@@ -50,7 +52,8 @@ impl Known {
     }
 
     fn new(export: &Path, mark: Mark) -> Known {
-        Known { export: export.to_owned(), mark, is_own: true, is_safe: true, attribute: None, is_replaced: false }
+        let export = export.to_owned();
+        Known { export, mark, is_own: true, is_safe: true, attribute: None, server: None, is_replaced: false }
     }
 
     /// The marks of one directory. Of two logs, both may have its changes.
@@ -64,11 +67,17 @@ impl Known {
         let known = |mark| Known { is_own: dir.is_own, ..Known::new(name, mark) };
         match (stored, kept) {
             (Some((own, StoredMark { is_safe: true, .. })), Some(kept)) if own.log == kept.log => {
-                vec![known(newer(own, kept))]
+                let newest = newer(own.clone(), kept.clone());
+                // Another server marked the directory later.
+                let server = if newest == kept { None } else { own.state_dir };
+                vec![Known { server, ..known(newest) }]
             }
-            (Some((own, StoredMark { is_safe: true, .. })), Some(kept)) => vec![known(own), known(kept)],
+            (Some((own, StoredMark { is_safe: true, .. })), Some(kept)) => {
+                vec![Known { server: own.state_dir.clone(), ..known(own) }, known(kept)]
+            }
             (Some((own, StoredMark { is_safe, attribute, .. })), None) if *is_safe || dir.is_own => {
-                vec![Known { is_safe: *is_safe, attribute: Some(attribute), ..known(own) }]
+                let server = own.state_dir.clone().filter(|_| *is_safe);
+                vec![Known { is_safe: *is_safe, attribute: Some(attribute), server, ..known(own) }]
             }
             (_, kept) => kept.into_iter().map(known).collect(),
         }
@@ -76,8 +85,7 @@ impl Known {
 
     /// The log that has the changes, and the state directory of its server: this one, if nothing says which it is.
     pub(crate) fn site(&self, state_dir: Option<&Path>) -> LogSite {
-        let noted = self.mark.state_dir.as_deref().filter(|_| self.attribute.is_some() && self.is_safe);
-        LogSite::new(&self.mark.path, noted.or(state_dir))
+        LogSite::new(&self.mark.path, self.server.as_deref().or(state_dir))
     }
 
     /// Who says so, if it is only the directory itself, and the remedy if somebody else may have written that.

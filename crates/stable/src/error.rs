@@ -157,6 +157,22 @@ pub enum WriteLogError {
         /// Who says so, if it is only the directory.
         told_by: String,
     },
+    /// Another server used the log last.
+    #[error(
+        "the write log {0}, which may have acknowledged changes of {dirs} alone, was used last by a server with another state \
+         directory{1}; start that server, or bring the changes to storage with {drain}; if that state directory is lost, \
+         and the log is no old copy, use it here with {adopt}; or drop the changes with {discard}",
+        quoted(&site.path), in_brackets(server.as_ref()), dirs = listed(exports),
+        drain = drain_of(site, server.as_deref()), adopt = site.adopt(), discard = site.discard(exports)
+    )]
+    OtherServers {
+        /// The exports.
+        exports: Vec<PathBuf>,
+        /// The state directory of that server, if an export names it.
+        server: Option<PathBuf>,
+        /// The log.
+        site: LogSite,
+    },
     /// A log has records of an export that does not need it.
     #[error(
         "the write log has {changes} of {export}, which does not depend on it: it is an old copy, or another server's, \
@@ -253,6 +269,18 @@ fn export_it(export: &Path, exported_as: Option<&Path>) -> String {
 
 fn changes(records: u64) -> String {
     counted(records, "change", "changes")
+}
+
+fn in_brackets(dir: Option<&PathBuf>) -> String {
+    dir.map(|dir| format!(" ({})", quoted(dir))).unwrap_or_default()
+}
+
+/// The command that brings the changes of another server's log to storage.
+fn drain_of(site: &LogSite, server: Option<&Path>) -> String {
+    match server {
+        Some(_) => LogSite::new(&site.path, server).drain(),
+        None => "wharf log drain and that --state-dir".to_owned(),
+    }
 }
 
 fn listed(exports: &[PathBuf]) -> String {

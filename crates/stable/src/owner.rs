@@ -7,10 +7,12 @@ use vfs::FileSystem;
 use crate::hex;
 use crate::mark::{is_one, root};
 
-/// The log's random name, and the numbers of the exports that it has records of.
+/// The log's random name, its server, and the numbers of the exports that it has records of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogOwner {
     pub(crate) id: String,
+    /// The id of the state directory of the server that used it last; logs of earlier versions do not have it.
+    pub(crate) server: Option<String>,
     pub(crate) exports: Vec<OwnedExport>,
     /// The number that the next export gets.
     next: u32,
@@ -31,7 +33,7 @@ const HEAD: &str = "wharf write log";
 
 impl LogOwner {
     pub(crate) fn new() -> LogOwner {
-        LogOwner { id: new_id(), exports: Vec::new(), next: 0 }
+        LogOwner { id: new_id(), server: None, exports: Vec::new(), next: 0 }
     }
 
     /// Takes another name, so that what was recorded about the log is no longer valid.
@@ -43,12 +45,15 @@ impl LogOwner {
     pub(crate) fn read(text: &[u8]) -> Option<LogOwner> {
         let mut lines = std::str::from_utf8(text).ok()?.lines();
         let (head, id, next) = (lines.next()?, lines.next()?, lines.next()?);
+        let (next, server) =
+            next.split_once(' ').map_or((next, None), |(next, server)| (next, Some(server.to_owned())));
         let exports = lines.map(OwnedExport::read).collect::<Option<_>>()?;
-        (head == HEAD).then_some(LogOwner { id: id.to_owned(), exports, next: next.parse().ok()? })
+        (head == HEAD).then_some(LogOwner { id: id.to_owned(), server, exports, next: next.parse().ok()? })
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let lines = [HEAD.to_owned(), self.id.clone(), self.next.to_string()];
+        let server = self.server.iter().map(|server| format!(" {server}"));
+        let lines = [HEAD.to_owned(), self.id.clone(), self.next.to_string() + &server.collect::<String>()];
         let lines: Vec<String> = lines.into_iter().chain(self.exports.iter().map(OwnedExport::text)).collect();
         lines.join("\n").into_bytes()
     }
@@ -90,7 +95,8 @@ impl LogOwner {
     }
 }
 
-fn new_id() -> String {
+/// A random name.
+pub(crate) fn new_id() -> String {
     getrandom::u64().map_or_else(|_| String::from("0"), |id| format!("{id:016x}"))
 }
 
@@ -154,6 +160,14 @@ mod tests {
         assert_eq!(owner.exports[0].memory, None, "a start that fails stores that nothing must be replayed");
         owner.describe(&export(Some(1)));
         assert_eq!(owner.exports[0].memory, Some(1));
+    }
+
+    #[test]
+    fn server_comes_back_and_logs_of_earlier_versions_have_none() {
+        for server in [Some("0a".to_owned()), None] {
+            let owner = LogOwner { server, next: 7, ..LogOwner::new() };
+            assert_eq!(LogOwner::read(&owner.bytes()), Some(owner));
+        }
     }
 
     #[test]

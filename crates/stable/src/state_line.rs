@@ -18,7 +18,7 @@ use crate::mark::Mark;
 const END: &str = " .";
 
 /// How lines begin.
-const WORDS: [&str; 7] = ["alias ", "retired ", "lost ", "failed ", "replayed ", "began ", "mark "];
+const WORDS: [&str; 8] = ["alias ", "retired ", "lost ", "failed ", "replayed ", "began ", "mark ", "server "];
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub(crate) enum StateLine {
     Began { log: String, tail: u64 },
     /// The log that this export depends on or depended on. The last line of an export counts.
     Mark { export: PathBuf, mark: Mark },
+    /// The id of this state directory, by which a log has the server that used it last.
+    Server { id: String },
 }
 
 /// Reads the lines of a file but those that a crash has torn, which nobody was told are kept.
@@ -53,6 +55,14 @@ pub(crate) fn read_all(file: &[u8]) -> Result<Vec<StateLine>, usize> {
         }
     }
     Ok(lines)
+}
+
+/// The id of the state directory, if it has one.
+pub(crate) fn server_id(lines: &[StateLine]) -> Option<&str> {
+    lines.iter().find_map(|line| match line {
+        StateLine::Server { id } => Some(id.as_str()),
+        _ => None,
+    })
 }
 
 /// Whether a crash leaves this of a line: its start, or zeros instead of some sectors.
@@ -74,6 +84,7 @@ impl StateLine {
             StateLine::Began { log, tail } => format!("began {log} {tail}"),
             StateLine::Failed { memory } => format!("failed {memory}"),
             StateLine::Lost { log, export } => format!("lost {log} {}", hex_path(export)),
+            StateLine::Server { id } => format!("server {id}"),
             StateLine::Mark { export, mark } => format!("mark {} {}", hex_path(export), mark.text()),
         };
         format!("{text} {:016x}{END}", XxHash3_64::oneshot(text.as_bytes()))
@@ -94,6 +105,7 @@ impl StateLine {
             ["began", log, tail] => Some(StateLine::Began { log: log.to_owned(), tail: tail.parse().ok()? }),
             ["failed", memory] => Some(StateLine::Failed { memory: memory.parse().ok()? }),
             ["replayed", export] => Some(StateLine::Replayed { export: hex::path(export)? }),
+            ["server", id] => Some(StateLine::Server { id: id.to_owned() }),
             ["mark", export, ..] => Some(StateLine::Mark {
                 export: hex::path(export)?,
                 mark: Mark::read(text.strip_prefix("mark ")?.strip_prefix(export)?.strip_prefix(' ')?)?,
@@ -113,6 +125,7 @@ mod tests {
             StateLine::Alias { export: "/a b".into(), outer, inner },
             StateLine::Lost { log: "0a1b".to_owned(), export: "/a b".into() },
             StateLine::Failed { memory: 7 },
+            StateLine::Server { id: "0a1b".to_owned() },
             StateLine::Replayed { export: "/a b".into() },
             StateLine::Began { log: "0a1b".to_owned(), tail: 7 },
             StateLine::Mark { export: "/a b".into(), mark: Mark::read("needed 0a 7 2 3 2f").unwrap() },
@@ -127,18 +140,18 @@ mod tests {
     #[test]
     fn line_that_is_torn_anywhere_is_left_out() {
         let lines = lines();
-        let last = file(&lines[6..]).len();
+        let last = file(&lines[7..]).len();
         let whole = file(&lines);
         for missing in 2..=last {
             assert_eq!(
                 read_all(&whole[..whole.len() - missing]).as_deref(),
-                Ok(&lines[..6]),
+                Ok(&lines[..7]),
                 "without {missing} bytes"
             );
             let mut zeros = whole.clone();
             let end = zeros.len() - 1;
             zeros[whole.len() - missing..end].fill(0);
-            assert_eq!(read_all(&zeros).as_deref(), Ok(&lines[..6]), "with {missing} zeros");
+            assert_eq!(read_all(&zeros).as_deref(), Ok(&lines[..7]), "with {missing} zeros");
         }
         assert_eq!(read_all(&whole), Ok(lines));
     }

@@ -9,9 +9,9 @@ use crate::device::FileDevice;
 use crate::error::WriteLogError;
 use crate::log::{Check, Log, LogError};
 use crate::log_site::LogSite;
-use crate::owner::owners_exports;
+use crate::owner::LogOwner;
 use crate::state_file::{KeptGeneration, StateFile};
-use crate::state_line::StateLine;
+use crate::state_line::{StateLine, server_id};
 
 /// What is known of such a log.
 #[derive(Debug)]
@@ -43,8 +43,9 @@ impl UnreadableLog {
         let (state_file, lines) = StateFile::open(state_dir)?;
         let (mut exports, mut is_of_state_dir) = (None, false);
         if let Some((id, owner)) = Log::identity(&*device) {
-            exports = Some(owners_exports(&owner).ok_or(WriteLogError::NotAWriteLog)?);
-            is_of_state_dir = is_known(&id, &state_file, &lines).map_err(unreadable)?;
+            let owner = LogOwner::read(&owner).ok_or(WriteLogError::NotAWriteLog)?;
+            is_of_state_dir = is_known((&id, &owner), &state_file, &lines).map_err(unreadable)?;
+            exports = Some(owner.exports.into_iter().map(|owned| owned.name).collect());
         }
         let check = Log::check(Arc::clone(&device) as _).ok();
         Ok(Some(UnreadableLog { device, flaw, exports, is_known: is_of_state_dir, check }))
@@ -77,8 +78,15 @@ fn flaw(error: &WriteLogError) -> Option<&'static str> {
     }
 }
 
-/// Whether a state directory is that of a server with the log of this id.
-pub(crate) fn is_known(id: &str, state_file: &StateFile, lines: &[StateLine]) -> io::Result<bool> {
+/// Whether a state directory is that of the server that used the log of this id last.
+pub(crate) fn is_known(
+    (id, owner): (&str, &LogOwner),
+    state_file: &StateFile,
+    lines: &[StateLine],
+) -> io::Result<bool> {
+    if let (Some(own), Some(last)) = (server_id(lines), &owner.server) {
+        return Ok(own == last);
+    }
     let is_of_this = |line: &StateLine| matches!(line, StateLine::Mark { mark, .. } if mark.log == id);
     // A log that may be lost has no marks.
     Ok(lines.iter().any(is_of_this) || matches!(state_file.generation(id)?, KeptGeneration::Known(_)))

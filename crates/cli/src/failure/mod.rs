@@ -51,9 +51,10 @@ pub enum Failure {
     /// The write log belongs to a server with another state directory.
     #[error(
         "the write log {} is not of the server with the state directory {}: name that of its server with --state-dir \
-         DIR; if it is lost, run {} first",
+         {}; if it is lost, run {} first",
         quoted(path),
         quoted(state_dir),
+        server.as_ref().map_or_else(|| "DIR".to_owned(), quoted),
         LogSite::new(path, Some(state_dir)).adopt()
     )]
     LogOfOtherState {
@@ -61,14 +62,17 @@ pub enum Failure {
         path: PathBuf,
         /// The state directory.
         state_dir: PathBuf,
+        /// The one of its server, if a directory names it.
+        server: Option<PathBuf>,
     },
     /// Changes of a server with another state directory would be dropped.
     #[error(
         "the write log {} has changes of {}, and is not of the server with the state directory {}: name that of its \
-         server with --state-dir DIR; if nobody needs these changes, drop them with {}, or remove the log",
+         server with --state-dir {}; if nobody needs these changes, drop them with {}, or remove the log",
         quoted(path),
         dirs.iter().map(quoted).collect::<Vec<_>>().join(" and "),
         quoted(state_dir),
+        server.as_ref().map_or_else(|| "DIR".to_owned(), quoted),
         LogSite::new(path, Some(state_dir)).discard(dirs)
     )]
     DiscardOfOtherState {
@@ -78,6 +82,8 @@ pub enum Failure {
         state_dir: PathBuf,
         /// The directories in the log.
         dirs: Vec<PathBuf>,
+        /// The state directory of its server, if a directory names it.
+        server: Option<PathBuf>,
     },
     /// There is nothing to give up.
     #[error(

@@ -7,7 +7,7 @@ use fs_host::HostFs;
 use stable::{FileDevice, LogSite, Options, UnreadableLog, WriteLog, WriteLogError};
 use vfs::{FileSystem, counted, quoted};
 
-use super::replay::{Claims, Site, lock};
+use super::replay::{Claims, Site, lock, server_of};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -55,9 +55,9 @@ fn drop_changes(flags: &Flags, state_dir: &Path, output: &mut Output) -> Result<
     match opened.and_then(|log| Ok((log.unnamed()?, log.kept()?, log))) {
         Ok((unnamed, kept, log)) => {
             let (kept, unchanged): (Vec<_>, Vec<_>) = kept.into_iter().partition(|(_, records)| *records > 0);
-            let dirs = kept.iter().map(|(dir, _)| dir);
             let is_known = log.is_known()?;
-            check_owner(flags, state_dir, (dirs, is_known))?;
+            let server = || server_of(&log, kept.iter().map(|(dir, _)| dir));
+            check_owner(flags, state_dir, (kept.iter().map(|(dir, _)| dir), is_known), server)?;
             log.discard()?;
             if kept.is_empty() && unnamed == 0 && !is_known {
                 writeln!(output, "{}", had_no_changes(flags, state_dir, unchanged))?;
@@ -93,13 +93,14 @@ fn check_owner<'d>(
     flags: &Flags,
     state_dir: &Path,
     (dirs, is_known): (impl Iterator<Item = &'d PathBuf>, bool),
+    server: impl FnOnce() -> Option<PathBuf>,
 ) -> Result<(), Failure> {
     let dirs: Vec<PathBuf> = dirs.filter(|dir| !flags.exports.contains(dir)).cloned().collect();
     if dirs.is_empty() || is_known {
         return Ok(());
     }
     let (path, state_dir) = (flags.site.path().to_owned(), state_dir.to_owned());
-    Err(Failure::DiscardOfOtherState { path, state_dir, dirs })
+    Err(Failure::DiscardOfOtherState { path, state_dir, dirs, server: server() })
 }
 
 /// Puts a log out of the way that cannot be read because of an error, and shows what is lost.
@@ -111,7 +112,7 @@ fn put_aside(
     let Some(log) = UnreadableLog::of(device, state_dir, &error)? else { return Err(error.into()) };
     let path = quoted(flags.site.path());
     match &log.exports {
-        Some(dirs) => check_owner(flags, state_dir, (dirs.iter(), log.is_known))?,
+        Some(dirs) => check_owner(flags, state_dir, (dirs.iter(), log.is_known), || None)?,
         // Nothing in the file says whose it is.
         None if stable::exports_of_log(flags.site.path(), state_dir)?.is_empty() => {
             if flags.exports.is_empty() {

@@ -71,7 +71,8 @@ impl Site {
         let kept = log.kept()?;
         let changes: u64 = kept.iter().map(|(_, records)| *records).sum();
         if changes > 0 && !log.is_known()? {
-            return Err(Failure::LogOfOtherState { path: self.path.clone(), state_dir });
+            let server = server_of(&log, kept.iter().map(|(dir, _)| dir));
+            return Err(Failure::LogOfOtherState { path: self.path.clone(), state_dir, server });
         }
         let (mut claims, mut dirs) = (Claims::default(), Vec::<(PathBuf, Arc<dyn FileSystem>)>::new());
         for (dir, records) in kept {
@@ -132,6 +133,11 @@ impl Claims {
         self.0.extend(inode.map(|inode| (inode, Arc::clone(&host))));
         Ok(host)
     }
+}
+
+/// The state directory of the server that used a log last, if one of its directories names it.
+pub(super) fn server_of<'d>(log: &WriteLog, mut dirs: impl Iterator<Item = &'d PathBuf>) -> Option<PathBuf> {
+    dirs.find_map(|dir| log.server_of(dir, &HostFs::open(dir, HostOptions::default()).ok()?))
 }
 
 fn logged(dir: &Path, error: impl Into<ExportError>) -> Failure {

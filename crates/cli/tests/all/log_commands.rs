@@ -253,3 +253,63 @@ fn discard_of_a_log_without_changes_names_the_exports_that_the_lost_state_direct
     assert!(paste(release).contains("no longer depends on a log"));
     drop(Server::spawn(2, site.serve(EXPORT, None, STATE)));
 }
+
+/// Serves a directory with the log and this state directory, and ends the server with a signal.
+fn serve_once(site: &Site, export: &str, state: &str, end: Signal) {
+    let mut server = Server::spawn(2, site.serve(export, Some(LOG), state));
+    let file = site.scratch.file("file", state);
+    wharf_ok(&["cp", "--overwrite", file.to_str().unwrap(), &server.url(site.path(export))]);
+    server.signal(end);
+    server.wait();
+}
+
+#[test]
+fn server_whose_log_another_one_has_used_since_names_that_ones_drain() {
+    let site = Site { scratch: Scratch::on_disk() };
+    site.scratch.dir(EXPORT);
+    serve_once(&site, EXPORT, STATE, Signal::TERM);
+    serve_once(&site, EXPORT, "second", Signal::KILL);
+    let old = fs::read(site.path(LOG)).unwrap();
+    for state in [STATE, "mistyped"] {
+        let said = fails(1, site.serve(EXPORT, Some(LOG), state));
+        let second = site.path("second").display().to_string();
+        assert!(said.contains("was used last by a server with another state directory"), "{said}");
+        let [drain, adopt, discard] = &commands_in(&said)[..] else { panic!("three commands: {said}") };
+        assert!(drain.contains(&second) && !adopt.contains(&second) && !discard.contains(&second), "{said}");
+        let (log, state) = (site.path(LOG), site.path(state));
+        let said = wharf_fails(1, &["log", "drain", log.to_str().unwrap(), "--state-dir", state.to_str().unwrap()]);
+        assert!(said.contains(&format!("name that of its server with --state-dir {second}")), "{said}");
+    }
+    let [drain, ..] = &commands_in(&fails(1, site.serve(EXPORT, Some(LOG), STATE)))[..] else { panic!("commands") };
+    assert!(paste(drain).contains("brought to storage"));
+    serve_once(&site, EXPORT, STATE, Signal::TERM);
+    // An old copy with changes of the second server.
+    fs::write(site.path(LOG), old).unwrap();
+    fails(1, site.serve(EXPORT, Some(LOG), STATE));
+}
+
+#[test]
+fn changes_of_another_server_in_this_ones_log_are_dropped_only_if_their_directory_is_named() {
+    let site = Site { scratch: Scratch::on_disk() };
+    site.scratch.dir(EXPORT);
+    site.scratch.dir("other");
+    serve_once(&site, "other", STATE, Signal::TERM);
+    serve_once(&site, EXPORT, "second", Signal::KILL);
+    let said = fails(1, site.serve("other", Some(LOG), STATE));
+    let (log, state) = (site.path(LOG), site.path(STATE));
+    let unnamed = ["log", "drain", "--discard", log.to_str().unwrap(), "--state-dir", state.to_str().unwrap()];
+    assert!(wharf_fails(1, &unnamed).contains("is not of the server"));
+    let [_, discard] = &commands_in(&said)[..] else { panic!("two commands: {said}") };
+    assert!(discard.contains("--export") && paste(discard).contains("dropped"), "{said}");
+    drop(Server::spawn(2, site.serve("other", Some(LOG), STATE)));
+}
+
+#[test]
+fn refused_start_without_a_log_names_the_state_directory_that_used_it_last() {
+    let site = Site { scratch: Scratch::on_disk() };
+    site.scratch.dir(EXPORT);
+    serve_once(&site, EXPORT, STATE, Signal::TERM);
+    serve_once(&site, EXPORT, "second", Signal::KILL);
+    let [drain, _] = &site.remedies(EXPORT, None)[..] else { panic!("two commands") };
+    assert!(drain.contains("second") && paste(drain).contains("brought to storage"), "{drain}");
+}

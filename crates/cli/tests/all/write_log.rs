@@ -320,7 +320,7 @@ fn log_is_emptied_with_the_state_directory_of_its_server_alone() {
     let other = site.scratch.path("other-state").to_str().unwrap().to_owned();
     for action in ["replay", "drain"] {
         let said = wharf_fails(1, &["log", action, &log, "--state-dir", &other]);
-        assert!(said.contains("name that of its server with --state-dir DIR"), "{said}");
+        assert!(said.contains(&format!("name that of its server with --state-dir {state};")), "{said}");
     }
     let said = wharf_fails(1, &["log", "drain", "--discard", &log, "--state-dir", &other]);
     let of_export = format!("has changes of {}, and is not of the server", site.export.display());

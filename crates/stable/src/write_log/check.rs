@@ -10,10 +10,11 @@ use super::{Options, SMALL_LOG_BYTES, WriteLog, hold};
 use crate::dependence::Known;
 use crate::device::{Device, MemoryDevice};
 use crate::error::WriteLogError;
-use crate::mark::Mark;
-use crate::owner::OwnedExport;
+use crate::mark::{Mark, absolute};
+use crate::owner::{OwnedExport, new_id};
 use crate::replay::Counts;
 use crate::state_file::KeptGeneration;
+use crate::state_line::StateLine;
 
 impl WriteLog {
     /// Refuses exports that [`WriteLog::attach_all`] and [`WriteLog::start`] would refuse if there are no others, and
@@ -38,6 +39,7 @@ impl WriteLog {
         let counts = if self.is_retired() { Counts::default() } else { Counts::read(&self.log)? };
         let known = hold(&self.owner).exports.clone();
         self.check_unnamed(counts.of_others(&known))?;
+        self.check_server(&counts, exports)?;
         let now: Vec<_> = exports.iter().map(|(name, fs)| OwnedExport::of(name, &**fs)).collect();
         for (now, (name, fs)) in now.iter().zip(exports) {
             let known = known.iter().find(|known| known.name == *name);
@@ -45,6 +47,62 @@ impl WriteLog {
             self.check_export(now, &**fs, (known, records))?;
         }
         self.check_all_are_there(&counts, &known, &now)
+    }
+
+    /// Refuses a log that another server has used since this one, or that only another one has used, before anything is
+    /// made of its changes: it may be an old copy, and that server may have served newer data.
+    pub(super) fn check_server(
+        &self,
+        counts: &Counts,
+        exports: &[(PathBuf, Arc<dyn FileSystem>)],
+    ) -> Result<(), WriteLogError> {
+        if self.options.is_expendable || self.is_known()? {
+            return Ok(());
+        }
+        let mut dirs = Vec::new();
+        for (name, fs) in exports {
+            if self.mark_of(name, &**fs)?.is_some() {
+                dirs.push(name.clone());
+            }
+        }
+        let server = exports.iter().find_map(|(name, fs)| self.server_of(name, &**fs));
+        let has_records = |known: &&OwnedExport| counts.of(known.number) > 0 && !dirs.contains(&known.name);
+        let others: Vec<PathBuf> =
+            hold(&self.owner).exports.iter().filter(has_records).map(|known| known.name.clone()).collect();
+        dirs.extend(others);
+        let is_other = server.is_some() || self.is_of_another_server();
+        if dirs.is_empty() || !is_other {
+            return Ok(());
+        }
+        Err(WriteLogError::OtherServers { exports: dirs, server, site: self.site() })
+    }
+
+    /// The state directory of the server that used the log last, if an export that depends on it names another one than
+    /// this server's.
+    pub fn server_of(&self, export: &Path, fs: &dyn FileSystem) -> Option<PathBuf> {
+        let server = self.mark_of(export, fs).ok()??.server?;
+        (server != absolute(&self.options.state_dir)).then_some(server)
+    }
+
+    /// The mark of an export that depends on this log.
+    fn mark_of(&self, export: &Path, fs: &dyn FileSystem) -> Result<Option<Known>, WriteLogError> {
+        let is_of_log = |known: &Known| known.mark.is_needed && known.mark.log == self.log.id();
+        Ok(Known::of(export, fs, &self.lines)?.into_iter().find(is_of_log))
+    }
+
+    /// The id of the state directory, which gets one when it first has a log.
+    pub(super) fn server_id(&self) -> Result<String, WriteLogError> {
+        if let Some(id) = self.server_id.get() {
+            return Ok(id.clone());
+        }
+        let id = new_id();
+        self.state_file.keep(&[StateLine::Server { id: id.clone() }])?;
+        Ok(self.server_id.get_or_init(|| id).clone())
+    }
+
+    /// Whether the log and the state directory say that they are of two servers.
+    fn is_of_another_server(&self) -> bool {
+        self.server_id.get().zip(hold(&self.owner).server.as_ref()).is_some_and(|(own, last)| own != last)
     }
 
     /// Refuses an export that is another directory than the one that the log has `records` of, needs another log or

@@ -21,7 +21,7 @@ use crate::mark::{self, Mark};
 use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::{self, Counts, Earlier, MadeChange, Replayed, Tickets};
 use crate::state_file::StateFile;
-use crate::state_line::StateLine;
+use crate::state_line::{StateLine, server_id};
 use crate::unreadable;
 
 /// How a [`WriteLog`] is used.
@@ -67,6 +67,7 @@ pub struct WriteLog {
     owner: Mutex<LogOwner>,
     state_file: StateFile,
     lines: Vec<StateLine>,
+    server_id: OnceLock<String>,
     /// `None` once the log is closed: nothing of it can be flushed any more.
     exports: Mutex<Option<Vec<Arc<LoggedExport>>>>,
     has_failed: AtomicBool,
@@ -168,6 +169,7 @@ impl WriteLog {
             options,
             owner: Mutex::new(owner),
             state_file,
+            server_id: server_id(&lines).map_or_else(OnceLock::new, |id| OnceLock::from(id.to_owned())),
             lines,
             exports: Mutex::new(Some(Vec::new())),
             has_failed: AtomicBool::new(false),
@@ -225,7 +227,7 @@ impl WriteLog {
     /// # Errors
     /// When it cannot be read.
     pub fn is_known(&self) -> std::result::Result<bool, WriteLogError> {
-        unreadable::is_known(&self.log.id(), &self.state_file, &self.lines)
+        unreadable::is_known((&self.log.id(), &hold(&self.owner)), &self.state_file, &self.lines)
             .map_err(|source| WriteLogError::State { path: self.options.state_dir.clone(), source })
     }
 
@@ -269,6 +271,7 @@ impl WriteLog {
         } else {
             self.drop_retired()?;
             self.check_named()?;
+            self.check_server(&Counts::read(&self.log)?, &exports)?;
         }
         let entered: Vec<Entered> = exports.into_iter().map(|(name, inner)| self.enter(&name, inner)).collect();
         if is_started {
@@ -385,6 +388,7 @@ impl WriteLog {
         let known = Known::of(name, &*inner, &self.lines)?;
         known.iter().filter(|known| !known.is_own).try_for_each(|known| self.check_known(known))?;
         hold(&self.owner).forget_memory(name);
+        hold(&self.owner).server = Some(self.server_id()?);
         self.store_owner()?;
         self.keep_generation()?;
         self.mark(&LoggedExport::new(inner, name, number, self), true)?;
@@ -448,6 +452,7 @@ impl WriteLog {
         attached.iter().for_each(|export| owner.describe(export));
         // What storage has lost was replayed.
         owner.rename();
+        owner.server = Some(self.server_id()?);
         self.log.set_owner(&owner.bytes())?;
         drop(owner);
         self.keep_generation()?;
