@@ -11,7 +11,7 @@ use segments::link::{self, LinkOptions};
 use segments::sender::Config;
 use segments::trace::Tally;
 use segments::user::{self, Control, Options};
-use segments::{Card, Faults, Rule};
+use segments::{Card, Rule};
 use serde::Serialize;
 
 use super::both_ends;
@@ -147,15 +147,12 @@ impl Flags {
             },
             mtu: MTU,
             receive_buffer_bytes: self.receive_buffer,
-            read_bytes_per_second: None,
             read_bytes: self.read_size,
             total_bytes: self.total().unwrap_or(u64::MAX),
             duration: self.time,
             wire_bits_per_second: Some(self.rate),
-            capture: None,
-            faults: Faults::default(),
-            places: None,
             seed: self.repeat.seed,
+            ..Options::default()
         };
         let control = Control::default();
         let (bytes, stop) = (&control.received_bytes, &control.stop);

@@ -4,29 +4,10 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use segments::Faults;
 use segments::link::{LinkOptions, is_permitted};
-use segments::sender::Config;
 use segments::user::{Control, Error, Options, ReceivingHost, TransferResult, run_to};
 
 const BYTES: u64 = 4 << 20;
-
-fn options() -> Options {
-    Options {
-        sender: Config { give_up: Duration::from_secs(20), ..Config::default() },
-        mtu: 1500,
-        receive_buffer_bytes: None,
-        read_bytes_per_second: None,
-        read_bytes: 64 << 10,
-        total_bytes: BYTES,
-        duration: None,
-        wire_bits_per_second: None,
-        capture: None,
-        faults: Faults::default(),
-        places: None,
-        seed: 1,
-    }
-}
 
 /// A host, or `None` where none can be made.
 fn host() -> Option<ReceivingHost> {
@@ -43,7 +24,7 @@ fn transfer(host: &ReceivingHost) -> TransferResult {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
     command.args(["tcp", "receive", "--receive-buffer", "256K", "--read-size", "16K"]);
     let receiver = host.start(&mut command, None).unwrap();
-    run_to(host, receiver, &options(), &Control::default()).unwrap()
+    run_to(host, receiver, &Options { total_bytes: BYTES, ..Options::default() }, &Control::default()).unwrap()
 }
 
 /// How often a thread has waited, which is more often after it has worked.

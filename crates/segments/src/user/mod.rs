@@ -80,6 +80,26 @@ pub struct Options {
     pub seed: u64,
 }
 
+/// 8 MiB from a sender right in front of the receiver, without faults or limits.
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            sender: Config::default(),
+            mtu: 1500,
+            receive_buffer_bytes: None,
+            read_bytes_per_second: None,
+            read_bytes: 64 << 10,
+            total_bytes: 8 << 20,
+            duration: None,
+            wire_bits_per_second: None,
+            capture: None,
+            faults: Faults::default(),
+            places: None,
+            seed: 1,
+        }
+    }
+}
+
 /// Where the two ends run: each on a processor of its own, if there are two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Places {

@@ -44,20 +44,7 @@ fn modelled(sender: Config) -> Tally {
 
 /// The same with packets; `None` where no device can be made.
 fn real(sender: Config) -> Option<Tally> {
-    let options = Options {
-        sender,
-        mtu: 1500,
-        receive_buffer_bytes: None,
-        read_bytes_per_second: None,
-        read_bytes: 64 << 10,
-        total_bytes: BYTES,
-        duration: None,
-        wire_bits_per_second: None,
-        capture: None,
-        faults: Faults::default(),
-        places: None,
-        seed: 1,
-    };
+    let options = Options { sender, total_bytes: BYTES, ..Options::default() };
     match user::run(&options, &Control::default()) {
         Ok(outcome) => Some(outcome.tally),
         Err(error @ (Error::Permission | Error::NoTun)) => {

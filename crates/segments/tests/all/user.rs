@@ -7,23 +7,6 @@ use segments::sender::{Algorithm, Config};
 use segments::user::{Control, Error, Options, TransferResult, run};
 use segments::{Card, Faults, Rule};
 
-fn options() -> Options {
-    Options {
-        sender: Config { give_up: Duration::from_secs(20), ..Config::default() },
-        mtu: 1500,
-        receive_buffer_bytes: None,
-        read_bytes_per_second: None,
-        read_bytes: 64 << 10,
-        total_bytes: 8 << 20,
-        duration: None,
-        wire_bits_per_second: None,
-        capture: None,
-        faults: Faults::default(),
-        places: None,
-        seed: 1,
-    }
-}
-
 /// The outcome, or `None` where no device can be made.
 fn outcome(options: &Options) -> Option<TransferResult> {
     match run(options, &Control::default()) {
@@ -46,7 +29,7 @@ fn outcome(options: &Options) -> Option<TransferResult> {
 #[test]
 fn kernel_receives_what_was_sent_with_and_without_offload() {
     for rule in Rule::ALL {
-        let with = |card| Options { sender: Config { rule, card, ..options().sender }, ..options() };
+        let with = |card| Options { sender: Config { rule, card, ..Config::default() }, ..Options::default() };
         let Some(offloaded) = outcome(&with(Card::FULL)) else { return };
         let Some(plain) = outcome(&with(Card::PLAIN)) else { return };
         assert!(offloaded.tally.supers() > 50, "{rule:?}: {:?}", offloaded.tally);
@@ -62,8 +45,8 @@ fn kernel_receives_what_was_sent_over_bad_paths() {
         let faults = Faults { loss: 0.02, duplication: 0.02, reordering: 0.05, max_delay: Duration::from_millis(3) };
         let algorithm = if seed % 2 == 0 { Algorithm::Reno } else { Algorithm::Cubic };
         let card = if seed % 2 == 0 { Card::FULL } else { Card::PLAIN };
-        let sender = Config { sack: seed % 3 > 0, timestamps: seed % 4 > 0, algorithm, card, ..options().sender };
-        let options = Options { sender, faults, seed, total_bytes: 1 << 20, ..options() };
+        let sender = Config { sack: seed % 3 > 0, timestamps: seed % 4 > 0, algorithm, card, ..Config::default() };
+        let options = Options { sender, faults, seed, total_bytes: 1 << 20, ..Options::default() };
         let Some(outcome) = outcome(&options) else { return };
         resends += outcome.statistics.resends;
     }
@@ -76,7 +59,7 @@ fn small_window_of_the_kernel_is_waited_for() {
         receive_buffer_bytes: Some(8192),
         read_bytes_per_second: Some(2e6),
         total_bytes: 1 << 20,
-        ..options()
+        ..Options::default()
     };
     let Some(outcome) = outcome(&options) else { return };
     assert!(outcome.elapsed > Duration::from_millis(400), "{:?}", outcome.elapsed);
@@ -86,8 +69,8 @@ fn small_window_of_the_kernel_is_waited_for() {
 #[test]
 fn wire_carries_whole_frames_of_every_super_segment() {
     for card in [Card::FULL, Card::PLAIN] {
-        let sender = Config { card, ..options().sender };
-        let options = Options { sender, wire_bits_per_second: Some(1_000_000_000), ..options() };
+        let sender = Config { card, ..Config::default() };
+        let options = Options { sender, wire_bits_per_second: Some(1_000_000_000), ..Options::default() };
         let Some(outcome) = outcome(&options) else { return };
         let frames = outcome.frames.unwrap();
         // Beside the data there are the handshake, the end, questions for addresses and the bridge's own packets.

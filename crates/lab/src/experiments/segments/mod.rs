@@ -209,15 +209,12 @@ impl Segments {
             sender: Config { rule, send_buffer_bytes: buffers.send_bytes, ..Config::default() },
             mtu: MTU,
             receive_buffer_bytes: Some(usize::try_from(buffers.receive_bytes)?),
-            read_bytes_per_second: None,
             read_bytes: READ_BYTES,
             total_bytes: if way.path == LIMITED { limited_bytes(self.scale) } else { total_bytes(self.scale) },
-            duration: None,
             wire_bits_per_second: (way.path == WIRE).then_some(LINK.bits_per_second),
-            capture: None,
-            faults: segments::Faults::default(),
             places: Some(if way.receiver == Host::S1 { Places::Swapped } else { Places::Straight }),
             seed,
+            ..user::Options::default()
         };
         let (outcome, thread_time) = match &self.limited {
             Some(host) if way.path == LIMITED => host.receive(&options)?,
