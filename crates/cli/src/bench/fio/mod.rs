@@ -103,10 +103,9 @@ fn check_time(settings: &mut Settings) -> Result<(), (usize, Problem)> {
     if settings.is_on("time_based") {
         return Ok(());
     }
-    match settings.take("runtime").or_else(|| settings.take("ramp_time")) {
-        Some(setting) => Err(refuse(&setting, "a job ends after a time or after its bytes: add time_based")),
-        None => Ok(()),
-    }
+    let Some(setting) = settings.take("runtime").or_else(|| settings.take("ramp_time")) else { return Ok(()) };
+    Options::default().add("runtime", &setting.value, &setting)?;
+    Err(refuse(&setting, "a job ends after a time or after its bytes: add time_based"))
 }
 
 fn check_file(settings: &Settings) -> Result<(), (usize, Problem)> {
@@ -130,20 +129,22 @@ const ASYNCHRONOUS: [&str; 3] = ["libaio", "io_uring", "posixaio"];
 struct Options(Vec<String>);
 
 impl Options {
-    /// Adds an option, whose value the command line checks.
-    fn add(&mut self, option: &str, value: &str, setting: &Setting) -> Result<(), (usize, Problem)> {
+    /// Adds an option, whose value the command line checks. Returns what it alone means.
+    fn add(&mut self, option: &str, value: &str, setting: &Setting) -> Result<Load, (usize, Problem)> {
         let argument = format!("--{option}={value}");
-        Load::parse(std::slice::from_ref(&argument)).map_err(|error| refuse(setting, said(&error)))?;
+        let load = Load::parse(std::slice::from_ref(&argument)).map_err(|error| refuse(setting, said(&error)))?;
         self.0.push(argument);
-        Ok(())
+        Ok(load)
     }
 
     /// The size of operations. Two sizes are those of reads and of writes.
     fn add_block_size(&mut self, settings: &mut Settings) -> Result<(), (usize, Problem)> {
         match settings.take("bs") {
             _ if settings.value("bssplit").is_some() => Ok(()),
-            Some(setting) if setting.value.contains(',') => self.add("bssplit", &setting.value, &setting),
-            Some(setting) => self.add("bs", &setting.value, &setting),
+            Some(setting) => {
+                let option = if setting.value.contains(',') { "bssplit" } else { "bs" };
+                self.add(option, &setting.value, &setting).map(drop)
+            }
             None => {
                 self.0.push(format!("--bs={DEFAULT_BLOCK}"));
                 Ok(())
@@ -159,15 +160,13 @@ impl Options {
             let known = [&SYNCHRONOUS[..], &ASYNCHRONOUS].concat().join(", ");
             return Err(refuse(engine, format!("operations are those of Wharf's client; {known} mean the same")));
         }
-        match settings.take("iodepth") {
-            Some(depth) if is_synchronous && depth.value != "1" => {
-                let why =
-                    format!("ioengine={name} has one operation in flight: set ioengine=libaio, or remove iodepth");
-                Err(refuse(&depth, why))
-            }
-            Some(depth) => self.add("iodepth", &depth.value, &depth),
-            None => Ok(()),
+        let Some(depth) = settings.take("iodepth") else { return Ok(()) };
+        let load = self.add("iodepth", &depth.value, &depth)?;
+        if is_synchronous && load.iodepth != 1 {
+            let why = format!("ioengine={name} has one operation in flight: set ioengine=libaio, or remove iodepth");
+            return Err(refuse(&depth, why));
         }
+        Ok(())
     }
 
     /// fio limits each job in reads and writes each; the option limits operations of all connections together.
@@ -183,6 +182,7 @@ impl Options {
             (Some(_), Some(rate)) => return Err(refuse(&rate, "rate_iops is set too: keep one of them")),
             (None, None) => return Ok(()),
         };
+        let per_job = size(&rate)? as f64;
         if settings.value("rw").is_some_and(|rw| rw.ends_with("rw") || rw == "readwrite") {
             return Err(refuse(&rate, "a rate of reads and writes each is not possible: use a job for each"));
         }
@@ -190,8 +190,8 @@ impl Options {
             return Err(refuse(&rate, "operations of several sizes have no such rate: set rate_iops"));
         };
         let jobs: u64 = settings.value("numjobs").map_or(Some(1), |count| count.parse().ok()).unwrap_or(1);
-        let per_second = size(&rate)? as f64 / unit_bytes as f64 * jobs as f64;
-        self.add("rate", &format!("{per_second}{process}"), &rate)
+        let per_second = per_job / unit_bytes as f64 * jobs as f64;
+        self.add("rate", &format!("{per_second}{process}"), &rate).map(drop)
     }
 
     /// What is written, and past which cache.
@@ -333,6 +333,9 @@ io_size=1m
             ("rw=read,write", "1: [x]: a job has one workload"),
             ("bs=4q", "3: bs=4q: "),
             ("iodepth=8", "3: iodepth=8: ioengine=psync has one operation in flight"),
+            ("iodepth=zz", "3: iodepth=zz: invalid value 'zz'"),
+            ("runtime=zz", "3: runtime=zz: invalid value 'zz'"),
+            ("rw=randrw\nrate=zz", "4: rate=zz: \"zz\" is not a size"),
             ("ioengine=rbd", "3: ioengine=rbd: "),
             ("runtime=5", "3: runtime=5: a job ends after a time or after its bytes"),
             ("ramp_time=5", "3: ramp_time=5: "),
