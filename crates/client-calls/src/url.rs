@@ -158,6 +158,17 @@ impl Url {
     }
 }
 
+impl Url {
+    /// The URL with its parameters, which [`Url::to_string`] leaves out.
+    #[must_use]
+    pub fn with_parameters(&self) -> String {
+        match self.parameters.to_string() {
+            parameters if parameters.is_empty() => self.to_string(),
+            parameters => format!("{self}?{parameters}"),
+        }
+    }
+}
+
 impl Parameters {
     fn credentials(&self, other: &Credentials) -> Credentials {
         if self.uid.is_none() && self.gid.is_none() {
@@ -208,6 +219,43 @@ impl FromStr for Parameters {
             parameters.set(name, value)?;
         }
         Ok(parameters)
+    }
+}
+
+/// Writes the parameters as a URL has them behind its `?`.
+impl fmt::Display for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version = self.version.map(|version| match self.lowest_version {
+            Some(_) => "4".to_owned(),
+            None => version.to_string(),
+        });
+        let deciseconds = self.timeout.map(|timeout| timeout.as_millis() / 100);
+        let is_hard = self.is_hard.map(|is_hard| if is_hard { "hard" } else { "soft" });
+        let read_plus = self.uses_read_plus.map(|uses| if uses { "readplus" } else { "noreadplus" });
+        let all = [
+            version.map(|version| format!("version={version}")),
+            self.transport.map(|transport| format!("proto={}", name(transport))),
+            self.nfs_port.map(|port| format!("nfsport={port}")),
+            self.mount_port.map(|port| format!("mountport={port}")),
+            self.lock_port.map(|port| format!("lockport={port}")),
+            self.uid.map(|uid| format!("uid={uid}")),
+            self.gid.map(|gid| format!("gid={gid}")),
+            self.read_bytes.map(|bytes| format!("rsize={bytes}")),
+            self.write_bytes.map(|bytes| format!("wsize={bytes}")),
+            deciseconds.map(|tenths| format!("timeo={tenths}")),
+            self.retransmissions.map(|times| format!("retrans={times}")),
+            self.connections.map(|count| format!("nconnect={count}")),
+            is_hard.map(str::to_owned),
+            read_plus.map(str::to_owned),
+        ];
+        f.write_str(&all.into_iter().flatten().collect::<Vec<_>>().join("&"))
+    }
+}
+
+fn name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
     }
 }
 
@@ -360,6 +408,16 @@ mod tests {
         assert_eq!(versions("nfs://h/x?version=4"), (Version::V4_2, Some(Version::V4_0)));
         assert_eq!(versions("nfs://h/x?vers=4.1"), (Version::V4_1, None));
         assert_eq!(versions("nfs://h/x?version=3"), (Version::V3, None));
+    }
+
+    #[test]
+    fn url_with_its_parameters_is_the_same_url() {
+        let text = "nfs://h:5/x?version=4.1&proto=udp&nfsport=1&mountport=2&lockport=3&uid=4&gid=5&rsize=6&wsize=7\
+            &timeo=8&retrans=9&nconnect=10&soft&noreadplus";
+        assert_eq!(parse(text).unwrap().with_parameters(), text);
+        for text in ["nfs://h/x", "nfs://h/x?version=4", "nfs://h/x?version=4.2&hard&readplus"] {
+            assert_eq!(parse(text).unwrap().with_parameters(), text);
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ mod pattern;
 mod payload;
 pub(crate) mod permutation;
 mod plan;
-mod run;
+pub(crate) mod run;
 mod schedule;
 mod stop;
 pub(crate) mod tally;

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use client::{Mount, Options, Version};
+use client::{Mount, Options, Parameters, Url, Version};
 use measure::record::{Direction, DirectionSummary, JobSummary, Rates};
 use measure::{CpuUse, Work};
 use tokio::runtime::{Builder, Runtime};
@@ -463,13 +463,17 @@ impl Job {
         if self.local.is_some() {
             return self.target();
         }
-        let options = self.url.over(&self.options);
-        let transport = match options.transport {
-            client::Transport::Tcp => "tcp",
-            client::Transport::Udp => "udp",
-        };
-        format!("{}?version={}&proto={transport}", self.url, options.version)
+        described_url(&self.url, &self.options)
     }
+}
+
+/// A URL with its parameters, and the version and transport that options add to them. The number of connections is the
+/// job's.
+pub(crate) fn described_url(url: &Url, options: &Options) -> String {
+    let Options { version, transport, .. } = url.over(options);
+    let (version, transport) = (Some(version), Some(transport));
+    let parameters = Parameters { version, transport, connections: None, ..url.parameters.clone() };
+    Url { parameters, ..url.clone() }.with_parameters()
 }
 
 /// The time in which operations count over time: without what is outstanding at its end.
@@ -491,6 +495,14 @@ fn with_commit(summary: DirectionSummary, runtime_with_commit: Option<Duration>)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn target_has_the_parameters_of_the_url_and_the_version_and_transport_in_use() {
+        let described = |text: &str| described_url(&text.parse().unwrap(), &Options::default());
+        let given = "nfs://h:1/x?version=4.1&proto=tcp&uid=5&rsize=4096&noreadplus";
+        assert_eq!(described(given), given);
+        assert_eq!(described("nfs://h/x?soft&nconnect=4"), "nfs://h/x?version=3&proto=tcp&soft");
+    }
 
     #[test]
     fn threads_share_all_connections_and_none_twice() {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use client::proto::nfs3::MAX_DATA_BYTES;
 use client::v4::Client;
-use client::{Connection, Mount, Options, Version};
+use client::{Connection, Mount, Options, Parameters, Url, Version};
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use measure::CpuUse;
@@ -23,6 +23,7 @@ use super::prepare::Prepared;
 use super::schedule::Schedule;
 use super::send::{Ended, Line, Map};
 use super::{Error, Replay};
+use crate::bench::run::described_url;
 use crate::bench::timer::Timer;
 use crate::bench::{BenchResult, Observer, Progress};
 use crate::process::Process;
@@ -259,18 +260,17 @@ impl<'c> Running<'c> {
     }
 
     fn summary(self, runtime: Duration, client_cpu: CpuUse) -> JobSummary {
-        let Replay { name, url, pace, .. } = self.replay;
-        let transport = match url.over(&self.replay.options).transport {
-            client::Transport::Tcp => "tcp",
-            client::Transport::Udp => "udp",
-        };
+        let Replay { name, url, options: mounted, pace, .. } = self.replay;
+        let (version, lowest_version) = (Some(self.capture.version()), None);
+        let parameters = Parameters { version, lowest_version, ..url.parameters.clone() };
+        let url = Url { parameters, ..url.clone() };
         let options = [("name", name.clone()), ("ioengine", "wharf".to_owned()), ("rw", "replay".to_owned())];
         let (work_in_runtime, periods) = (self.found.work(), self.found.periods(runtime));
         let (directions, found) = self.found.into_summaries(self.capture, self.map.opens.without_open);
         JobSummary {
             name: name.clone(),
             workload: "replay".to_owned(),
-            target: format!("{url}?version={}&proto={transport}", self.capture.version()),
+            target: described_url(&url, mounted),
             block_sizes: "as captured".to_owned(),
             depth: self.most_in_flight as u32,
             connections: self.lines.len() as u32,
