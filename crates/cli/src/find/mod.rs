@@ -188,7 +188,7 @@ impl Search<'_> {
             return Ok(());
         }
         match self.flags.url {
-            true => self.output.write_all(session.name_of(path).as_bytes())?,
+            true => self.output.write_all(session.url_of(path).as_bytes())?,
             false => self.output.write_all(&self.shown.bytes(path))?,
         }
         Ok(self.output.write_all(if self.flags.print0 { b"\0" } else { b"\n" })?)

@@ -134,6 +134,11 @@ impl Session {
         Url { path: path.to_vec(), ..self.url.clone() }.to_string()
     }
 
+    /// The same with the parameters that the user gave, for other commands.
+    pub fn url_of(&self, path: &[u8]) -> String {
+        Url { path: path.to_vec(), ..self.url.clone() }.with_parameters()
+    }
+
     /// The file's path below the export.
     pub fn below(&self) -> Vec<u8> {
         self.below.clone()

@@ -193,6 +193,9 @@ fn files_are_found_as_find_does() {
     let urls = wharf_ok(&["find", "--url", "--print0", "-name", "small*", &export.server.url(&tree)]);
     assert_eq!(urls, format!("{}\0", export.server.url(tree.join("a/b/small.TXT"))));
     assert_eq!(wharf_ok(&["cat", urls.trim_end_matches('\0')]), "text");
+    let with_version = format!("{}?version=3", export.server.url(&tree));
+    let urls = wharf_ok(&["find", "--url", "-name", "small*", &with_version]);
+    assert_eq!(urls, format!("{}?version=3\n", export.server.url(tree.join("a/b/small.TXT"))));
     let json = wharf_ok(&["find", "--json", "-name", "small*", &export.server.url(&tree)]);
     assert!(json.contains("\"size_bytes\": 4"), "{json}");
 }
