@@ -1,8 +1,9 @@
 //! Handles Ctrl-C for commands that clean up or print results before they end.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use lab::leftovers::{self, Leftover};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tokio::sync::oneshot;
@@ -10,7 +11,8 @@ use tokio::sync::oneshot;
 use crate::ending::end_by;
 use crate::failure::Failure;
 
-/// Returns a receiver for the first SIGINT or SIGTERM. From now on these do not end the process.
+/// Returns a receiver for the first SIGINT or SIGTERM. From now on this does not end the process. A second one does at
+/// once.
 ///
 /// # Errors
 /// When signals cannot be received.
@@ -35,6 +37,25 @@ pub fn listen_briefly(most: Duration) -> Result<oneshot::Receiver<i32>, Failure>
     })
 }
 
+/// Signals that follow each other so fast are one interruption: timeout(1) sends one to its command, and then one to
+/// the command's group.
+const ONE_INTERRUPTION: Duration = Duration::from_millis(500);
+
+/// Ends the process without clean-up, and names what is left.
+fn end_at_once(signal: i32) {
+    if let Some(left) = left_behind() {
+        eprintln!("wharf: interrupted again; {left}");
+    }
+    end_by(signal);
+}
+
+/// What the lab made and has not removed, and the commands that remove it, if there is something.
+pub fn left_behind() -> Option<String> {
+    let left = leftovers::all();
+    let one = |leftover: &Leftover| format!("{leftover} is left: `{}` removes it", leftover.remedy());
+    (!left.is_empty()).then(|| left.iter().map(one).collect::<Vec<_>>().join("; "))
+}
+
 fn listen_and(on_first: impl FnOnce(i32) + Send + 'static) -> Result<oneshot::Receiver<i32>, Failure> {
     let failed = |source| Failure::System { action: "receive signals", source };
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
@@ -46,8 +67,8 @@ fn listen_and(on_first: impl FnOnce(i32) + Send + 'static) -> Result<oneshot::Re
             let _ = sender.send(signal);
             on_first(signal);
         }
-        // A second signal ends the process without clean-up.
-        arrived.next().map(end_by)
+        let first = Instant::now();
+        arrived.find(|_| first.elapsed() >= ONE_INTERRUPTION).map(end_at_once)
     };
     thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
     Ok(receiver)

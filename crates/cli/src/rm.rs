@@ -27,14 +27,30 @@ pub struct Flags {
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
         let mut failures = Failures::default();
-        for url in &flags.urls {
-            match remove(url, flags, &mut failures).await {
-                Err(failure) if flags.force && is_absence(&failure) => {}
-                result => failures.go_on(result)?,
-            }
-        }
+        remove_all(flags, &mut failures).await?;
         failures.finish()
     })
+}
+
+impl Flags {
+    /// Those that remove these files and trees, as far as they exist.
+    pub fn for_trees(urls: Vec<Url>, connect: ConnectFlags) -> Flags {
+        Flags { urls, recursive: true, force: true, connect }
+    }
+}
+
+/// Removes the files, and goes on after a failure.
+///
+/// # Errors
+/// When all further files would fail, too.
+pub async fn remove_all(flags: &Flags, failures: &mut Failures) -> Result<(), Failure> {
+    for url in &flags.urls {
+        match remove(url, flags, failures).await {
+            Err(failure) if flags.force && is_absence(&failure) => {}
+            result => failures.go_on(result)?,
+        }
+    }
+    Ok(())
 }
 
 async fn remove(url: &Url, flags: &Flags, failures: &mut Failures) -> Result<(), Failure> {

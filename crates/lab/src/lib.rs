@@ -25,6 +25,7 @@ pub mod disk;
 pub mod engine;
 pub mod experiments;
 mod file_load;
+pub mod leftovers;
 mod mounted;
 mod perf;
 pub mod process;

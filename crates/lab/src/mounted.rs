@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::contender::Server;
+use crate::leftovers::{Leftover, Made};
 use crate::sys;
 use crate::tool::{ToolError, run};
 use crate::volume;
@@ -81,13 +82,16 @@ fn has_nfs() -> bool {
 pub(crate) struct MountPoint {
     /// Contains the directory, and the log of `wharf mount`.
     folder: PathBuf,
+    /// Until it is removed.
+    made: Option<Made>,
 }
 
 impl MountPoint {
     pub(crate) fn new() -> Result<MountPoint, MountError> {
         volume::hide_mounts()?;
         let folder = std::env::temp_dir().join(format!("wharf-lab-mount-{}", std::process::id()));
-        let point = MountPoint { folder };
+        let made = Some(Made::new(Leftover::local(&folder)));
+        let point = MountPoint { folder, made };
         let directory = point.directory();
         fs::create_dir_all(&directory).map_err(|source| MountError::File { path: directory, source })?;
         Ok(point)
@@ -141,7 +145,9 @@ impl Drop for MountPoint {
     fn drop(&mut self) {
         let _ = fs::remove_dir(self.directory());
         let _ = fs::remove_file(self.log());
-        let _ = fs::remove_dir(&self.folder);
+        if fs::remove_dir(&self.folder).is_ok() {
+            self.made.take().into_iter().for_each(Made::release);
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::leftovers::{Leftover, Made};
+
 /// Why there is no directory for an experiment.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -53,6 +55,8 @@ pub(crate) struct Scratch {
     path: PathBuf,
     /// Locked while the experiment runs.
     _lock: File,
+    /// Until it is removed.
+    made: Option<Made>,
 }
 
 /// What the name of every directory begins with.
@@ -74,8 +78,9 @@ impl Scratch {
         // Servers may be other users, who have to get to what they serve; nobody else gets to what is in it by its
         // name.
         DirBuilder::new().mode(0o711).create(&path).map_err(failed)?;
+        let made = Some(Made::new(Leftover::local(&path)));
         let lock = File::open(&path).and_then(|lock| lock.lock().map(|()| lock)).map_err(failed)?;
-        Ok(Scratch { path, _lock: lock })
+        Ok(Scratch { path, _lock: lock, made })
     }
 
     /// Where it is.
@@ -108,7 +113,9 @@ fn free_bytes(path: &Path) -> io::Result<u64> {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed is found by its name.
-        let _ = fs::remove_dir_all(&self.path);
+        if fs::remove_dir_all(&self.path).is_ok() {
+            self.made.take().into_iter().for_each(Made::release);
+        }
     }
 }
 

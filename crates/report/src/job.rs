@@ -75,6 +75,7 @@ pub(crate) mod examples {
                 minor_faults: 57,
             },
             server_cpu: None,
+            is_interrupted: false,
             replay: None,
         };
         Run {

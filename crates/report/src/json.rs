@@ -2,7 +2,7 @@
 //!
 //! What fio has and Wharf does not measure is left out. Added to fio's fields are `wharf version` in the place of `fio
 //! version`, `errors` of each direction, `periods` of each job, `bw_bytes_with_commit` of unstable writes,
-//! `cpu_ns_per_op`, `server_cpu` and `replay`.
+//! `cpu_ns_per_op`, `server_cpu`, `interrupted` and `replay`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -44,6 +44,9 @@ struct JobFields<'a> {
     #[serde(flatten)]
     directions: BTreeMap<&'static str, DirectionFields>,
     job_runtime: u64,
+    /// Only where it is true.
+    #[serde(skip_serializing_if = "is_false")]
+    interrupted: bool,
     /// Rates and latencies over time.
     periods: &'a [Period],
     #[serde(flatten)]
@@ -146,6 +149,10 @@ struct CpuFields {
     cpu_ns_per_op: Option<f64>,
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl<'a> From<&'a Run> for RunFields<'a> {
     fn from(run: &'a Run) -> Self {
         let since = since_epoch(run.at);
@@ -169,6 +176,7 @@ impl<'a> JobFields<'a> {
             options: job.options.iter().map(|(name, value)| (*name, value.as_str())).collect(),
             directions: job.directions.iter().map(fields).collect(),
             job_runtime: milliseconds(job.runtime),
+            interrupted: job.is_interrupted,
             periods: &job.periods,
             cpu: CpuFields::new(&job.client_cpu, job),
             server_cpu: job.server_cpu.as_ref().map(|cpu| CpuFields::new(cpu, job)),

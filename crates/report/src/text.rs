@@ -44,7 +44,8 @@ fn write_job(out: &mut String, job: &JobSummary, group: usize) -> fmt::Result {
         job.option("ioengine").unwrap_or("wharf"),
         job.target
     )?;
-    writeln!(out, "{name}: (groupid={group}, jobs=1): err={:2}", job.errors())?;
+    let interrupted = if job.is_interrupted { ", interrupted" } else { "" };
+    writeln!(out, "{name}: (groupid={group}, jobs=1): err={:2}{interrupted}", job.errors())?;
     job.directions.iter().try_for_each(|direction| write_direction(out, direction))?;
     write_cpu(out, job, "cpu", &job.client_cpu)?;
     if let Some(server_cpu) = &job.server_cpu {
@@ -157,6 +158,15 @@ Run status group 0 (all jobs):
     READ: bw=39.1MiB/s (41.0MB/s), io=391MiB (410MB), run=10000msec
 ";
         assert_eq!(examples::run().to_text(), expected);
+    }
+
+    #[test]
+    fn interrupted_job_is_marked_in_text_and_json_and_no_other() {
+        let mut run = examples::run();
+        assert!(!run.to_text().contains("interrupted") && !run.to_json().unwrap().contains("interrupted"));
+        run.jobs[0].is_interrupted = true;
+        assert!(run.to_text().contains("small: (groupid=0, jobs=1): err= 0, interrupted\n"));
+        assert!(run.to_json().unwrap().contains("\"interrupted\": true"));
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use lab::agents::{Conductor, HostFound, Token};
-use lab::bench::Job;
-use measure::record::JobSummary;
+use lab::agents::{Conductor, Found as Together, HostFound, Token};
+use lab::bench::{Job, Stop};
 
+use super::found::Found;
 use crate::failure::BenchError;
 
 /// Which hosts load.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct AgentFlags {
     /// Load from these agents in step, not from this host: HOST:PORT of `wharf lab agent`, separated by commas. Each
     /// does the whole load. The first job of the output is all of them together.
@@ -28,23 +28,25 @@ impl AgentFlags {
         !self.agents.is_empty()
     }
 
-    /// Has the agents do all jobs. Returns what they found together and each, and the first failure of an operation.
-    pub(super) fn measure(&self, jobs: &[Job]) -> Result<(Vec<JobSummary>, Option<BenchError>), BenchError> {
+    /// Has the agents do all jobs, and adds what they found together and each. They end their jobs when they are to
+    /// stop.
+    pub(super) fn measure(&self, jobs: &[Job], stop: &Stop, found: &Found) -> Result<(), BenchError> {
         let token = Token::read(self.agent_token.as_deref().ok_or(lab::agents::Error::NoAgents)?)?;
         let command_line = command_line()?;
-        let mut conductor = Conductor::connect(&self.agents, &token, env!("CARGO_PKG_VERSION"))?;
-        let (mut summaries, mut first_error) = (Vec::new(), None);
-        for (number, job) in jobs.iter().enumerate() {
-            let mut found = conductor.run(&command_line, number, job)?;
-            found.all.name = format!("{} on {} hosts", job.name, found.hosts.len());
-            summaries.push(found.all);
-            for HostFound { agent, summary, late, uncertainty, first_error: error } in found.hosts {
+        let mut conductor = Conductor::connect(&self.agents, &token, env!("CARGO_PKG_VERSION"), stop.clone())?;
+        for (number, job) in jobs.iter().enumerate().take_while(|_| !stop.is_stopped()) {
+            let Together { mut all, hosts } = conductor.run(&command_line, number, job)?;
+            all.name = format!("{} on {} hosts", job.name, hosts.len());
+            found.push(all);
+            for HostFound { agent, summary, late, uncertainty, first_error } in hosts {
                 eprintln!("agent {agent}: started {late:.1?} after its time; its clock is known to ±{uncertainty:.1?}");
-                first_error = first_error.or(error.map(|error| BenchError::AgentOperation { agent, error }));
-                summaries.push(summary);
+                found.push(summary);
+                if let Some(error) = first_error {
+                    found.note_error(BenchError::AgentOperation { agent, error });
+                }
             }
         }
-        Ok((summaries, first_error))
+        Ok(())
     }
 }
 

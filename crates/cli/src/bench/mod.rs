@@ -2,45 +2,46 @@
 
 mod agents;
 mod fio;
+mod found;
+mod interrupted;
 mod load;
 mod replay;
+mod runner;
 mod target;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
-use std::{fs, process, thread};
+use std::sync::Arc;
+use std::thread;
+use std::time::SystemTime;
 
 use clap::{Args, Command, FromArgMatches};
-use client::{Follow, Status, Url};
-use lab::bench::{
-    BenchResult, End, Existing, Files, Job, LocalPath, Observer, Progress, Rate, Spacing, Stop, Workload,
-};
+use lab::bench::{End, Existing, Job, Observer, Progress, Stop, Workload};
 use lab::replay::Replay;
 use measure::record::JobSummary;
 use report::Run;
 use tokio::sync::oneshot;
-use vfs::FileKind;
 
 use self::agents::AgentFlags;
 use self::fio::FioJob;
+use self::found::{Figures, Found};
+use self::interrupted::wait;
 use self::load::{Load, up_to};
 use self::replay::ReplayFlags;
+use self::runner::Runner;
 use self::target::{Target, target_argument};
 use crate::failure::{BenchError, Failure};
 use crate::interruption;
 use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
 use crate::progress::BenchProgress;
-use crate::remote::{self, ConnectFlags, Session, about};
+use crate::remote::{self, ConnectFlags};
 
 /// Benchmark a server, or a mount of it: throughput and latency.
 ///
 /// Workloads run one after the other. A missing file is created and filled; in a directory, a temporary file is used.
-/// An existing file is read as it is, and never written without --overwrite. Ctrl-C ends the benchmark and prints the
-/// results so far.
+/// An existing file is read as it is, and never written without --overwrite. Ctrl-C ends the benchmark, prints the
+/// results so far and removes temporary files; a second one ends it at once and names what is left.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// File or directory to use, such as nfs://host/export/file or host:/export/file. A path that begins with / or . is
@@ -80,9 +81,6 @@ const MAX_STEPS: u32 = 100;
 
 /// Runs the benchmark.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    if flags.agents.is_wanted() {
-        return report_of_agents(flags);
-    }
     let own = Arc::new(OwnMounts::new("bench", flags.own));
     own.tell(report(flags, &own))
 }
@@ -90,25 +88,11 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 /// Measures, and prints the results, or those up to an interruption.
 fn report(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(), Failure> {
     let at = SystemTime::now();
-    let (outcomes, ended) = measure(flags, own)?;
-    let first_error = outcomes.iter().position(|outcome| outcome.first_error.is_some());
-    let (summaries, mut errors): (Vec<_>, Vec<_>) =
-        outcomes.into_iter().map(|outcome| (outcome.summary, outcome.first_error)).unzip();
+    let (Figures { summaries, first_error }, ended) = measure(flags, own)?;
     if !summaries.is_empty() {
         flags.print(at, summaries)?;
     }
     ended?;
-    match first_error.and_then(|index| errors.swap_remove(index)) {
-        Some(source) => Err(BenchError::Operation(source).into()),
-        None => Ok(()),
-    }
-}
-
-/// Has agents measure, and prints the results. Ctrl-C ends this process, and its agents end their jobs.
-fn report_of_agents(flags: &Flags) -> Result<(), Failure> {
-    let at = SystemTime::now();
-    let (summaries, first_error) = flags.agents.measure(&flags.all_jobs()?)?;
-    flags.print(at, summaries)?;
     first_error.map_or(Ok(()), |error| Err(error.into()))
 }
 
@@ -128,103 +112,21 @@ pub fn make_job(arguments: &[String], number: usize) -> Result<Job, String> {
     }
 }
 
-/// How long a benchmark may take to end after Ctrl-C.
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What was found so far.
-type Found = Arc<Mutex<Vec<BenchResult>>>;
-
-/// Runs all jobs on a thread of their own. Returns the results, and how the jobs ended.
-fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<BenchResult>, Result<(), Failure>), Failure> {
+/// Runs all jobs on a thread of their own. Returns the figures, and how the jobs ended.
+fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Figures, Result<(), Failure>), Failure> {
     let interrupted = interruption::listen()?;
     let (stop, progress, found) = (Stop::default(), BenchProgress::start(), Found::default());
     let (sender, done) = oneshot::channel();
     let work = flags.work(own, &stop, progress.watcher(), &found)?;
     let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(move || sender.send(work()));
     spawned.map_err(|source| Failure::System { action: "start a thread", source })?;
-    let ended = remote::run_to_its_end(wait(flags, done, async {
+    let ended = remote::run_to_its_end(wait(&flags.connect, done, async {
         let signal = interrupted.await;
         stop.stop();
         signal.ok()
     }));
     progress.finish();
-    let outcomes = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok((outcomes, ended))
-}
-
-/// Runs jobs one after the other.
-struct Runner {
-    /// How many rates of each job are measured after its maximum.
-    steps: u32,
-    /// The files that these jobs made, which later ones may change.
-    made: Vec<(Url, Option<LocalPath>, Files)>,
-    found: Found,
-}
-
-/// How many operations of a connection wait for replies at most while their rate is given.
-const OPEN_DEPTH: u32 = 64;
-
-impl Runner {
-    /// Runs all, until one fails or they are stopped.
-    fn run_all(&mut self, jobs: &[Job]) -> Result<(), lab::bench::Error> {
-        for job in jobs {
-            let most = self.run(job)?;
-            for step in 1..=self.steps {
-                let share = f64::from(step) / f64::from(self.steps);
-                let rate = Rate { per_second: most * share, spacing: Spacing::Poisson };
-                let name = format!("{} {:.0} %", job.name, share * 100.0);
-                let depth = job.depth.max(OPEN_DEPTH);
-                if rate.per_second > 0.0 {
-                    self.run(&Job { name, depth, rate: Some(rate), ..job.clone() })?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs a job, unless it is stopped. Returns how many operations a second it did.
-    fn run(&mut self, job: &Job) -> Result<f64, lab::bench::Error> {
-        if job.stop.is_stopped() {
-            return Ok(0.0);
-        }
-        let files = (job.url.clone(), job.local.clone(), job.files);
-        let existing = if self.made.contains(&files) { Existing::Overwrite } else { job.existing };
-        let outcome = lab::bench::run(&Job { existing, ..job.clone() })?;
-        if outcome.made_files {
-            self.made.push(files);
-        }
-        let rate = outcome.summary.work_in_runtime.operations_per_second(outcome.summary.runtime);
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
-        Ok(rate)
-    }
-}
-
-/// Waits for the jobs. After a signal it waits only for operations in flight.
-async fn wait(
-    flags: &Flags,
-    done: oneshot::Receiver<Result<(), BenchError>>,
-    stopped: impl Future<Output = Option<i32>>,
-) -> Result<(), Failure> {
-    let mut done = pin!(done);
-    let signal = tokio::select! {
-        done = &mut done => return Ok(done.unwrap_or(Err(lab::bench::Error::ThreadDied.into()))?),
-        Some(signal) = stopped => signal,
-    };
-    let has_ended = tokio::time::timeout(STOP_TIMEOUT, done).await.is_ok();
-    let left = match (has_ended, flags.replay.is_wanted()) {
-        (false, true) => {
-            let dir = format!("{}/{}", flags.target, Replay::dir_name());
-            format!("its files are left in {dir}: remove that directory")
-        }
-        (true, true) => "its files are removed".to_owned(),
-        (has_ended, false) => {
-            if !has_ended {
-                flags.remove_temporary().await?;
-            }
-            "a file that was made for this is removed".to_owned()
-        }
-    };
-    Err(Failure::Interrupted { signal, left })
+    Ok((found.take(), ended))
 }
 
 /// What is measured, on a thread of its own.
@@ -239,7 +141,11 @@ impl Flags {
         watcher: Observer<Progress>,
         found: &Found,
     ) -> Result<Jobs, Failure> {
-        let (found, stop, watcher) = (Arc::clone(found), stop.clone(), Some(watcher));
+        let (found, stop, watcher) = (found.clone(), stop.clone(), Some(watcher));
+        if self.agents.is_wanted() {
+            let (agents, jobs) = (self.agents.clone(), self.all_jobs()?);
+            return Ok(Box::new(move || agents.measure(&jobs, &stop, &found)));
+        }
         if let Some(file) = self.replay.file() {
             let Target::Export(url) = &self.target else {
                 return Err(BenchError::ReplayPath(self.target.to_string()).into());
@@ -252,12 +158,14 @@ impl Flags {
                 pace: file.pace,
                 max_bytes: file.max_bytes,
                 server_pid: self.server_pid,
+                on_measured: None,
                 watcher,
                 stop,
             };
             return Ok(Box::new(move || {
-                let outcome = file.replay(&replay, &capture)?;
-                found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+                let run = |observer| file.replay(&Replay { on_measured: Some(observer), ..replay }, &capture);
+                let outcome = found.add(run, |_| false)?;
+                outcome.first_error.into_iter().for_each(|error| found.note_error(error.into()));
                 Ok(())
             }));
         }
@@ -280,28 +188,6 @@ impl Flags {
             false => write!(output, "{}", run.to_text())?,
         }
         Ok(output.finish()?)
-    }
-
-    /// Removes the file that a job makes in a directory. Its name contains the ID of this process.
-    async fn remove_temporary(&self) -> Result<(), Failure> {
-        let name = format!("wharf-bench.{}", process::id());
-        let url = match self.target.with_file(self.load.file.as_deref()) {
-            Target::Export(url) => url,
-            Target::Local(path) => {
-                // One that is not there was not made, or is removed.
-                let _ = fs::remove_file(path.join(name));
-                return Ok(());
-            }
-        };
-        let session = Session::open(&url, &self.connect).await?;
-        let found = session.find(Follow::Links).await?;
-        if found.attributes.kind != FileKind::Directory {
-            return Ok(());
-        }
-        match session.mount.remove(&found.handle, name.as_bytes()).await {
-            Err(error) if error.status() != Some(Status::NoEntry) => Err(about(format!("{url}/{name}"))(error)),
-            _ => Ok(()),
-        }
     }
 
     /// What to do: the workloads of the command line, or the jobs of a file.

@@ -27,10 +27,6 @@ pub(super) struct ReplayFlags {
 }
 
 impl ReplayFlags {
-    pub(super) fn is_wanted(&self) -> bool {
-        self.replay.is_some()
-    }
-
     /// The capture, and what these flags add to its replay; nothing if there is none.
     pub(super) fn file(&self) -> Option<CaptureFile> {
         let pace = self.replay_speed.unwrap_or(Pace::Times(1.0));

@@ -84,7 +84,7 @@ pub enum BenchError {
     FlameGraph(#[source] io::Error),
     /// Operations failed; this is the first failure.
     #[error("operations failed: {0}")]
-    Operation(#[source] lab::bench::OperationError),
+    Operation(#[from] lab::bench::OperationError),
     /// A job file cannot be run.
     #[error("--fio: {0}")]
     Fio(#[source] FioError),
@@ -185,6 +185,16 @@ pub enum BenchError {
 }
 
 impl BenchError {
+    /// Whether it only says that a signal ended a job before anything was measured.
+    pub fn is_stop(&self) -> bool {
+        matches!(
+            self,
+            BenchError::Lab(lab::bench::Error::Stopped)
+                | BenchError::Replay { source: lab::replay::Error::Stopped, .. }
+                | BenchError::Agents(lab::agents::Error::Stopped)
+        )
+    }
+
     /// Whether the command line is wrong.
     pub fn is_of_arguments(&self) -> bool {
         use lab::bench::Error::{BlockSize, FileSize, NoBlocks, NotRandom, NothingToCommit, Range};

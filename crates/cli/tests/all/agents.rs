@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use testing::Scratch;
@@ -12,7 +13,7 @@ use testing::program::{Server, executable, wharf_fails, wharf_ok};
 pub(super) struct Agent {
     child: Child,
     pub(super) address: String,
-    said: BufReader<ChildStderr>,
+    pub(super) said: BufReader<ChildStderr>,
 }
 
 impl Agent {
@@ -26,11 +27,18 @@ impl Agent {
         let said = BufReader::new(child.stderr.take().unwrap());
         Agent { child, address, said }
     }
+
+    /// Interrupts it, and waits for its end.
+    pub(super) fn interrupt(&mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        self.child.wait().unwrap();
+    }
 }
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        self.child.kill().unwrap();
+        // It may have been interrupted.
+        let _ = self.child.kill();
         self.child.wait().unwrap();
     }
 }

@@ -18,6 +18,7 @@ mod export_itself;
 mod exports;
 mod file_commands;
 mod hidden_files;
+mod interrupted_bench;
 mod lab_clients;
 mod lab_profiles;
 mod libnfs;

@@ -26,6 +26,25 @@ pub struct Agent {
     pub version: String,
     /// Makes the job of this number of a command line, or says why there is none.
     pub make_job: fn(&[String], usize) -> Result<Job, String>,
+    /// Ends the job at work.
+    pub interruption: Interruption,
+}
+
+/// Ends the job of an agent at work. Clones end the same one.
+#[derive(Clone, Default)]
+pub struct Interruption(Arc<Mutex<Option<Stop>>>);
+
+impl Interruption {
+    /// Ends the job, if there is one; the agent removes its files.
+    pub fn interrupt(&self) {
+        locked(&self.0).iter().for_each(Stop::stop);
+    }
+
+    /// Whether a conductor is served.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        locked(&self.0).is_some()
+    }
 }
 
 /// What happens with conductors.
@@ -70,13 +89,16 @@ impl Agent {
         let (orders_in, orders) = channel();
         let (sending, orders, late) = (Mutex::default(), Mutex::new(orders), Mutex::default());
         let session = Arc::new(Session { stream, clock, sending, orders, late, stop: Stop::default() });
-        thread::scope(|scope| {
+        *locked(&self.interruption.0) = Some(session.stop.clone());
+        let ended = thread::scope(|scope| {
             scope.spawn(|| session.receive_orders(orders_in));
             let ended = session.follow(self);
             // Wakes the thread that receives orders; the connection may be closed already.
             let _ = session.stream.shutdown(Shutdown::Both);
             ended
-        })
+        });
+        *locked(&self.interruption.0) = None;
+        ended
     }
 
     fn welcome(&self, stream: &TcpStream) -> Result<(), AgentError> {
@@ -102,7 +124,7 @@ struct Session {
     orders: Mutex<Receiver<Order>>,
     /// How much later than ordered the last job started.
     late: Mutex<Duration>,
-    /// Ends the job when the conductor is gone.
+    /// Ends the job when the conductor says so or is gone, and when this agent is interrupted.
     stop: Stop,
 }
 
@@ -117,7 +139,13 @@ impl Session {
         loop {
             let is_done = match message::receive(&self.stream, MAX_ORDER_BYTES) {
                 Ok(Order::TellTime) => self.send(&Report::Time(self.clock.elapsed())).is_err(),
-                Ok(order) => orders.send(order).is_err(),
+                Ok(order) => {
+                    if let Order::Stop = order {
+                        self.stop.stop();
+                    }
+                    // The job may wait for the order to start.
+                    orders.send(order).is_err()
+                }
                 Err(_) => true,
             };
             if is_done {
@@ -129,12 +157,20 @@ impl Session {
     /// Does jobs until the connection ends.
     fn follow(self: &Arc<Self>, agent: &Agent) -> Result<(), AgentError> {
         while let Some(order) = self.next_order() {
-            let Order::Prepare { command_line, job, host } = order else { return Err(AgentError::Disorder) };
+            let (command_line, job, host) = match order {
+                Order::Prepare { command_line, job, host } => (command_line, job, host),
+                Order::Stop => return Err(AgentError::Interrupted),
+                Order::TellTime | Order::Start { .. } => return Err(AgentError::Disorder),
+            };
             let report = match (agent.make_job)(&command_line, job) {
                 Ok(job) => self.work(job.for_host(host)),
                 Err(why) => Report::Failed(why),
             };
-            self.send(&report)?;
+            let sent = self.send(&report);
+            if self.stop.is_stopped() {
+                return Err(AgentError::Interrupted);
+            }
+            sent?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The end that has agents load in step.
 
+use std::cell::Cell;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
@@ -8,7 +9,8 @@ use measure::record::JobSummary;
 
 use super::message::{self, Figures, Hello, MAX_HELLO_BYTES, MAX_REPORT_BYTES, MessageError, Order, Report, Welcome};
 use super::{Clock, Error, Token};
-use crate::bench::Job;
+use crate::bench::{Job, Stop};
+use crate::leftovers;
 
 /// How long an agent may be silent. One at work says every second that it is alive.
 const MAX_SILENCE: Duration = Duration::from_secs(10);
@@ -22,6 +24,9 @@ const LEAD: Duration = Duration::from_millis(200);
 /// Has agents do the same jobs at the same time.
 pub struct Conductor {
     hosts: Vec<Host>,
+    /// Ends the job, and whether agents were told.
+    stop: Stop,
+    told: Cell<bool>,
 }
 
 /// What a job found.
@@ -47,13 +52,27 @@ pub struct HostFound {
 }
 
 impl Conductor {
-    /// Connects to all agents, which must have this version, and compares their clocks with this host's.
+    /// Connects to all agents, which must have this version, and compares their clocks with this host's. `stop` ends
+    /// their jobs.
     ///
     /// # Errors
     /// When an agent cannot be reached, refuses this conductor, or answers too slowly to start in step.
-    pub fn connect(agents: &[String], token: &Token, version: &str) -> Result<Conductor, Error> {
+    pub fn connect(agents: &[String], token: &Token, version: &str, stop: Stop) -> Result<Conductor, Error> {
         let connect = |agent: &String| Host::connect(agent, token, version);
-        Ok(Conductor { hosts: agents.iter().map(connect).collect::<Result<_, _>>()? })
+        let hosts = agents.iter().map(connect).collect::<Result<_, _>>()?;
+        Ok(Conductor { hosts, stop, told: Cell::new(false) })
+    }
+
+    /// Passes on that the job is to end. Agents at work report every second, so this is noticed soon.
+    fn pass_on_stop(&self) -> Result<(), Error> {
+        if !self.stop.is_stopped() {
+            return Ok(());
+        }
+        leftovers::note_progress();
+        if self.told.replace(true) {
+            return Ok(());
+        }
+        self.hosts.iter().try_for_each(|host| host.order(&Order::Stop))
     }
 
     /// Has all agents do the job of this number of a command line, which is `job`. The first one prepares its files
@@ -69,14 +88,18 @@ impl Conductor {
                 let command_line = command_line.to_vec();
                 host.order(&Order::Prepare { command_line, job: number, host: *index })?;
             }
-            part.iter().try_for_each(|(host, _)| host.wait_until_ready())?;
+            part.iter().try_for_each(|(host, _)| host.wait_until_ready(&|| self.pass_on_stop()))?;
+        }
+        if self.stop.is_stopped() {
+            return Err(Error::Stopped);
         }
         let clocks = self.hosts.iter().map(Host::compare_clocks).collect::<Result<Vec<_>, _>>()?;
         let start = Instant::now() + LEAD;
         for (host, clock) in self.hosts.iter().zip(&clocks) {
             host.order(&Order::Start { at: clock.there(start) })?;
         }
-        let figures = self.hosts.iter().map(Host::figures).collect::<Result<Vec<_>, _>>()?;
+        let figures =
+            self.hosts.iter().map(|host| host.figures(&|| self.pass_on_stop())).collect::<Result<Vec<_>, _>>()?;
         let hosts: Vec<HostFound> = (self.hosts.iter().zip(clocks).zip(figures))
             .map(|((host, clock), figures)| host.found(clock, figures, job))
             .collect();
@@ -84,6 +107,9 @@ impl Conductor {
         Ok(Found { all, hosts })
     }
 }
+
+/// What is done whenever an agent says that it is alive.
+type OnAlive<'a> = &'a dyn Fn() -> Result<(), Error>;
 
 /// A host with an agent.
 struct Host {
@@ -115,11 +141,11 @@ impl Host {
         self.lost(message::send(&self.stream, order))
     }
 
-    /// The next report but those that the agent is alive.
-    fn report(&self) -> Result<Report, Error> {
+    /// The next report but those that the agent is alive, after which something is done.
+    fn report(&self, on_alive: OnAlive<'_>) -> Result<Report, Error> {
         loop {
             match self.lost(message::receive(&self.stream, MAX_REPORT_BYTES))? {
-                Report::Alive => {}
+                Report::Alive => on_alive()?,
                 Report::Failed(why) => return Err(Error::Failed { agent: self.agent.clone(), why }),
                 report => return Ok(report),
             }
@@ -130,13 +156,13 @@ impl Host {
         Err(Error::Disorder(self.agent.clone()))
     }
 
-    fn wait_until_ready(&self) -> Result<(), Error> {
-        let Report::Ready = self.report()? else { return self.disorder() };
+    fn wait_until_ready(&self, on_alive: OnAlive<'_>) -> Result<(), Error> {
+        let Report::Ready = self.report(on_alive)? else { return self.disorder() };
         Ok(())
     }
 
-    fn figures(&self) -> Result<Figures, Error> {
-        let Report::Found(figures) = self.report()? else { return self.disorder() };
+    fn figures(&self, on_alive: OnAlive<'_>) -> Result<Figures, Error> {
+        let Report::Found(figures) = self.report(on_alive)? else { return self.disorder() };
         Ok(*figures)
     }
 
@@ -145,7 +171,7 @@ impl Host {
         for _ in 0..CLOCK_EXCHANGES {
             let sent = Instant::now();
             self.order(&Order::TellTime)?;
-            let Report::Time(there) = self.report()? else { return self.disorder() };
+            let Report::Time(there) = self.report(&|| Ok(()))? else { return self.disorder() };
             let clock = Clock::of(sent, there, Instant::now());
             best = Some(best.map_or(clock, |best| best.better(clock)));
         }

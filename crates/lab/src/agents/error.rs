@@ -60,6 +60,9 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The job was stopped before its start.
+    #[error("stopped before anything was measured")]
+    Stopped,
     /// An agent answered something else.
     #[error("agent {0} answered something else than what it was asked: is it a Wharf agent?")]
     Disorder(String),
@@ -78,6 +81,9 @@ pub enum AgentError {
     /// The conductor sent an order that makes no sense now.
     #[error("an order to start without a job")]
     Disorder,
+    /// The conductor stopped the job, or left before its end; or this agent was interrupted.
+    #[error("the job was interrupted")]
+    Interrupted,
     /// The connection failed.
     #[error(transparent)]
     Message(#[from] MessageError),

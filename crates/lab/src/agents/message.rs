@@ -42,6 +42,8 @@ pub(super) enum Order {
     Prepare { command_line: Vec<String>, job: usize, host: u32 },
     /// To start the prepared job at this time of the agent's.
     Start { at: Duration },
+    /// To end the job, with what was measured until then.
+    Stop,
 }
 
 /// What an agent says.
@@ -72,6 +74,7 @@ pub(super) struct Figures {
     periods: Vec<Period>,
     work_in_runtime: Work,
     client_cpu: CpuUse,
+    is_interrupted: bool,
 }
 
 /// The option with the bytes of the file, which an existing file decides.
@@ -90,6 +93,7 @@ impl Figures {
             periods: summary.periods,
             work_in_runtime: summary.work_in_runtime,
             client_cpu: summary.client_cpu,
+            is_interrupted: summary.is_interrupted,
         }
     }
 
@@ -102,6 +106,7 @@ impl Figures {
             periods: self.periods,
             work_in_runtime: self.work_in_runtime,
             client_cpu: self.client_cpu,
+            is_interrupted: self.is_interrupted,
             ..described
         };
         let size = summary.options.iter_mut().find(|(name, _)| *name == SIZE);

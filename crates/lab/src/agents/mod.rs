@@ -23,7 +23,7 @@ mod conductor;
 mod error;
 mod message;
 
-pub use agent::{Agent, AgentEvent};
+pub use agent::{Agent, AgentEvent, Interruption};
 pub use clock::Clock;
 pub use conductor::{Conductor, Found, HostFound};
 pub use error::{AgentError, Error};

@@ -20,6 +20,7 @@ use super::tally::Done;
 use super::target::{Target, write_all};
 use super::unstable::Unstable;
 use super::{Error, Files, Job, Operation, OperationError};
+use crate::leftovers::Made;
 
 /// How many files are opened or closed at once before and after a job.
 const OPENS_AT_ONCE: usize = 16;
@@ -44,6 +45,8 @@ pub(super) struct Export {
     trees: Vec<ExportTree>,
     found: Rc<RefCell<LaneResult>>,
     unstable: RefCell<Unstable>,
+    /// What its operations make.
+    made: Made,
 }
 
 impl Export {
@@ -57,9 +60,10 @@ impl Export {
     ) -> Export {
         let first_target = if job.files == Files::OnePerConnection { number as usize } else { 0 };
         let payload = Rc::new(Payload::new(job, number));
-        let prefix = format!("{}.{number}", job.temporary_name());
+        let (prefix, target) = (format!("{}.{number}", job.temporary_name()), &targets[first_target]);
+        let is_in_directory = target.is_temporary;
         Export {
-            metadata: Metadata::new(prefix, mount.clone(), &targets[first_target], Rc::clone(&payload)),
+            metadata: Metadata::new(prefix, mount.clone(), target, Rc::clone(&payload)),
             mount,
             targets: Arc::clone(targets),
             first_target,
@@ -74,6 +78,7 @@ impl Export {
             trees: Vec::new(),
             found: Rc::clone(found),
             unstable: RefCell::default(),
+            made: Made::new(job.leftover(is_in_directory)),
         }
     }
 
@@ -203,11 +208,15 @@ impl Export {
 
     /// Removes what its operations made and left, and closes its files.
     pub(super) async fn end(self) {
-        if self.operation == Operation::NewFile {
-            self.metadata.remove_new_files().await;
-        }
+        let mut removed = match self.operation {
+            Operation::NewFile => self.metadata.remove_new_files().await,
+            _ => Ok(()),
+        };
         for tree in self.trees {
-            tree.remove().await;
+            removed = removed.and(tree.remove().await);
+        }
+        if removed.is_ok() {
+            self.made.release();
         }
         // A server that goes on without them closes them with the client.
         let close = |file: File| async { drop(file.close().await) };

@@ -1,5 +1,7 @@
 //! A tree of small files in an export, and the steps of a build in it.
 
+use std::future::ready;
+
 use client::{Detail, Handle, Mount, Rights};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use vfs::{CreateMode, SetAttributes, Stability};
@@ -8,6 +10,7 @@ use super::build::{FILES_PER_DIR, NEW, TreePlan, dir_name, file_name};
 use super::payload::Payload;
 use super::target::write_all;
 use super::{BuildStep, Error, Stop};
+use crate::leftovers;
 
 /// How many files are made or removed at once.
 const FILES_AT_ONCE: usize = 16;
@@ -42,7 +45,7 @@ impl ExportTree {
         match tree.fill(payload, stop).await {
             Ok(()) => Ok(tree),
             Err(error) => {
-                tree.remove().await;
+                let _ = tree.remove().await;
                 Err(error)
             }
         }
@@ -54,14 +57,12 @@ impl ExportTree {
             self.dirs.push(dir.handle);
         }
         let this = &*self;
-        let make = |(number, &bytes): (u64, &u32)| async move {
-            match stop.is_stopped() {
-                true => Err(Error::Stopped),
-                false => Ok(this.write(number, &file_name(number), payload, bytes).await?),
-            }
-        };
-        let files = stream::iter((0..).zip(&this.plan.sizes)).map(make).buffer_unordered(FILES_AT_ONCE);
-        files.try_for_each(|()| async { Ok(()) }).await
+        let make =
+            |(number, &bytes): (u64, &u32)| async move { this.write(number, &file_name(number), payload, bytes).await };
+        // Those in flight are waited for: a file that appears later could not be removed.
+        let begun = stream::iter((0..).zip(&this.plan.sizes)).take_while(|_| ready(!stop.is_stopped()));
+        begun.map(make).buffer_unordered(FILES_AT_ONCE).try_for_each(|()| ready(Ok(()))).await?;
+        stop.check()
     }
 
     fn dir(&self, file: u64) -> &Handle {
@@ -120,11 +121,14 @@ impl ExportTree {
         Ok(0)
     }
 
-    /// Removes all of it. What cannot be removed stays: its name says whose it was.
-    pub(super) async fn remove(self) {
+    /// Removes all of it. Fails when something stays.
+    pub(super) async fn remove(self) -> client::Result<()> {
         let remove = |file: u64| {
             let (mount, dir) = (self.mount.clone(), *self.dir(file));
-            async move { drop(mount.remove(&dir, file_name(file).as_bytes()).await) }
+            async move {
+                let _ = mount.remove(&dir, file_name(file).as_bytes()).await;
+                leftovers::note_progress();
+            }
         };
         let made = (0..self.plan.sizes.len() as u64).take(self.dirs.len() * FILES_PER_DIR as usize);
         stream::iter(made).for_each_concurrent(FILES_AT_ONCE, remove).await;
@@ -134,6 +138,6 @@ impl ExportTree {
             let _ = self.mount.rmdir(&self.root, dir_name(number).as_bytes()).await;
         }
         let _ = self.mount.rmdir(&self.root, NEW.as_bytes()).await;
-        let _ = self.mount.rmdir(&self.parent, self.plan.name.as_bytes()).await;
+        self.mount.rmdir(&self.parent, self.plan.name.as_bytes()).await
     }
 }

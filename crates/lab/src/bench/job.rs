@@ -2,12 +2,14 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use client::{Mount, Options, Url};
+use measure::record::JobSummary;
 
 use super::local_path::LocalPath;
 use super::pattern::Pattern;
 use super::{
     BlockSplit, Distribution, Error, Gate, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload,
 };
+use crate::leftovers::Leftover;
 
 /// What to do, how, and for how long.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +69,8 @@ pub struct Job {
     pub seed: u64,
     /// Who is told of every mount that is made for the job.
     pub observer: Option<Observer<Mount>>,
+    /// Who is told what was measured, before files are checked and removed.
+    pub on_measured: Option<Observer<JobSummary>>,
     /// Who is told now and then how far the job is.
     pub watcher: Option<Observer<Progress>>,
     /// What ends the job before its time.
@@ -157,6 +161,7 @@ impl Job {
             holds_opens: false,
             seed: 1,
             observer: None,
+            on_measured: None,
             watcher: None,
             stop: Stop::default(),
             gate: None,
@@ -178,7 +183,26 @@ impl Job {
     /// The name of its temporary file, without what tells several apart.
     pub(super) fn temporary_name(&self) -> String {
         let host = self.host.map_or_else(String::new, |host| format!("-{host}"));
-        format!("wharf-bench.{}{host}", std::process::id())
+        // What is behind it begins with a dot, so that no other process or host has a name that begins alike.
+        format!("wharf-bench.{}{host}.tmp", std::process::id())
+    }
+
+    /// What it makes under temporary names, beside its file or in its directory.
+    pub(super) fn leftover(&self, is_in_directory: bool) -> Leftover {
+        let inside = |path: &[u8]| [path, b"/", self.temporary_name().as_bytes()].concat();
+        let mut leftover = match &self.local {
+            Some(LocalPath { path, .. }) if is_in_directory => Leftover::local(&path.join(self.temporary_name())),
+            Some(LocalPath { path, .. }) => Leftover::local(&path.with_file_name(self.temporary_name())),
+            None if is_in_directory => Leftover::export(&Url { path: inside(&self.url.path), ..self.url.clone() }),
+            None => Leftover { name: self.temporary_name().into_bytes(), ..Leftover::export(&self.url) },
+        };
+        leftover.is_prefix = true;
+        leftover
+    }
+
+    /// A file of its own on the export, with this name.
+    pub(super) fn leftover_file(&self, name: &[u8], is_in_directory: bool) -> Leftover {
+        Leftover { name: name.to_vec(), is_prefix: false, ..self.leftover(is_in_directory) }
     }
 
     /// Whether it writes to its files, also before it measures.

@@ -21,6 +21,7 @@ use super::plan::Step;
 use super::tally::Done;
 use super::target::{self, usable_bytes};
 use super::{BuildStep, Error, Existing, Files, Job, Operation, OperationError};
+use crate::leftovers::{self, Leftover, Made};
 
 /// What the memory of transfers is aligned to, which direct I/O may require.
 const ALIGNMENT: usize = 4096;
@@ -42,6 +43,8 @@ pub(super) struct LocalFiles {
     pub(super) file_bytes: u64,
     /// Whether none of them existed before.
     pub(super) are_new: bool,
+    /// Those that are to be removed.
+    pub(super) made: Made,
 }
 
 impl LocalFiles {
@@ -52,25 +55,29 @@ impl LocalFiles {
         let file_bytes = usable_bytes(job, places.iter().filter_map(|place| place.size_bytes))?;
         let are_new = places.iter().all(|place| place.size_bytes.is_none());
         let job = &Job { file_bytes, ..job.clone() };
+        let made = Made::new(job.leftover(places.iter().any(|place| place.is_temporary)));
         let mut targets = Vec::new();
         for place in places {
             match place.prepare(local, job) {
                 Ok(target) => targets.push(target),
                 Err(error) => {
                     // The first error counts.
-                    let _ = remove_all(&targets);
+                    let _ = remove_all(&targets, made);
                     return Err(error);
                 }
             }
         }
-        Ok(LocalFiles { targets, file_bytes, are_new })
+        Ok(LocalFiles { targets, file_bytes, are_new, made })
     }
 }
 
-/// Removes the files that were made for this job only.
-pub(super) fn remove_all(targets: &[LocalTarget]) -> Result<(), Error> {
-    let mut temporary = targets.iter().filter(|target| target.is_temporary);
-    temporary.try_for_each(|target| fs::remove_file(&target.path).map_err(failed(&target.path)))
+/// Removes the files that were made for this job only. Goes on after a failure, and returns the first one.
+pub(super) fn remove_all(targets: &[LocalTarget], made: Made) -> Result<(), Error> {
+    let temporary = targets.iter().filter(|target| target.is_temporary);
+    let removed = temporary.map(|target| fs::remove_file(&target.path).map_err(failed(&target.path)));
+    removed.inspect(|_| leftovers::note_progress()).fold(Ok(()), Result::and)?;
+    made.release();
+    Ok(())
 }
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
@@ -88,6 +95,7 @@ struct Place {
 
 impl Place {
     fn find(local: &LocalPath, job: &Job, suffix: &str) -> Result<Place, Error> {
+        job.stop.check()?;
         if local.path.is_dir() {
             let path = local.path.join(format!("{}{suffix}", job.temporary_name()));
             return Ok(Place { path, size_bytes: None, is_temporary: true });
@@ -107,22 +115,19 @@ impl Place {
     fn prepare(self, local: &LocalPath, job: &Job) -> Result<LocalTarget, Error> {
         let Place { path, size_bytes, is_temporary } = self;
         let is_kept = size_bytes.is_some() && job.existing != Existing::Overwrite;
+        let made = size_bytes.is_none().then(|| Made::new(Leftover::local(&path)));
         let prepare = || {
+            job.stop.check()?;
             if !is_kept {
                 fill(&path, size_bytes, job)?;
             }
             open(&path, local.is_direct, job).map_err(failed(&path))
         };
-        match prepare() {
-            Ok(file) => Ok(LocalTarget { path, file, is_temporary }),
-            Err(error) => {
-                if size_bytes.is_none() {
-                    // Nobody else knows of it.
-                    let _ = fs::remove_file(&path);
-                }
-                Err(error)
-            }
-        }
+        let prepared = prepare();
+        // Nobody else knows of one that was not finished.
+        let is_left = prepared.is_err() && made.is_some() && fs::remove_file(&path).is_err() && path.exists();
+        made.into_iter().filter(|_| !is_left).for_each(Made::release);
+        Ok(LocalTarget { file: prepared?, path, is_temporary })
     }
 }
 
@@ -135,9 +140,7 @@ fn fill(path: &Path, size_bytes: Option<u64>, job: &Job) -> Result<(), Error> {
     }
     let mut at = size_bytes.unwrap_or(0);
     while at < job.file_bytes {
-        if job.stop.is_stopped() {
-            return Err(Error::Stopped);
-        }
+        job.stop.check()?;
         let length = (job.file_bytes - at).min(FILL_BYTES.into()) as u32;
         let block = job.pattern().block(at / 8 * 8, (length + 8).next_multiple_of(8));
         let begin = (at % 8) as usize;
@@ -178,7 +181,7 @@ pub(super) struct Local {
     dir: PathBuf,
     /// What the names begin with that it makes.
     prefix: String,
-    made: Cell<u64>,
+    count_made: Cell<u64>,
     payload: Payload,
     is_direct: bool,
     is_stable: bool,
@@ -191,6 +194,8 @@ pub(super) struct Local {
     operation: Operation,
     /// One for each worker of a build.
     trees: Vec<Arc<LocalTree>>,
+    /// What its operations make.
+    made: Made,
 }
 
 impl Local {
@@ -203,12 +208,13 @@ impl Local {
         is_alone: bool,
     ) -> Local {
         let first_target = if job.files == Files::OnePerConnection { number as usize } else { 0 };
+        let made = Made::new(job.leftover(targets[first_target].is_temporary));
         Local {
             dir: targets[first_target].path.parent().unwrap_or(Path::new("/")).to_owned(),
             targets: Arc::clone(targets),
             first_target,
             prefix: format!("{}.{number}", job.temporary_name()),
-            made: Cell::new(0),
+            count_made: Cell::new(0),
             payload: Payload::new(job, number),
             is_direct: local.is_direct,
             is_stable: job.stable_writes,
@@ -218,6 +224,7 @@ impl Local {
             is_dirty: Cell::new(false),
             operation: job.workload.operation,
             trees: Vec::new(),
+            made,
         }
     }
 
@@ -276,7 +283,7 @@ impl Local {
     }
 
     fn new_path(&self) -> PathBuf {
-        self.path_of(self.made.replace(self.made.get() + 1))
+        self.path_of(self.count_made.replace(self.count_made.get() + 1))
     }
 
     fn path_of(&self, number: u64) -> PathBuf {
@@ -325,14 +332,18 @@ impl Local {
 
     /// Removes what its operations made and left.
     pub(super) async fn end(self) {
-        if self.operation == Operation::NewFile {
-            for number in 0..self.made.get() {
-                // One that is not there was not made.
-                let _ = fs::remove_file(self.path_of(number));
-            }
+        let new_files = if self.operation == Operation::NewFile { self.count_made.get() } else { 0 };
+        let removed = (0..new_files).map(|number| remove_if_there(&self.path_of(number)));
+        let removed = removed.chain(self.trees.iter().map(|tree| tree.remove()));
+        if removed.inspect(|_| leftovers::note_progress()).fold(Ok(()), Result::and).is_ok() {
+            self.made.release();
         }
-        self.trees.iter().for_each(|tree| tree.remove());
     }
+}
+
+/// Removes a file; one that is not there was not made.
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    fs::remove_file(path).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 fn write(file: &File, data: &Bytes, offset: u64, is_direct: bool) -> io::Result<()> {

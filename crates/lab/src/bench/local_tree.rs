@@ -10,6 +10,7 @@ use rustix::fs::Access;
 use super::build::{FILES_PER_DIR, NEW, TreePlan, dir_name, file_name};
 use super::payload::Payload;
 use super::{BuildStep, Error, OperationError, Stop};
+use crate::leftovers;
 
 pub(super) struct LocalTree {
     root: PathBuf,
@@ -25,7 +26,7 @@ impl LocalTree {
         match tree.fill(payload, stop) {
             Ok(true) => Ok(tree),
             unfinished => {
-                tree.remove();
+                let _ = tree.remove();
                 unfinished.map_err(failed)?;
                 Err(Error::Stopped)
             }
@@ -82,8 +83,12 @@ impl LocalTree {
         Ok(0)
     }
 
-    /// Removes all of it. What cannot be removed stays: its name says whose it was.
-    pub(super) fn remove(&self) {
-        let _ = fs::remove_dir_all(&self.root);
+    /// Removes all of it.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        for number in 0..self.plan.dirs() {
+            let _ = fs::remove_dir_all(self.root.join(dir_name(number)));
+            leftovers::note_progress();
+        }
+        fs::remove_dir_all(&self.root)
     }
 }

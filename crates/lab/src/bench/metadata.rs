@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use client::{Detail, Handle, Mount, OpenOptions, Rights};
+use client::{Detail, Handle, Mount, OpenOptions, Rights, Status};
 use tokio::task::JoinSet;
 use vfs::{CreateMode, SetAttributes, Stability};
 
@@ -11,6 +11,7 @@ use super::Operation;
 use super::payload::Payload;
 use super::tally::Done;
 use super::target::Target;
+use crate::leftovers;
 
 /// What one connection asks of the file and of the directory that it is in.
 pub(super) struct Metadata {
@@ -67,20 +68,32 @@ impl Metadata {
         file.close().await
     }
 
-    /// Removes the new files; one that is not there is none of them.
-    pub(super) async fn remove_new_files(&self) {
+    /// Removes the new files; one that is not there is none of them. Goes on after a failure, and returns the first.
+    pub(super) async fn remove_new_files(&self) -> client::Result<()> {
         let mut removals = JoinSet::new();
         for first in 0..REMOVALS {
             let numbers = (first..self.made.get()).step_by(REMOVALS as usize);
             let names: Vec<String> = numbers.map(|number| self.name_of(number)).collect();
             let (mount, dir) = (self.mount.clone(), self.dir);
             removals.spawn_local(async move {
+                let mut all = Ok(());
                 for name in names {
-                    let _ = mount.remove(&dir, name.as_bytes()).await;
+                    let removed = mount.remove(&dir, name.as_bytes()).await;
+                    leftovers::note_progress();
+                    all = all.and(removed.or_else(|error| match error.status() {
+                        Some(Status::NoEntry) => Ok(()),
+                        _ => Err(error),
+                    }));
                 }
+                all
             });
         }
-        while removals.join_next().await.is_some() {}
+        let mut all = Ok(());
+        while let Some(removed) = removals.join_next().await {
+            // A removal does not panic.
+            all = all.and(removed.unwrap_or(Ok(())));
+        }
+        all
     }
 
     async fn create_and_remove(&self) -> client::Result<()> {

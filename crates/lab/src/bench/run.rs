@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,6 +10,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use client::{Mount, Options, Parameters, Url, Version};
+use futures_util::future::{Either, select};
 use measure::record::{Direction, DirectionSummary, JobSummary, Rates};
 use measure::{CpuUse, Work};
 use tokio::runtime::{Builder, Runtime};
@@ -22,9 +24,10 @@ use super::leave::leave;
 use super::local::{self, Local, LocalFiles, LocalTarget};
 use super::local_path::LocalPath;
 use super::schedule::Schedule;
-use super::target::{self, Prepared, Target};
+use super::target::{self, Mismatches, Prepared, Target};
 use super::watch::{Meter, Sampler};
 use super::{End, Error, Gate, Job, Operation, OperationError};
+use crate::leftovers::Made;
 use crate::process::{Memory, Process};
 
 /// What a job found.
@@ -61,17 +64,25 @@ fn check_version(job: &Job, version: Version) -> Result<(), Error> {
 pub fn run(job: &Job) -> Result<BenchResult, Error> {
     job.check()?;
     let began = Instant::now();
-    let Ready { targets, file_bytes, are_new } = prepare(job)?;
+    let Ready { targets, file_bytes, are_new, made } = prepare(job)?;
     let job = &Job { file_bytes, ..job.clone() };
-    let measured = measure(job, &targets);
+    let measured = measure(job, &targets).map(|measured| outcome(job, measured, began.elapsed()));
+    if let (Ok((result, _)), Some(super::Observer(observe))) = (&measured, &job.on_measured) {
+        observe(&result.summary);
+    }
+    let written = measured.as_ref().map_or(Vec::new(), |(_, unchecked)| unchecked.is_written.clone());
     let finished = match &targets {
-        Targets::Export(targets) => on_own_thread(|| finish(job, targets, &measured)),
-        Targets::Local(_, targets) => local::remove_all(targets),
+        Targets::Export(targets) => on_own_thread(|| finish(job, targets, written, made)),
+        Targets::Local(_, targets) => local::remove_all(targets, made),
     };
-    let measured = measured?;
+    let (mut result, unchecked) = measured?;
     finished?;
-    measured.found.wrong.check()?;
-    Ok(BenchResult { made_files: are_new, ..outcome(job, measured, began.elapsed()) })
+    unchecked.wrong.check()?;
+    result.made_files = are_new;
+    result.summary.elapsed = began.elapsed();
+    // What was to be checked afterwards may not have been.
+    result.summary.is_interrupted |= job.verify && job.stop.is_stopped();
+    Ok(result)
 }
 
 /// The files of a job.
@@ -86,33 +97,32 @@ struct Ready {
     targets: Targets,
     file_bytes: u64,
     are_new: bool,
+    made: Made,
 }
 
 fn prepare(job: &Job) -> Result<Ready, Error> {
     if let Some(local) = &job.local {
-        let LocalFiles { targets, file_bytes, are_new } = LocalFiles::new(local, job)?;
-        return Ok(Ready { targets: Targets::Local(local.clone(), targets.into()), file_bytes, are_new });
+        let LocalFiles { targets, file_bytes, are_new, made } = LocalFiles::new(local, job)?;
+        return Ok(Ready { targets: Targets::Local(local.clone(), targets.into()), file_bytes, are_new, made });
     }
-    let Prepared { targets, file_bytes, are_new } = on_own_thread(|| async {
+    let Prepared { targets, file_bytes, are_new, made } = on_own_thread(|| async {
         let mount = connect(job).await?;
         check_version(job, mount.version())?;
         let prepared = Prepared::new(&mount, job).await;
         leave(&mount).await;
         prepared
     })?;
-    Ok(Ready { targets: Targets::Export(targets.into()), file_bytes, are_new })
+    Ok(Ready { targets: Targets::Export(targets.into()), file_bytes, are_new, made })
 }
 
 /// Checks what was written, and removes what was made for this job only.
-async fn finish(job: &Job, targets: &[Target], measured: &Result<Measured, Error>) -> Result<(), Error> {
+async fn finish(job: &Job, targets: &[Target], is_written: Vec<bool>, made: Made) -> Result<(), Error> {
     let mount = connect(job).await?;
-    let checked = match (measured, targets) {
-        (Ok(Measured { found, .. }), [target]) if !found.is_written.is_empty() => {
-            target::check_all(&mount, target.handle, job, found.is_written.clone()).await
-        }
+    let checked = match targets {
+        [target] if !is_written.is_empty() => target::check_all(&mount, target.handle, job, is_written).await,
         _ => Ok(()),
     };
-    target::remove_all(targets, &mount).await?;
+    target::remove_all(targets, &mount, made).await?;
     leave(&mount).await;
     checked
 }
@@ -144,6 +154,14 @@ struct Measured {
     readings: Readings,
     /// In the order of [`LaneResult::tallies`].
     rates: [Rates; 4],
+    /// Whether the job was stopped before its time.
+    is_interrupted: bool,
+}
+
+/// What is to be checked of what was found.
+struct Unchecked {
+    is_written: Vec<bool>,
+    wrong: Mismatches,
 }
 
 /// What processes had spent at the start and at the end.
@@ -227,11 +245,12 @@ fn conduct(job: &Job, workers: &[Member], events: &Receiver<Event>) -> Result<Me
     for _ in workers {
         found.merge(wait_for_end(events, &mut sampler, schedule, &mut ended)?);
     }
+    let is_interrupted = ended.is_none() && job.stop.is_stopped();
     let ended = ended.map_or_else(|| Reading::take(job, &sampler), Ok)?;
     let server_memory = job.server_pid.map(|pid| Process::Id(pid).memory()).transpose()?;
     let readings = Readings { began, ended, server_memory };
     let rates = found.tallies().map(|tally| sampler.rates(tally.direction()));
-    Ok(Measured { found, readings, rates })
+    Ok(Measured { found, readings, rates, is_interrupted })
 }
 
 /// Waits until the measurement begins, or the job is stopped.
@@ -316,6 +335,8 @@ impl Part<'_> {
             return Err(Error::ThreadDied);
         };
         LocalSet::new().block_on(&runtime, self.run_all(lanes, schedule))?;
+        // A system call may still wait for a server.
+        runtime.shutdown_background();
         Rc::into_inner(found).map(RefCell::into_inner).ok_or(Error::ThreadDied)
     }
 
@@ -334,6 +355,7 @@ impl Part<'_> {
     }
 
     async fn lane(&self, number: u32, counts: &Counts) -> Result<Lane, Error> {
+        self.job.stop.check()?;
         let access = self.access(number, counts).await?;
         Lane::new(self.job, number, counts, access)
     }
@@ -374,16 +396,25 @@ impl Part<'_> {
         Builder::new_current_thread().enable_all().max_blocking_threads(waiting).build().map_err(Error::Thread)
     }
 
+    /// Waits for all connections; of a job that is stopped, for those whose server answers.
     async fn run_all(&self, lanes: Vec<Lane>, schedule: Schedule) -> Result<(), Error> {
-        let mut running = JoinSet::new();
-        for lane in lanes {
-            running.spawn_local(lane.run(self.job.depth, schedule));
+        let ended = pin!(run_to_the_end(lanes, self.job.depth, schedule));
+        match select(ended, pin!(self.job.stop.timeout())).await {
+            Either::Left((ended, _)) => ended,
+            Either::Right(_) => Ok(()),
         }
-        while let Some(ended) = running.join_next().await {
-            ended.ok().flatten().ok_or(Error::ThreadDied)?;
-        }
-        Ok(())
     }
+}
+
+async fn run_to_the_end(lanes: Vec<Lane>, depth: u32, schedule: Schedule) -> Result<(), Error> {
+    let mut running = JoinSet::new();
+    for lane in lanes {
+        running.spawn_local(lane.run(depth, schedule));
+    }
+    while let Some(ended) = running.join_next().await {
+        ended.ok().flatten().ok_or(Error::ThreadDied)?;
+    }
+    Ok(())
 }
 
 /// Ends connections that have not begun, since another one cannot begin.
@@ -412,8 +443,8 @@ fn on_own_thread<T: Send, F: Future<Output = Result<T, Error>>>(make: impl FnOnc
     })
 }
 
-fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
-    let Measured { found, readings, rates } = measured;
+fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> (BenchResult, Unchecked) {
+    let Measured { found, readings, rates, is_interrupted } = measured;
     let Readings { began, ended, server_memory } = readings;
     let runtime_with_commit = found.writes.time_until_end_of(&found.syncs);
     let summary = JobSummary {
@@ -429,9 +460,11 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> BenchResult {
         work_in_runtime: ended.work - began.work,
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
+        is_interrupted,
         ..job.summary_of_nothing()
     };
-    BenchResult { summary, first_error: found.first_error, made_files: false, server_memory }
+    let result = BenchResult { summary, first_error: found.first_error, made_files: false, server_memory };
+    (result, Unchecked { is_written: found.is_written, wrong: found.wrong })
 }
 
 impl Job {
@@ -452,6 +485,7 @@ impl Job {
             work_in_runtime: Work::default(),
             client_cpu: CpuUse::default(),
             server_cpu: None,
+            is_interrupted: false,
             replay: None,
         }
     }

@@ -1,5 +1,8 @@
 //! The file that a job uses: found or made, filled before, checked and removed afterwards.
 
+use std::cell::Cell;
+use std::future::ready;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +15,7 @@ use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 use super::pattern::Pattern;
 use super::unstable::Unstable;
 use super::{Contents, Error, Existing, Files, Job, OperationError, Stop};
+use crate::leftovers::{self, Made};
 
 /// How many transfers are in flight at once while a file is filled or checked.
 const TRANSFERS: usize = 8;
@@ -28,7 +32,7 @@ pub(super) struct Target {
     pub(super) dir: Handle,
     pub(super) name: Vec<u8>,
     /// Whether it was made for this job only.
-    is_temporary: bool,
+    pub(super) is_temporary: bool,
 }
 
 /// The files of a job.
@@ -38,6 +42,8 @@ pub(super) struct Prepared {
     pub(super) file_bytes: u64,
     /// Whether none of them existed before.
     pub(super) are_new: bool,
+    /// Those that are to be removed.
+    pub(super) made: Made,
 }
 
 impl Prepared {
@@ -50,10 +56,35 @@ impl Prepared {
         let existing = places.iter().filter_map(|place| place.existing.as_ref());
         let file_bytes = usable_bytes(job, existing.map(|file| file.attributes.size_bytes))?;
         let job = &Job { file_bytes, ..job.clone() };
-        let prepare = |place: Place| async move { place.prepare(mount, job).await };
-        let targets = stream::iter(places).map(prepare).buffered(FILES_AT_ONCE).try_collect().await?;
-        Ok(Prepared { targets, file_bytes, are_new })
+        let made = Made::new(job.leftover(places.iter().any(|place| place.is_temporary)));
+        let (targets, result) = prepare_all(mount, job, places).await;
+        if let Err(error) = result {
+            // The first error counts.
+            let _ = remove_all(&targets, mount, made).await;
+            return Err(error);
+        }
+        Ok(Prepared { targets, file_bytes, are_new, made })
     }
+}
+
+/// Prepares some files at once. After a failure no other is begun, and all that were made are returned.
+async fn prepare_all(mount: &Mount, job: &Job, places: Vec<Place>) -> (Vec<Target>, Result<(), Error>) {
+    let has_failed = &Cell::new(false);
+    let prepare = |place: Place| async move {
+        let prepared = place.prepare(mount, job).await;
+        has_failed.set(has_failed.get() || prepared.is_err());
+        prepared
+    };
+    let begun = stream::iter(places).take_while(|_| ready(!has_failed.get()));
+    let (mut targets, mut result) = (Vec::new(), Ok(()));
+    let mut prepared = pin!(begun.map(prepare).buffered(FILES_AT_ONCE));
+    while let Some(prepared) = prepared.next().await {
+        match prepared {
+            Ok(target) => targets.push(target),
+            Err(error) => result = result.and(Err(error)),
+        }
+    }
+    (targets, result)
 }
 
 /// What is behind the names of the job's files.
@@ -85,14 +116,17 @@ pub(super) fn usable_bytes(job: &Job, existing: impl Iterator<Item = u64>) -> Re
     Ok(if job.existing == Existing::KeepWhole { size_bytes } else { job.file_bytes })
 }
 
-/// Removes the files that were made for this job only.
-pub(super) async fn remove_all(targets: &[Target], mount: &Mount) -> Result<(), Error> {
+/// Removes the files that were made for this job only. Goes on after a failure, and returns the first one.
+pub(super) async fn remove_all(targets: &[Target], mount: &Mount, made: Made) -> Result<(), Error> {
     let temporary = targets.iter().filter(|target| target.is_temporary);
     let remove = |target: &Target| {
         let (dir, name) = (target.dir, target.name.clone());
-        async move { mount.remove(&dir, &name).await }
+        async move { mount.remove(&dir, &name).await.inspect(|()| leftovers::note_progress()) }
     };
-    Ok(stream::iter(temporary).map(remove).buffer_unordered(FILES_AT_ONCE).try_collect().await?)
+    let removed = stream::iter(temporary).map(remove).buffer_unordered(FILES_AT_ONCE);
+    removed.fold(Ok(()), |all, removed| ready(Result::and(all, removed))).await?;
+    made.release();
+    Ok(())
 }
 
 /// Where a file of the job is, or will be.
@@ -106,6 +140,7 @@ struct Place {
 impl Place {
     /// The place of the job's URL, with this behind its name.
     async fn find(mount: &Mount, job: &Job, suffix: &str) -> Result<Place, Error> {
+        job.stop.check()?;
         let path = mount.path_below();
         if let Some(found) = there(mount, path).await?
             && found.attributes.kind == FileKind::Directory
@@ -126,26 +161,28 @@ impl Place {
     /// existing file that the job may not change stays as it is. Operations that move no bytes are content with an
     /// empty file.
     async fn prepare(self, mount: &Mount, job: &Job) -> Result<Target, Error> {
+        job.stop.check()?;
         let Place { dir, name, existing, is_temporary } = self;
+        let made = existing.is_none().then(|| Made::new(job.leftover_file(&name, is_temporary)));
         let found = match existing {
-            Some(found) => found,
-            None => make(mount, job, &dir, &name).await?,
+            Some(found) => Ok(found),
+            None => make(mount, job, &dir, &name).await,
+        };
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                made.into_iter().for_each(Made::release);
+                return Err(error);
+            }
         };
         let target = Target { handle: found.handle, dir, name, is_temporary };
         let is_kept = existing.is_some() && job.existing != Existing::Overwrite;
-        if is_kept || job.workload.operation.needs_no_bytes() {
-            return Ok(target);
-        }
-        match target.fill(mount, job, found.attributes.size_bytes).await {
-            Ok(()) => Ok(target),
-            Err(error) => {
-                if existing.is_none() {
-                    // Nobody else knows of it.
-                    let _ = mount.remove(&target.dir, &target.name).await;
-                }
-                Err(error)
-            }
-        }
+        let needs_bytes = !is_kept && !job.workload.operation.needs_no_bytes();
+        let filled = if needs_bytes { target.fill(mount, job, found.attributes.size_bytes).await } else { Ok(()) };
+        // Nobody else knows of one that was not finished.
+        let is_left = filled.is_err() && made.is_some() && mount.remove(&target.dir, &target.name).await.is_err();
+        made.into_iter().filter(|_| !is_left).for_each(Made::release);
+        filled.map(|()| target)
     }
 }
 
@@ -204,9 +241,7 @@ async fn fill(mount: &Mount, file: Handle, filling: Filling, stop: &Stop) -> Res
         transfers.spawn(async move {
             let mut unstable = Unstable::default();
             while let Some((offset, length)) = next_step(&cursor, step_bytes, filling.to) {
-                if stop.is_stopped() {
-                    return Err(Error::Stopped);
-                }
+                stop.check()?;
                 let mut data = filling.pattern.block(offset, length.next_multiple_of(8));
                 data.truncate(length as usize);
                 unstable.merge(write_all(&mount, file, offset, data, Stability::Unstable).await?.1);
@@ -237,6 +272,7 @@ async fn lay_out(mount: &Mount, file: Handle, job: &Job, pattern: Pattern) -> Re
     if job.workload.contents() == Contents::Mixed {
         let step = 2 * u64::from(Contents::PIECE_BYTES);
         for offset in (0..job.file_bytes).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+            job.stop.check()?;
             let length = u64::from(Contents::PIECE_BYTES).min(job.file_bytes - offset) as u32;
             let mut data = pattern.block(offset, length.next_multiple_of(8));
             data.truncate(length as usize);
@@ -308,7 +344,8 @@ impl Mismatches {
     }
 }
 
-/// Reads the whole file again: blocks that were written have the next pattern, the others the first one.
+/// Reads the whole file again, unless the job is stopped: blocks that were written have the next pattern, the others
+/// the first one.
 pub(super) async fn check_all(mount: &Mount, file: Handle, job: &Job, is_written: Vec<bool>) -> Result<(), Error> {
     let is_written: Arc<[bool]> = is_written.into();
     let cursor = Arc::new(AtomicU64::new(0));
@@ -316,9 +353,10 @@ pub(super) async fn check_all(mount: &Mount, file: Handle, job: &Job, is_written
     let mut transfers = JoinSet::new();
     for _ in 0..TRANSFERS {
         let (mount, cursor, is_written) = (mount.clone(), Arc::clone(&cursor), Arc::clone(&is_written));
+        let stop = job.stop.clone();
         transfers.spawn(async move {
             let mut wrong = Mismatches::default();
-            while let Some((offset, length)) = next_step(&cursor, granule_bytes, end) {
+            while let Some((offset, length)) = next_step(&cursor, granule_bytes, end).filter(|_| !stop.is_stopped()) {
                 let granule = (offset / u64::from(granule_bytes)) as usize;
                 let is_new = is_written.get(granule).copied().unwrap_or(false);
                 let expected = if is_new { pattern.next() } else { pattern };

@@ -39,6 +39,7 @@ mod tree;
 mod walk;
 
 use client::{Options, Url};
+use measure::record::JobSummary;
 
 pub use capture::{Capture, Seen};
 pub use error::Error;
@@ -63,6 +64,8 @@ pub struct Replay {
     pub max_bytes: u64,
     /// The server's process, if it runs on this machine and its cost is wanted.
     pub server_pid: Option<u32>,
+    /// Who is told what was measured, before the files are removed.
+    pub on_measured: Option<Observer<JobSummary>>,
     /// Who is told now and then how far it is.
     pub watcher: Option<Observer<Progress>>,
     /// What ends it before its time.

@@ -3,10 +3,11 @@
 //! Names are invented, and contents too: files get data where the capture reads them, and holes elsewhere.
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::ops::Range;
 
 use bytes::Bytes;
-use client::{Detail, Entry, Follow, Handle, Mount};
+use client::{Detail, Entry, Follow, Handle, Mount, Url};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
@@ -14,6 +15,8 @@ use super::ids::{FileId, NameId, Place};
 use super::invented::{MAX_TARGET_BYTES, name, target};
 use super::tree::{Kind, Origin, Tree};
 use super::{Error, Replay};
+use crate::bench::Stop;
+use crate::leftovers::{self, Leftover, Made};
 
 /// How many files are made or removed at once.
 const AT_ONCE: usize = 16;
@@ -28,6 +31,8 @@ pub(super) struct Prepared {
     top: Handle,
     /// The handle of each file of the capture, as soon as there is one.
     pub handles: Vec<Option<Handle>>,
+    made: Made,
+    stop: Stop,
 }
 
 /// A file to make.
@@ -46,15 +51,28 @@ impl Prepared {
         }
         let name = Replay::dir_name();
         let url = format!("{}/{name}", replay.url);
-        let made = mount.mkdir(&parent.handle, name.as_bytes(), &mode(0o700)).await;
-        let top = made.map_err(|source| Error::Prepare { dir: url.clone(), source })?.handle;
-        Ok(Prepared { mount, parent: parent.handle, name, url, top, handles: Vec::new() })
+        let path = [&replay.url.path, &b"/"[..], name.as_bytes()].concat();
+        let made = Made::new(Leftover::export(&Url { path, ..replay.url.clone() }));
+        match mount.mkdir(&parent.handle, name.as_bytes(), &mode(0o700)).await {
+            Ok(entry) => {
+                let (top, stop) = (entry.handle, replay.stop.clone());
+                Ok(Prepared { mount, parent: parent.handle, name, url, top, handles: Vec::new(), made, stop })
+            }
+            Err(source) => {
+                made.release();
+                Err(Error::Prepare { dir: url, source })
+            }
+        }
     }
 
-    /// Makes the files.
+    /// Makes the files, until it is to stop.
     pub(super) async fn fill(&mut self, tree: &Tree, payload: &Bytes) -> Result<(), Error> {
         self.handles = vec![None; tree.files.len()];
         let made = self.make_all(tree, payload).await;
+        // Without all its files, a replay is another one.
+        if self.stop.is_stopped() {
+            return Err(Error::Stopped);
+        }
         made.map_err(|source| Error::Prepare { dir: self.url.clone(), source })
     }
 
@@ -70,7 +88,7 @@ impl Prepared {
                 self.make_below(vec![file], &mut inner, tree, payload).await?;
             }
         }
-        for (file, Place { dir, name: id }) in &tree.links {
+        for (file, Place { dir, name: id }) in tree.links.iter().take_while(|_| !self.stop.is_stopped()) {
             if let (Some(file), Some(dir)) = (self.handle(*file), self.handle(*dir)) {
                 self.mount.link(&file, &dir, &name(*id)).await?;
             }
@@ -89,9 +107,11 @@ impl Prepared {
         let wanted = |file: FileId| Wanted { file, dir: self.top, name: format!("f{}", file.0).into_bytes() };
         let mut level: Vec<Wanted> = at_top.into_iter().map(wanted).collect();
         while !level.is_empty() {
-            let make = |wanted| make(&self.mount, wanted, tree, payload);
-            let made: Vec<(FileId, Handle)> =
-                stream::iter(level).map(make).buffer_unordered(AT_ONCE).try_collect().await?;
+            let (mount, stop) = (&self.mount, &self.stop);
+            let make = |wanted| make(mount, wanted, tree, payload, stop);
+            // Those in flight are waited for: a file that appears later could not be removed.
+            let begun = stream::iter(level).take_while(|_| ready(!stop.is_stopped()));
+            let made: Vec<(FileId, Handle)> = begun.map(make).buffer_unordered(AT_ONCE).try_collect().await?;
             level = Vec::new();
             for (file, handle) in made {
                 self.handles[file.0 as usize] = Some(handle);
@@ -107,8 +127,10 @@ impl Prepared {
     }
 
     /// Removes everything, also what the replay made.
-    pub(super) async fn remove(&self) -> Result<(), Error> {
-        self.remove_all().await.map_err(|source| Error::Remove { dir: self.url.clone(), source })
+    pub(super) async fn remove(self) -> Result<(), Error> {
+        self.remove_all().await.map_err(|source| Error::Remove { dir: self.url.clone(), source })?;
+        self.made.release();
+        Ok(())
     }
 
     async fn remove_all(&self) -> client::Result<()> {
@@ -125,13 +147,16 @@ impl Prepared {
                     _ => files.push(found.name),
                 }
             }
-            let remove = |name: Box<[u8]>| async move { self.mount.remove(&dir, &name).await };
+            let remove = |name: Box<[u8]>| async move {
+                self.mount.remove(&dir, &name).await.inspect(|()| leftovers::note_progress())
+            };
             stream::iter(files).map(remove).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
             empty.push((parent, name));
         }
         // Each directory comes before those in it.
         for (parent, name) in empty.into_iter().rev() {
             self.mount.rmdir(&parent, &name).await?;
+            leftovers::note_progress();
         }
         Ok(())
     }
@@ -154,7 +179,13 @@ fn divide(tree: &Tree) -> (Inner, Vec<FileId>) {
     (inner, at_top)
 }
 
-async fn make(mount: &Mount, wanted: Wanted, tree: &Tree, payload: &Bytes) -> client::Result<(FileId, Handle)> {
+async fn make(
+    mount: &Mount,
+    wanted: Wanted,
+    tree: &Tree,
+    payload: &Bytes,
+    stop: &Stop,
+) -> client::Result<(FileId, Handle)> {
     let Wanted { file: id, dir, name } = wanted;
     let file = &tree[id];
     let made = match file.kind {
@@ -165,7 +196,7 @@ async fn make(mount: &Mount, wanted: Wanted, tree: &Tree, payload: &Bytes) -> cl
         }
         Some(Kind::Regular) | None => {
             let made = mount.create(&dir, &name, CreateMode::Guarded, &mode(0o700)).await?;
-            fill(mount, &made.handle, &file.contents(), payload).await?;
+            fill(mount, &made.handle, &file.contents(), payload, stop).await?;
             made
         }
     };
@@ -216,7 +247,7 @@ impl Contents {
     }
 }
 
-async fn fill(mount: &Mount, file: &Handle, contents: &Contents, payload: &Bytes) -> client::Result<()> {
+async fn fill(mount: &Mount, file: &Handle, contents: &Contents, payload: &Bytes, stop: &Stop) -> client::Result<()> {
     if contents.size > 0 {
         let set = SetAttributes { size_bytes: Some(contents.size), ..SetAttributes::default() };
         mount.setattr(file, &set).await?;
@@ -224,7 +255,7 @@ async fn fill(mount: &Mount, file: &Handle, contents: &Contents, payload: &Bytes
     let max_bytes = u64::from(mount.sizes().write).min(payload.len() as u64);
     for range in &contents.data {
         let mut at = range.start;
-        while at < range.end {
+        while at < range.end && !stop.is_stopped() {
             let bytes = max_bytes.min(range.end - at) as usize;
             let written = mount.write(file, at, payload.slice(..bytes), Stability::Unstable).await?;
             at += u64::from(written.count);

@@ -25,15 +25,13 @@ use super::send::{Ended, Line, Map};
 use super::{Error, Replay};
 use crate::bench::run::described_url;
 use crate::bench::timer::Timer;
-use crate::bench::{BenchResult, Observer, Progress};
+use crate::bench::{BenchResult, Observer, Progress, Stop};
 use crate::process::Process;
 
 /// The most calls in flight.
 const MAX_IN_FLIGHT: usize = 4096;
 /// How many calls fail without a reply until the replay ends: the server is gone.
 const MAX_ERRORS: u64 = 100;
-/// How long a replay that is stopped waits for its calls.
-const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often rates are read and progress is shown.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// How long nothing is looked at when nothing is due.
@@ -92,9 +90,12 @@ async fn measure(
     let handles = std::mem::take(&mut prepared.handles);
     let map = Map { handles, positions: HashMap::new(), payload, opens: Opens::new(&capture.states) };
     let measured = measure_over(replay, capture, lines, map).await;
+    if let (Ok(result), Some(Observer(observe))) = (&measured, &replay.on_measured) {
+        observe(&result.summary);
+    }
     for client in clients.into_values() {
         // What is open still ends with the lease.
-        let _ = tokio::time::timeout(STOP_TIMEOUT, client.close()).await;
+        let _ = tokio::time::timeout(Stop::TIMEOUT, client.close()).await;
     }
     measured
 }
@@ -192,7 +193,7 @@ impl<'c> Running<'c> {
             }
             self.show_progress();
         }
-        let deadline = tokio::time::Instant::now() + STOP_TIMEOUT;
+        let deadline = tokio::time::Instant::now() + Stop::TIMEOUT;
         while let Ok(Some(ended)) = tokio::time::timeout_at(deadline, self.in_flight.next()).await {
             self.end(ended);
         }
@@ -265,6 +266,7 @@ impl<'c> Running<'c> {
         let parameters = Parameters { version, lowest_version, ..url.parameters.clone() };
         let url = Url { parameters, ..url.clone() };
         let options = [("name", name.clone()), ("ioengine", "wharf".to_owned()), ("rw", "replay".to_owned())];
+        let is_interrupted = self.over < self.capture.calls.len() && self.replay.stop.is_stopped();
         let (work_in_runtime, periods) = (self.found.work(), self.found.periods(runtime));
         let (directions, found) = self.found.into_summaries(self.capture, self.map.opens.without_open);
         JobSummary {
@@ -282,6 +284,7 @@ impl<'c> Running<'c> {
             work_in_runtime,
             client_cpu,
             server_cpu: None,
+            is_interrupted,
             replay: Some(found),
         }
     }

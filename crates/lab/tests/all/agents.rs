@@ -6,8 +6,8 @@ use std::time::Duration;
 use std::{slice, thread};
 
 use client::Options;
-use lab::agents::{Agent, Conductor, Error, Token};
-use lab::bench::{End, Existing, Job};
+use lab::agents::{Agent, Conductor, Error, Interruption, Token};
+use lab::bench::{End, Existing, Job, Stop};
 use measure::record::Direction;
 
 use crate::bench::Export;
@@ -43,7 +43,7 @@ fn make_job(command_line: &[String], _number: usize) -> Result<Job, String> {
 fn start_agent(make_job: fn(&[String], usize) -> Result<Job, String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let agent = Agent { token: token(), version: VERSION.to_owned(), make_job };
+    let agent = Agent { token: token(), version: VERSION.to_owned(), make_job, interruption: Interruption::default() };
     thread::spawn(move || agent.serve(&listener, |_| ()));
     address
 }
@@ -82,7 +82,7 @@ const TIME: &str = r#"{"Time":{"secs":1,"nanos":0}}"#;
 fn agents_load_in_step_and_what_they_found_is_merged() {
     let export = Export::start();
     let agents = [start_agent(make_job), start_agent(make_job)];
-    let mut conductor = Conductor::connect(&agents, &token(), VERSION).unwrap();
+    let mut conductor = Conductor::connect(&agents, &token(), VERSION, Stop::default()).unwrap();
     // A new file, which the first agent makes and fills; then a file for each in a directory; all over one connection.
     for place in ["/new", ""] {
         let url = export.url(place).to_string();
@@ -106,11 +106,11 @@ fn agents_load_in_step_and_what_they_found_is_merged() {
 fn agent_refuses_another_token_and_another_version() {
     let agents = [start_agent(make_job)];
     let other = Token::new("another token, as long").unwrap();
-    let refused = Conductor::connect(&agents, &other, VERSION).err().unwrap();
+    let refused = Conductor::connect(&agents, &other, VERSION, Stop::default()).err().unwrap();
     assert!(matches!(&refused, Error::WrongToken(agent) if *agent == agents[0]), "{refused}");
-    let refused = Conductor::connect(&agents, &token(), "1.2.4").err().unwrap().to_string();
+    let refused = Conductor::connect(&agents, &token(), "1.2.4", Stop::default()).err().unwrap().to_string();
     assert!(refused.contains(VERSION) && refused.contains("1.2.4"), "{refused}");
-    assert!(Conductor::connect(&agents, &token(), VERSION).is_ok());
+    assert!(Conductor::connect(&agents, &token(), VERSION, Stop::default()).is_ok());
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn run_fails_when_an_agent_is_lost_and_the_others_can_be_used_again() {
     let answer = |order: &str| (order == "\"TellTime\"").then(|| TIME.to_owned());
     let agents = [start_agent(make_job), start_false_agent(answer)];
     let url = export.url("").to_string();
-    let mut conductor = Conductor::connect(&agents, &token(), VERSION).unwrap();
+    let mut conductor = Conductor::connect(&agents, &token(), VERSION, Stop::default()).unwrap();
     let lost = conductor.run(slice::from_ref(&url), 0, &load(&url)).err().unwrap();
     assert!(matches!(&lost, Error::Lost { agent, .. } if *agent == agents[1]), "{lost}");
     drop(conductor);
-    let mut conductor = Conductor::connect(&agents[..1], &token(), VERSION).unwrap();
+    let mut conductor = Conductor::connect(&agents[..1], &token(), VERSION, Stop::default()).unwrap();
     let found = conductor.run(slice::from_ref(&url), 0, &load(&url)).unwrap();
     assert_eq!(found.all.total().operations, OPERATIONS);
 }
@@ -131,7 +131,7 @@ fn run_fails_when_an_agent_is_lost_and_the_others_can_be_used_again() {
 #[test]
 fn agent_says_why_it_cannot_do_a_job() {
     let agents = [start_agent(|_, _| Err("no such job".to_owned()))];
-    let mut conductor = Conductor::connect(&agents, &token(), VERSION).unwrap();
+    let mut conductor = Conductor::connect(&agents, &token(), VERSION, Stop::default()).unwrap();
     let failed = conductor.run(&[], 0, &load("nfs://127.0.0.1/files")).err().unwrap();
     assert_eq!(failed.to_string(), format!("agent {}: no such job", agents[0]));
 }
@@ -142,7 +142,7 @@ fn agent_that_answers_too_slowly_to_start_in_step_is_refused() {
         thread::sleep(Duration::from_millis(25));
         Some(TIME.to_owned())
     })];
-    let refused = Conductor::connect(&agents, &token(), VERSION).err().unwrap();
+    let refused = Conductor::connect(&agents, &token(), VERSION, Stop::default()).err().unwrap();
     assert!(
         matches!(refused, Error::Clock { uncertainty, .. } if uncertainty > Duration::from_millis(10)),
         "{refused}"
@@ -158,7 +158,7 @@ fn figures_that_make_no_sense_are_refused() {
     ];
     for answer in answers {
         let agents = [start_false_agent(answer)];
-        let refused = Conductor::connect(&agents, &token(), VERSION).err().unwrap();
+        let refused = Conductor::connect(&agents, &token(), VERSION, Stop::default()).err().unwrap();
         assert!(matches!(refused, Error::Lost { .. } | Error::Disorder(_)), "{refused}");
     }
 }

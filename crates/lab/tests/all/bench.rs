@@ -287,7 +287,6 @@ fn metadata_is_asked_for_without_filling_a_file_and_nothing_is_left_behind() {
     for workload in ["getattr", "access", "lookup", "createremove", "newfile", "readdirplus"] {
         for parameters in ["?version=3", "?version=4.1"] {
             let job = Job { connections: 3, file_bytes: 1 << 50, ..export.job(workload, &format!("/{parameters}")) };
-            let job = Job { end: End::After(Duration::from_millis(50)), ..job };
             let outcome = run(&job).unwrap();
             let asked = direction(&outcome, Direction::Metadata);
             assert!(asked.work.operations > 0 && asked.work.bytes == 0, "{workload} {parameters}");
@@ -439,4 +438,21 @@ fn periods_have_every_operation_of_the_measurement() {
     assert!(
         periods.iter().all(|period| period.operations == 0 || 0.0 < period.p50_us && period.p50_us <= period.p99_us)
     );
+}
+
+#[test]
+fn job_that_is_stopped_while_it_makes_its_files_leaves_none_behind() {
+    let export = Export::start();
+    let job = Job { files: Files::Spread(3000), file_bytes: 8192, ..export.job("getattr", "") };
+    let stop = job.stop.clone();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&job));
+        while names(&export).len() < 20 {
+            assert!(!running.is_finished(), "it ended before it was stopped");
+        }
+        stop.stop();
+        let ended = running.join().unwrap();
+        assert!(matches!(ended, Err(Error::Stopped)), "{ended:?}");
+    });
+    assert_eq!(names(&export), [""; 0]);
 }

@@ -104,6 +104,8 @@ pub struct JobSummary {
     pub client_cpu: CpuUse,
     /// What the server's process spent in it, where that could be seen.
     pub server_cpu: Option<CpuUse>,
+    /// Whether it was stopped before its end.
+    pub is_interrupted: bool,
     /// If it replayed a capture, what was found of that.
     pub replay: Option<ReplaySummary>,
 }
@@ -138,6 +140,7 @@ impl JobSummary {
             all.elapsed = all.elapsed.max(host.elapsed);
             all.work_in_runtime += host.work_in_runtime;
             all.client_cpu = all.client_cpu + host.client_cpu;
+            all.is_interrupted |= host.is_interrupted;
             for other in &host.directions {
                 match all.directions.iter_mut().find(|mine| mine.direction == other.direction) {
                     Some(mine) => mine.merge(other),
@@ -199,6 +202,7 @@ mod tests {
             work_in_runtime: Work::default(),
             client_cpu: CpuUse::default(),
             server_cpu: None,
+            is_interrupted: false,
             replay: None,
         }
     }

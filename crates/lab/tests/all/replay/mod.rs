@@ -29,6 +29,7 @@ fn url(recorder: &Recorder, path: &str) -> Url {
 
 fn replay(url: Url, pace: Pace) -> Replay {
     Replay {
+        on_measured: None,
         name: "capture".to_owned(),
         url,
         options: options(),
