@@ -42,9 +42,9 @@ pub enum MountError {
         /// What the system says.
         source: io::Error,
     },
-    /// `wharf mount` ends, or does not mount in time.
+    /// The kernel or `wharf mount` refuses, or does not mount in time.
     #[error("`{command}` does not mount: {said}")]
-    Wharf {
+    NotMounted {
         /// The whole command.
         command: String,
         /// What it said.
@@ -53,6 +53,11 @@ pub enum MountError {
 }
 
 impl Mounter {
+    /// Whether it takes the port of MOUNT. mount.nfs refuses NFSv4 with one.
+    fn needs_mount_port(self, options: &str) -> bool {
+        self == Mounter::Wharf || has_mount_protocol(options)
+    }
+
     /// Why it cannot mount here, if it cannot.
     pub(crate) fn missing(self) -> Option<String> {
         if !rustix::process::geteuid().is_root() {
@@ -70,6 +75,21 @@ impl Mounter {
             }
         }
     }
+}
+
+/// A mount that fails is no reason to run without root.
+fn not_mounted(error: ToolError) -> MountError {
+    match error {
+        ToolError::Failed { command, said } => MountError::NotMounted { command, said },
+        error => error.into(),
+    }
+}
+
+/// Whether options of mount(8) name a version that has the protocol MOUNT.
+fn has_mount_protocol(options: &str) -> bool {
+    let version =
+        |option: &str| ["vers=", "nfsvers=", "v"].iter().find_map(|name| option.strip_prefix(name)?.parse().ok());
+    options.split(',').filter_map(version).any(|version: f64| version < 4.0)
 }
 
 fn has_nfs() -> bool {
@@ -109,14 +129,15 @@ impl MountPoint {
         server: &Server,
         options: &str,
     ) -> Result<Mounted, MountError> {
-        let (source, options) = server.mount_source(options);
+        let (source, options) = server.mount_source(options, mounter.needs_mount_port(options));
         let directory = self.directory();
         let options = if options.is_empty() { Vec::new() } else { vec!["-o", options.as_str()] };
         let mut mounted = Mounted { directory: directory.clone(), process: None, is_there: false };
         match mounter {
             Mounter::Kernel => {
                 let directory = directory.to_string_lossy();
-                run("mount", &[&["-t", "nfs"], &options[..], &[source.as_str(), &*directory]].concat())?;
+                let arguments = [&["-t", "nfs"], &options[..], &[source.as_str(), &*directory]].concat();
+                run("mount", &arguments).map_err(not_mounted)?;
             }
             Mounter::Wharf => {
                 let mut command = Command::new(program);
@@ -183,7 +204,7 @@ impl Mounted {
             let is_gone = self.process.as_mut().is_none_or(|process| !matches!(process.try_wait(), Ok(None)));
             if is_gone || began.elapsed() > TIMEOUT {
                 let said = fs::read_to_string(log).unwrap_or_default();
-                return Err(MountError::Wharf { command: words(command), said: said.trim().to_owned() });
+                return Err(MountError::NotMounted { command: words(command), said: said.trim().to_owned() });
             }
             thread::sleep(POLL_INTERVAL);
         }
@@ -207,4 +228,25 @@ impl Drop for Mounted {
 fn words(command: &Command) -> String {
     let words = [command.get_program()].into_iter().chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_is_given_the_port_of_mount_only_for_versions_that_have_it() {
+        for (options, is_needed) in [
+            ("vers=3", true),
+            ("ro,nfsvers=3,nolock", true),
+            ("v3", true),
+            ("vers=2", true),
+            ("vers=4.2,nconnect=4", false),
+            ("v4.1", false),
+            ("", false),
+        ] {
+            assert_eq!(Mounter::Kernel.needs_mount_port(options), is_needed, "{options}");
+            assert!(Mounter::Wharf.needs_mount_port(options), "{options}");
+        }
+    }
 }

@@ -188,10 +188,10 @@ impl Server {
         ]
     }
 
-    /// What mount(8) mounts, as HOST:/EXPORT, and these options with the ports.
-    pub(crate) fn mount_source(&self, options: &str) -> (String, String) {
+    /// What mount(8) mounts, as HOST:/EXPORT, and these options with the ports; that of MOUNT only if it is of use.
+    pub(crate) fn mount_source(&self, options: &str, needs_mount_port: bool) -> (String, String) {
         let Parameters { nfs_port, mount_port, .. } = self.url.parameters;
-        let ports = [("port", nfs_port.or(self.url.port)), ("mountport", mount_port)];
+        let ports = [("port", nfs_port.or(self.url.port)), ("mountport", mount_port.filter(|_| needs_mount_port))];
         let ports = ports.into_iter().filter_map(|(key, port)| Some(format!("{key}={}", port?)));
         let given = Some(options.to_owned()).filter(|options| !options.is_empty());
         let host = if self.url.host.contains(':') { format!("[{}]", self.url.host) } else { self.url.host.clone() };
