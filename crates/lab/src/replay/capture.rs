@@ -194,6 +194,10 @@ impl Capture {
         self.tree.note_use(op.files(), op.places(), connection);
         op.states().iter().for_each(|state| self.states[*state].users.add(connection));
         note_call(&mut self.tree, &op, number);
+        if op.changes_opens() {
+            op.open_file().into_iter().for_each(|file| self.tree[file].opened_by.note(connection, number));
+            op.states().iter().for_each(|state| self.states[*state].changed_by.note(connection, number));
+        }
         self.lines[connection as usize].calls.push(number);
         self.calls.push(Call { connection, server, sent: began, op, reply: None, replies_before, after, barriers });
         Ok(number)
@@ -202,8 +206,10 @@ impl Capture {
     /// The calls that changed the names of a call before, and that made what it uses.
     fn before(&self, op: &Op, connection: u32) -> Box<[u32]> {
         let changes = op.places().into_iter().filter_map(|place| self.tree.changed_by(place));
-        let states = op.states().iter().filter_map(|state| self.states[*state].made_by);
-        let before: BTreeSet<u32> = changes.chain(states).collect();
+        let states = op.states().iter().map(|state| &self.states[*state]);
+        let states = states.flat_map(|state| state.made_by.into_iter().chain(state.changed_by.calls()));
+        let opens = op.open_file().into_iter().flat_map(|file| self.tree[file].opened_by.calls());
+        let before: BTreeSet<u32> = changes.chain(states).chain(opens).collect();
         let waited_for = |call: &u32| {
             let call = &self.calls[*call as usize];
             call.reply.is_some() && call.connection != connection
@@ -290,5 +296,63 @@ impl Call {
             after: Box::default(),
             barriers: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use buffer::Buffer;
+    use client::proto::nfs4::{
+        ArgOp, ClientId, CloseArgs, CompoundArgs, FileHandle, OpenArgs, OpenClaim, OpenHow, PutfhArgs, StateOwner,
+        Stateid,
+    };
+    use client::v4::MinorVersion;
+    use xdr::{Encode, Encoder};
+
+    use super::super::compound::Compound;
+    use super::super::walk::Numbering;
+    use super::*;
+
+    const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    /// Adds a call on the file of this handle, which was answered at once. Returns its number.
+    fn add(capture: &mut Capture, connection: u32, file: u8, operation: ArgOp<'_>) -> u32 {
+        let object = FileHandle::new(&[file]).unwrap();
+        let operations = vec![ArgOp::Putfh(PutfhArgs { object }), operation];
+        let mut buffer = Buffer::new();
+        CompoundArgs { tag: b"", minor_version: 1, operations }.encode(&mut Encoder::new(&mut buffer));
+        let numbering = Numbering { tree: &mut capture.tree, states: &mut capture.states, server: SERVER };
+        let decoded = Compound::decode(Decoder::new(buffer.as_slice()), numbering).unwrap();
+        let (op, version) = (Op::Compound(Box::new(decoded.compound)), Version::V4(MinorVersion::V1));
+        let new = NewCall { connection, server: SERVER, began: Duration::ZERO, version, op };
+        let number = capture.add_call(new).unwrap();
+        capture.calls[number as usize].reply = Some(Replied { at: Duration::ZERO, learned: None });
+        number
+    }
+
+    fn open() -> ArgOp<'static> {
+        let owner = StateOwner { client: ClientId(1), owner: b"owner" };
+        let (how, claim) = (OpenHow::NoCreate, OpenClaim::Fh);
+        ArgOp::Open(OpenArgs { seqid: 0, share_access: 1, share_deny: 0, owner, how, claim })
+    }
+
+    fn close() -> ArgOp<'static> {
+        ArgOp::Close(CloseArgs { seqid: 0, open_stateid: Stateid { seqid: 1, other: [3; 12] } })
+    }
+
+    #[test]
+    fn opens_and_closes_of_a_file_keep_their_order_on_all_connections() {
+        let mut capture = Capture::default();
+        for _ in 0..3 {
+            capture.add_line().unwrap();
+        }
+        let opened = [add(&mut capture, 0, 7, open()), add(&mut capture, 1, 7, open())];
+        let closed = add(&mut capture, 2, 7, close());
+        let again = add(&mut capture, 0, 7, open());
+        let elsewhere = add(&mut capture, 0, 8, open());
+        let after = |call: u32| &capture.calls[call as usize].after[..];
+        assert_eq!(after(closed), opened);
+        assert_eq!(after(again), [opened[1], closed]);
+        assert_eq!(after(elsewhere), [0; 0]);
     }
 }

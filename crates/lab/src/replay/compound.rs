@@ -19,8 +19,9 @@ pub(super) struct Compound {
     pub states: Box<[StateId]>,
     /// The file whose size it sets.
     pub resized: Option<FileId>,
-    /// What it is counted as.
+    /// What it is counted as, and the current file of that.
     pub main: OpNumber,
+    pub main_file: Option<FileId>,
     /// Whether the client had the server keep the reply.
     pub is_kept: bool,
     /// How many bytes it moves at most.
@@ -64,6 +65,12 @@ impl Compound {
     pub(super) fn files(&self) -> impl Iterator<Item = FileId> {
         let mut last = None;
         self.current.iter().flatten().copied().filter(move |file| last.replace(*file) != Some(*file))
+    }
+
+    /// Whether it changes what is open or locked.
+    pub(super) fn changes_opens(&self) -> bool {
+        use OpNumber as N;
+        matches!(self.main, N::Open | N::OpenConfirm | N::OpenDowngrade | N::Close | N::Lock | N::Locku)
     }
 
     /// The directory that it lists, and from which cookie on.

@@ -52,7 +52,9 @@ pub enum LeftOut {
     #[error("of files that the replay could not make")]
     NoFile,
     /// The open or the lock is not known.
-    #[error("of files that were opened or locked before the capture; start the capture before the mount")]
+    #[error(
+        "on opens or locks that were refused here or are older than the capture; start the capture before the mount"
+    )]
     NoState,
     /// The listing that it continues is not known.
     #[error("that continue listings whose beginning was not captured")]

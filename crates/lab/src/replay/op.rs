@@ -263,6 +263,19 @@ impl Op {
         }
     }
 
+    /// The file that it opens, locks, unlocks or closes, or uses as one that is open.
+    pub(super) fn open_file(&self) -> Option<FileId> {
+        match self {
+            Op::Compound(compound) if compound.changes_opens() || !compound.states.is_empty() => compound.main_file,
+            _ => None,
+        }
+    }
+
+    /// Whether it changes what is open or locked.
+    pub(super) fn changes_opens(&self) -> bool {
+        matches!(self, Op::Compound(compound) if compound.changes_opens())
+    }
+
     /// Whether it ends the opens and locks that it uses.
     pub(super) fn ends_states(&self) -> bool {
         matches!(self, Op::Compound(compound) if matches!(compound.main, OpNumber::Close | OpNumber::Locku))

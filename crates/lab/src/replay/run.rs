@@ -60,7 +60,8 @@ pub fn run(replay: &Replay, capture: &Capture) -> Result<BenchResult, Error> {
 
 async fn prepare_and_run(replay: &Replay, capture: &Capture) -> Result<BenchResult, Error> {
     let began = Instant::now();
-    let options = Options { max_pending: MAX_IN_FLIGHT, ..replay.options.clone() };
+    // Delegations of the preparation would be recalled by the replay.
+    let options = Options { max_pending: MAX_IN_FLIGHT, uses_delegations: false, ..replay.options.clone() };
     let mount = Mount::connect(&replay.url, &options).await?;
     if capture.check_version(mount.version()).is_err() {
         return Err(Error::Version { captured: capture.version(), here: mount.version() });
@@ -115,7 +116,7 @@ async fn connect(mount: &Mount, capture: &Capture) -> Result<(Vec<Line>, HashMap
         let number = line.client.unwrap_or_default();
         if let Entry::Vacant(vacant) = clients.entry(number) {
             let connections = capture.lines.iter().filter(|other| other.client == line.client).count();
-            let options = Options { connections, uses_delegations: false, ..options.clone() };
+            let options = Options { connections, ..options.clone() };
             vacant.insert(Client::connect(address, server, minor, &options).await?);
         }
         let turn = used.entry(number).or_default();

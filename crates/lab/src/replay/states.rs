@@ -7,7 +7,7 @@ use client::proto::nfs4::{ArgOp, ClientId, Locker, SessionId, Stateid};
 
 use super::ids::StateId;
 use super::left_out::LeftOut;
-use super::tree::Users;
+use super::tree::{Latest, Users};
 
 /// The most opens, locks and delegations, and the most sessions.
 const MAX_STATES: usize = 1_000_000;
@@ -19,6 +19,8 @@ pub(super) struct State {
     pub made_by: Option<u32>,
     /// Of a delegation, the open that it was granted with: the replay takes no delegations.
     pub open: Option<StateId>,
+    /// The last calls that changed it.
+    pub changed_by: Latest,
     /// The connections that used it.
     pub users: Users,
 }

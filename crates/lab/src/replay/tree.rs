@@ -53,6 +53,8 @@ pub(super) struct File {
     pub read_end: Option<u64>,
     /// The connections that used it since the last change.
     users: Users,
+    /// The last call of each connection that opened, locked, unlocked or closed it.
+    pub opened_by: Latest,
     has_handle: bool,
     /// Whether a reply has shown that it exists.
     exists: bool,
@@ -91,6 +93,21 @@ impl Users {
 
     pub(super) fn take(&mut self, others: &mut Users) {
         std::mem::take(&mut others.0).into_iter().for_each(|connection| self.add(connection));
+    }
+}
+
+/// The last call of each connection.
+#[derive(Debug, Default)]
+pub(super) struct Latest(Vec<(u32, u32)>);
+
+impl Latest {
+    pub(super) fn note(&mut self, connection: u32, call: u32) {
+        self.0.retain(|(other, _)| *other != connection);
+        self.0.push((connection, call));
+    }
+
+    pub(super) fn calls(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|(_, call)| *call)
     }
 }
 
@@ -179,6 +196,7 @@ impl Tree {
             asked: Vec::new(),
             read_end: None,
             users: Users::default(),
+            opened_by: Latest::default(),
             has_handle: false,
             exists: false,
             is_stale: false,

@@ -86,7 +86,7 @@ struct Walk<'t> {
     names: Vec<Named>,
     states: Vec<StateId>,
     resized: Option<FileId>,
-    main: Option<OpNumber>,
+    main: Option<(OpNumber, Option<FileId>)>,
     is_kept: bool,
     wanted_bytes: Option<u64>,
 }
@@ -111,7 +111,7 @@ impl<'t> Walk<'t> {
 
     /// What the operations are together. Without any, the COMPOUND was for the session alone.
     fn end(self) -> Result<Compound, LeftOut> {
-        let main = self.main.ok_or(LeftOut::Session)?;
+        let (main, main_file) = self.main.ok_or(LeftOut::Session)?;
         Ok(Compound {
             operations: self.operations.as_slice().into(),
             current: self.files.into(),
@@ -119,6 +119,7 @@ impl<'t> Walk<'t> {
             states: self.states.into(),
             resized: self.resized,
             main,
+            main_file,
             is_kept: self.is_kept,
             wanted_bytes: self.wanted_bytes,
             made: None,
@@ -402,14 +403,16 @@ impl<'t> Walk<'t> {
             if let Some(number) = self.numbering.states.number(self.numbering.server, stateid)? {
                 *stateid = number.encode(stateid.seqid);
                 self.states.push(number);
+                // What used a delegation uses the open here.
+                self.states.extend(self.numbering.states[number].open);
             }
         }
         numbered.encode(&mut Encoder::new(&mut self.operations));
         // An operation begins with its number.
         let number = Decoder::new(&self.operations.as_slice()[at..]).u32()?;
         let number = OpNumber::from_number(number).ok_or(LeftOut::Damaged)?;
-        if self.main.is_none_or(|main| weight(number) >= weight(main)) {
-            self.main = Some(number);
+        if self.main.is_none_or(|(main, _)| weight(number) >= weight(main)) {
+            self.main = Some((number, self.current));
         }
         self.files.push(self.current);
         Ok(())
