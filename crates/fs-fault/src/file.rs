@@ -59,7 +59,7 @@ impl FaultFile {
 
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for FaultFile {
-    vfs::forward!(OpenFile for self.inner: lock, test_lock, unlock);
+    vfs::forward!(OpenFile for self.inner: check_written, lock, test_lock, unlock);
 
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
         self.plan.run(cx, Site::new(Operation::Read), |_| self.inner.read_at(cx, offset_bytes, into))

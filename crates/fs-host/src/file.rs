@@ -43,6 +43,10 @@ impl HostFs {
             OpenMode::Write => self.take_made(handle).map_or_else(|| self.open_anew(cx, handle, mode), Ok)?,
         };
         let writes = mode == OpenMode::Write && !self.volume.is_memory;
+        if writes && self.options.is_behind_log {
+            // An error from before is of data that a write log has or whose writers hear of it, or of an earlier server.
+            let _ = sys::pending_error(fd.as_fd());
+        }
         let reads_ahead = mode == OpenMode::Read && !self.volume.is_memory;
         let streams = if reads_ahead { self.streams.of(handle, &fd) } else { None };
         let (fd, id) = (Arc::new(ResidentFile::new(fd, &self.volume)), self.flushes.opened(file));
@@ -203,13 +207,12 @@ impl OpenFile for OpenHostFile {
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.check_may_wait(cx)?;
-        let since = self.known_failures.load(Ordering::Relaxed);
-        let synced = self.flushes.watched(self.id, || self.flush_with_writers());
-        let synced = synced.and_then(|()| self.check(Reach::File, since));
-        if synced.is_err() {
-            self.known_failures.store(self.flushes.failures(), Ordering::Relaxed);
-        }
-        synced
+        self.with_failures(|| self.flush_with_writers())
+    }
+
+    fn check_written(&self, cx: &Context<'_>) -> Result<()> {
+        self.check_may_wait(cx)?;
+        self.with_failures(|| self.ask(&self.uncommitted.take(self.id.file())))
     }
 
     fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
@@ -384,11 +387,26 @@ impl OpenHostFile {
         changed
     }
 
+    /// Runs a flush or a check, and fails also for what others have learned since this open file was told.
+    fn with_failures(&self, run: impl FnOnce() -> Result<()>) -> Result<()> {
+        let since = self.known_failures.load(Ordering::Relaxed);
+        let result = self.flushes.watched(self.id, run).and_then(|()| self.check(Reach::File, since));
+        if result.is_err() {
+            self.known_failures.store(self.flushes.failures(), Ordering::Relaxed);
+        }
+        result
+    }
+
     /// Flushes the file, and asks all descriptors for errors by which it was written since it was last flushed.
     fn flush_with_writers(&self) -> Result<()> {
         let writers = self.uncommitted.take(self.id.file());
         self.write_out().inspect_err(|_| self.lose())?;
         self.flush(Depth::All)?;
+        self.ask(&writers)
+    }
+
+    /// Asks descriptors for errors that they were not told of.
+    fn ask(&self, writers: &[Arc<Writer>]) -> Result<()> {
         let reported = writers.iter().try_for_each(|writer| writer.pending_error());
         reported.inspect_err(|_| self.lose()).map_err(failed)
     }

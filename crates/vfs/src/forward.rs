@@ -273,6 +273,9 @@ macro_rules! forward_open_file {
     ($self:ident.$inner:ident sync) => {
         $crate::forward_method!($self.$inner sync(cx: &$crate::Context<'_>) -> $crate::Result<()>);
     };
+    ($self:ident.$inner:ident check_written) => {
+        $crate::forward_method!($self.$inner check_written(cx: &$crate::Context<'_>) -> $crate::Result<()>);
+    };
     ($self:ident.$inner:ident seek) => {
         $crate::forward_method!($self.$inner seek(
             cx: &$crate::Context<'_>, offset_bytes: u64, what: $crate::Seek

@@ -136,6 +136,16 @@ pub trait OpenFile: Send + Sync {
         Ok(())
     }
 
+    /// Flushes nothing, but fails when storage has lost data that were written to this file since its last flush:
+    /// reads may return others then. Each loss is reported once.
+    ///
+    /// # Errors
+    /// As of [`OpenFile::sync`]. Without an override there are none.
+    fn check_written(&self, cx: &Context<'_>) -> Result<()> {
+        let _ = cx;
+        Ok(())
+    }
+
     /// The start of the next data or hole at or after `offset_bytes`. `None` if there is none before the end of the
     /// file, or the file ends before `offset_bytes`.
     ///

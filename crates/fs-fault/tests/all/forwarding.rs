@@ -78,7 +78,7 @@ struct RichFile {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for RichFile {
     vfs::forward!(OpenFile for self.inner:
-        read_at, write_at, sync, seek, allocate, deallocate, copy_range, clone_range, lock, test_lock, unlock);
+        read_at, write_at, sync, check_written, seek, allocate, deallocate, copy_range, clone_range, lock, test_lock, unlock);
 
     fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<ReadBytes> {
         if offset_bytes > 0 {

@@ -81,7 +81,7 @@ struct GatedFile {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for GatedFile {
     vfs::forward!(OpenFile for self.inner:
-        read_at, read_lent, write_at, write_parts_at, seek, allocate, deallocate, copy_range, clone_range, lock,
+        read_at, read_lent, write_at, write_parts_at, check_written, seek, allocate, deallocate, copy_range, clone_range, lock,
         test_lock, unlock, attributes, host_file, is_resident, evict);
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {

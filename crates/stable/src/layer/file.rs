@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use vfs::{Attributes, Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
+use vfs::{Attributes, Context, CopyRange, Handle, HostFile, OpenFile, ReadBytes, Result, Stability, Written};
 
 use super::flushes::{FlushInFlight, Flushed};
 use super::unsynced::Taken;
@@ -21,7 +21,21 @@ pub(super) struct StableFile {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for StableFile {
     vfs::forward!(OpenFile for self.inner:
-        read_at, read_lent, seek, lock, test_lock, unlock, host_file, is_resident, evict);
+        check_written, seek, lock, test_lock, unlock, is_resident, evict);
+
+    fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
+        self.export.check_readable(&self.handle)?;
+        self.inner.read_at(cx, offset_bytes, into)
+    }
+
+    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<ReadBytes> {
+        self.export.check_readable(&self.handle)?;
+        self.inner.read_lent(cx, offset_bytes, into)
+    }
+
+    fn host_file(&self) -> Option<HostFile> {
+        self.export.check_readable(&self.handle).ok().and_then(|()| self.inner.host_file())
+    }
 
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
         Ok(self.export.versions.attributes(self.inner.attributes(cx)?))
@@ -57,7 +71,8 @@ impl OpenFile for StableFile {
         }
         let data = Data { offset_bytes, parts: &first(parts, written.count), by_root: cx.caller.is_root() };
         let zeros = self.export.late_zeros(old_end, offset_bytes);
-        self.log_ranges(&Context { ticket: &[], ..*cx }, flushes, (zeros.as_slice(), data.by_root))?;
+        let zeros = self.read_ranges(cx, zeros.as_slice())?;
+        self.append_read(&Context { ticket: &[], ..*cx }, flushes, (&zeros, data.by_root));
         let pending = self.append_data(cx, flushes, &data);
         drop(held);
         if let Some(pending) = pending {
@@ -73,7 +88,8 @@ impl OpenFile for StableFile {
         let Taken { dirty, by_root } = self.export.volume.unsynced.take(&self.handle);
         let logged = match dirty {
             Dirty::Ranges(ranges) => {
-                self.log_ranges(cx, flushes, (&ranges, by_root)).map_err(|error| self.keep_dirty(error))?
+                let read = self.read_unsynced(cx, &ranges).map_err(|error| self.keep_dirty(error))?;
+                self.append_read(cx, flushes, (&read, by_root))
             }
             Dirty::Much => Some(Pending::Unlogged),
         };
@@ -145,21 +161,39 @@ impl StableFile {
         last
     }
 
-    /// Reads unstably written data back and logs it; the caller holds the file.
-    fn log_ranges(
+    /// Reads unstably written data back; the caller holds the file. A page that storage has not taken may be gone, and
+    /// what is read then is what storage has.
+    fn read_unsynced(&self, cx: &Context<'_>, ranges: &[Range<u64>]) -> Result<Vec<(u64, Vec<u8>)>> {
+        let read = self.read_ranges(cx, ranges)?;
+        if !read.is_empty() {
+            self.export.checked(self.inner.check_written(cx))?;
+        }
+        Ok(read)
+    }
+
+    /// Reads ranges of the file, as far as it has them.
+    fn read_ranges(&self, cx: &Context<'_>, ranges: &[Range<u64>]) -> Result<Vec<(u64, Vec<u8>)>> {
+        let read = |range: &Range<u64>| {
+            let mut data = vec![0; (range.end - range.start) as usize];
+            let count = self.inner.read_at(cx, range.start, &mut data)?;
+            data.truncate(count);
+            Ok((range.start, data))
+        };
+        ranges.iter().map(read).collect()
+    }
+
+    /// Appends records of data that were read back, each with its offset.
+    fn append_read(
         &self,
         cx: &Context<'_>,
         flushes: FlushCount,
-        (ranges, by_root): (&[Range<u64>], bool),
-    ) -> Result<Option<Pending>> {
-        let mut last = None;
-        for range in ranges {
-            let mut data = vec![0; (range.end - range.start) as usize];
-            let count = self.inner.read_at(cx, range.start, &mut data)?;
-            let data = Data { offset_bytes: range.start, parts: &[&data[..count]], by_root };
-            last = self.append_data(cx, flushes, &data).or(last);
-        }
-        Ok(last)
+        (read, by_root): (&[(u64, Vec<u8>)], bool),
+    ) -> Option<Pending> {
+        let append = |last, (offset_bytes, data): &(u64, Vec<u8>)| {
+            let data = Data { offset_bytes: *offset_bytes, parts: &[data], by_root };
+            self.append_data(cx, flushes, &data).or(last)
+        };
+        read.iter().fold(None, append)
     }
 
     fn begin_flush(&self) -> FlushInFlight<'_> {

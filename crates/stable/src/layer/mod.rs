@@ -149,6 +149,12 @@ impl LoggedExport {
         Err(Error::Io(io::Error::other("storage has failed, and the write log has to make its changes again")))
     }
 
+    /// Refuses to read a file of which the log alone may have something: after a failed flush, its pages may be gone.
+    fn check_readable(&self, file: &Handle) -> Result<()> {
+        let stored = self.check_storage();
+        if stored.is_err() && self.volume.unsynced.logged_end(file).is_some() { stored } else { Ok(()) }
+    }
+
     /// Refuses a change on a thread that may not wait for the log, and after a failed flush, before anything is
     /// changed.
     fn check(&self, cx: &Context<'_>) -> Result<()> {
@@ -166,13 +172,15 @@ impl LoggedExport {
         self.end_flush(self.volume.flushes.begin(Flushed::All), || self.inner.sync_all(&Context::ROOT))
     }
 
+    /// Passes on what storage says of changes. After a failure every change is refused.
+    fn checked(&self, stored: Result<()>) -> Result<()> {
+        stored.inspect_err(|_| self.lose())
+    }
+
     /// Flushes, and passes on the result. After a failure every change is refused.
     fn end_flush(&self, flush: FlushInFlight<'_>, make: impl FnOnce() -> Result<()>) -> Result<()> {
         let what = flush.what;
-        let flushed = make();
-        if flushed.is_err() {
-            self.lose();
-        }
+        let flushed = self.checked(make());
         drop(flush);
         flushed.and_then(|()| self.wait_for_flushes(what))
     }

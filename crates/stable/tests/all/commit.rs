@@ -129,7 +129,7 @@ struct GatedFile {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for GatedFile {
     vfs::forward!(OpenFile for self.inner:
-        read_lent, write_at, seek, allocate, deallocate, copy_range, clone_range, lock,
+        read_lent, write_at, check_written, seek, allocate, deallocate, copy_range, clone_range, lock,
         test_lock, unlock, attributes, host_file, is_resident, evict);
 
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {

@@ -90,15 +90,18 @@ impl Site {
     }
 
     /// Writes back what the files have, and nobody is told of an error that has to be, as when the kernel does it by
-    /// itself: a direct read first writes the pages of its range.
+    /// itself.
     fn write_back_silently(&self) {
+        EXPORTS.iter().for_each(|export| self.write_back_file_silently(export));
+    }
+
+    /// A direct read first writes the pages of its range.
+    fn write_back_file_silently(&self, export: &str) {
         const ALIGNED: usize = 4096;
         let mut buffer = vec![0; BYTES + ALIGNED];
         let start = buffer.as_ptr().align_offset(ALIGNED);
-        for export in EXPORTS {
-            let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(self.path(export)).unwrap();
-            assert!(file.read_at(&mut buffer[start..start + BYTES], 0).is_err(), "the disk took the data");
-        }
+        let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(self.path(export)).unwrap();
+        assert!(file.read_at(&mut buffer[start..start + BYTES], 0).is_err(), "the disk took the data");
     }
 
     /// Writes a file in each export and ends as after `kill -9`; the data of both are lost, and the kernel will not
@@ -108,6 +111,15 @@ impl Site {
         assert!(self.write_back(), "the disk took the data");
         assert!(!self.write_back());
         self.disk.repair();
+    }
+
+    /// Mounts the disk with other flags, also right after a file was closed. A program that another test starts has
+    /// copies of this process's descriptors between its fork and its exec.
+    fn remount(&self, flags: MountFlags) {
+        while let Err(error) = mount_remount(self.disk.dir(), flags, c"") {
+            assert_eq!(error, rustix::io::Errno::BUSY);
+            std::thread::yield_now();
+        }
     }
 
     fn evict(&self, export: &str) {
@@ -235,9 +247,9 @@ fn start_is_refused_when_the_file_system_takes_no_changes_any_more_and_the_next_
     let Some(site) = Site::new(DiskKind::EXT4) else { return };
     site.write_and_kill();
     // As ext4 does when it cannot write its journal.
-    mount_remount(site.disk.dir(), MountFlags::RDONLY, c"").unwrap();
+    site.remount(MountFlags::RDONLY);
     assert!(matches!(site.start(), Err(WriteLogError::Storage { source: Error::ReadOnly, .. })));
-    mount_remount(site.disk.dir(), MountFlags::empty(), c"").unwrap();
+    site.remount(MountFlags::empty());
     EXPORTS.iter().for_each(|export| fs::remove_file(site.path(export)).unwrap());
     let started = site.start().unwrap();
     assert!(started.replayed.iter().all(|replayed| replayed.compared && replayed.made == 1));
@@ -405,4 +417,57 @@ fn names_are_made_again_that_a_disk_had_lost_before_it_was_mounted_again() {
         }
         started.end();
     }
+}
+
+/// A page that storage has not taken may be gone when COMMIT reads the data back for the log.
+#[test]
+fn commit_after_storage_has_lost_the_data_fails_whoever_was_told_first() {
+    type Tell = fn(&Site);
+    let tellers: [(&str, Tell); 3] = [
+        ("nobody", |site| site.write_back_file_silently("first")),
+        ("syncfs", |site| assert!(site.write_back(), "the disk took the data")),
+        ("fsync", |site| {
+            assert!(File::open(site.path("first")).unwrap().sync_all().is_err(), "the disk took the data")
+        }),
+    ];
+    for (told, tell) in tellers {
+        for is_closed in [false, true] {
+            let Some(site) = Site::new(DiskKind::EXT4) else { return };
+            let started = site.start().unwrap();
+            let fs = &started.exports[0];
+            create(fs, &fs.root(), "file");
+            let mut open = started.open_first();
+            let losses = fs.losses();
+            site.disk.fail_new_blocks();
+            open.write_at(&CX, 0, &data(), Stability::Unstable).unwrap();
+            if is_closed {
+                drop(open);
+            }
+            tell(&site);
+            site.disk.repair();
+            site.evict("first");
+            open = started.open_first();
+            assert!(open.sync(&CX).is_err(), "{told} was told, closed: {is_closed}");
+            assert_ne!(fs.losses(), losses, "{told} was told, closed: {is_closed}");
+            started.end();
+        }
+    }
+}
+
+#[test]
+fn file_is_not_read_while_only_the_log_has_its_data() {
+    let Some(site) = Site::new(DiskKind::EXT4) else { return };
+    let started = site.start().unwrap();
+    site.disk.fail_new_blocks();
+    started.write();
+    assert!(started.log.drain().is_err(), "the disk took the data");
+    site.disk.repair();
+    site.evict("first");
+    assert!(started.open_first().read_at(&CX, 0, &mut [0; 10]).is_err());
+    started.end();
+    let started = site.start().unwrap();
+    let mut read = vec![0; BYTES];
+    assert_eq!(started.open_first().read_at(&CX, 0, &mut read).unwrap(), BYTES);
+    assert!(read == data());
+    started.end();
 }

@@ -112,7 +112,7 @@ impl FileSystem for Cloning {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for CloningFile {
     vfs::forward!(OpenFile for self.inner:
-        read_at, read_lent, write_at, write_parts_at, sync, seek, allocate, deallocate, copy_range, lock, test_lock,
+        read_at, read_lent, write_at, write_parts_at, sync, check_written, seek, allocate, deallocate, copy_range, lock, test_lock,
         unlock, attributes, host_file, is_resident, evict);
 
     fn clone_range(&self, _cx: &Context<'_>, _from: &dyn OpenFile, range: CopyRange) -> Result<()> {

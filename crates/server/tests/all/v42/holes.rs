@@ -172,7 +172,7 @@ impl FileSystem for Restless {
 #[deny(clippy::missing_trait_methods)]
 impl OpenFile for RestlessFile {
     vfs::forward!(OpenFile for self.inner:
-        read_at, read_lent, write_at, write_parts_at, sync, allocate, deallocate, copy_range, clone_range, lock,
+        read_at, read_lent, write_at, write_parts_at, sync, check_written, allocate, deallocate, copy_range, clone_range, lock,
         test_lock, unlock, attributes, host_file, is_resident, evict);
 
     fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
