@@ -6,6 +6,7 @@ use std::sync::Arc;
 use vfs::{Attributes, Context, CopyRange, Handle, HostFile, OpenFile, ReadBytes, Result, Stability, Written};
 
 use super::flushes::{FlushInFlight, Flushed};
+use super::set_id::SET_ID_BITS;
 use super::unsynced::Taken;
 use super::{Dirty, FlushCount, LoggedExport, Pending, now_ns, ns};
 use crate::log::Position;
@@ -89,7 +90,7 @@ impl OpenFile for StableFile {
         let logged = match dirty {
             Dirty::Ranges(ranges) => {
                 let read = self.read_unsynced(cx, &ranges).map_err(|error| self.keep_dirty(error))?;
-                self.append_read(cx, flushes, (&read, by_root))
+                self.append_read(cx, flushes, (&read, by_root || self.has_set_id()))
             }
             Dirty::Much => Some(Pending::Unlogged),
         };
@@ -171,6 +172,12 @@ impl StableFile {
         Ok(read)
     }
 
+    /// Whether the file has set-id bits: then nobody has written it since they were set but who may keep them. The caller
+    /// holds the file.
+    fn has_set_id(&self) -> bool {
+        self.inner.attributes(&Context::ROOT).is_ok_and(|now| now.mode & SET_ID_BITS != 0)
+    }
+
     /// Reads ranges of the file, as far as it has them.
     fn read_ranges(&self, cx: &Context<'_>, ranges: &[Range<u64>]) -> Result<Vec<(u64, Vec<u8>)>> {
         let read = |range: &Range<u64>| {
@@ -230,7 +237,7 @@ impl StableFile {
 struct Data<'d> {
     offset_bytes: u64,
     parts: &'d [&'d [u8]],
-    /// Whether nobody but root wrote them, which keeps set-id bits.
+    /// Whether they keep set-id bits, as what root writes does.
     by_root: bool,
 }
 

@@ -10,7 +10,7 @@ use super::{LoggedExport, Pending};
 use crate::record::{Change, FileId, Write};
 
 /// Set-user-id and set-group-id.
-const SET_ID_BITS: u32 = 0o6000;
+pub(super) const SET_ID_BITS: u32 = 0o6000;
 
 impl LoggedExport {
     /// Notes the mode that the log has of a file.

@@ -143,3 +143,21 @@ fn lost_set_id_bits_of_a_file_that_nobody_changed_are_given_again() {
         assert_eq!(logged.replay(), (0o6755, String::new()));
     }
 }
+
+#[test]
+fn bits_that_root_sets_between_a_users_write_and_its_commit_are_given_again() {
+    for kind in disks() {
+        let Some(mut logged) = Logged::new(kind, (1000, 0o777), 0o777) else { continue };
+        let (fs, _, log) = logged.site.open_dir(logged.disk.dir(), false).unwrap();
+        let file = fs.lookup(&CX, at(&fs.root(), "file")).unwrap().handle;
+        let open = fs.open(&USER, &file, OpenMode::Write).unwrap();
+        open.write_at(&USER, 0, b"users", Stability::Unstable).unwrap();
+        fs.set_attributes(&CX, &file, &SetAttributes { mode: Some(0o6777), ..SetAttributes::default() }).unwrap();
+        open.sync(&USER).unwrap();
+        log.close();
+        drop((open, fs, log));
+        logged.fail_power();
+        assert_eq!(logged.replay(), (0o6777, String::new()));
+        assert_eq!(fs::read(logged.path()).unwrap(), b"users");
+    }
+}
