@@ -44,7 +44,7 @@ impl HostFs {
         };
         let writes = mode == OpenMode::Write && !self.volume.is_memory;
         if writes && self.options.is_behind_log {
-            // An error from before is of data that a write log has, of writers that hear of it, or of an earlier server.
+            // An error from before is of data that a log has, of writers that hear of it, or of an earlier server.
             let _ = sys::pending_error(fd.as_fd());
         }
         let reads_ahead = mode == OpenMode::Read && !self.volume.is_memory;

@@ -172,8 +172,8 @@ impl StableFile {
         Ok(read)
     }
 
-    /// Whether the file has set-id bits: then nobody has written it since they were set but who may keep them. The caller
-    /// holds the file.
+    /// Whether the file has set-id bits: then nobody has written it since they were set but who may keep them. The
+    /// caller holds the file.
     fn has_set_id(&self) -> bool {
         self.inner.attributes(&Context::ROOT).is_ok_and(|now| now.mode & SET_ID_BITS != 0)
     }
