@@ -310,7 +310,7 @@ mod tests {
     use xdr::{Encode, Encoder};
 
     use super::super::compound::Compound;
-    use super::super::walk::Numbering;
+    use super::super::states::Numbering;
     use super::*;
 
     const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);

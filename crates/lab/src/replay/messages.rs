@@ -12,11 +12,12 @@ use xdr::{Decode, Decoder};
 use super::Error;
 use super::capture::{Capture, NewCall, Replied};
 use super::compound::{Compound, Holder};
+use super::decode::Decoded;
 use super::left_out::LeftOut;
 use super::op::Op;
 use super::records::Record;
+use super::states::Numbering;
 use super::tree::NumbersOf;
-use super::walk::{Decoded, Numbering};
 
 /// The most calls of a connection that wait for their replies.
 const MAX_PENDING: usize = 1 << 16;

@@ -8,13 +8,14 @@
 //! - `reader`, `stream`, `fragments` and `records` put TCP segments, datagrams and RPC messages together, of which
 //!   parts may be missing, and `messages` pairs calls with replies.
 //! - `op` has the calls with numbers for handles and names, and `tree` what `learn` finds out about these files.
-//! - `compound` has COMPOUNDs of NFSv4: `walk` gives them numbers, also for the opens and locks in `states`, and
-//!   `learn_compound` reads their results.
+//! - `compound` has COMPOUNDs of NFSv4: `decode` and `walk` give them numbers, also for the opens and locks in
+//!   `states`, and `learn_compound` reads their results.
 //! - `schedule` decides when a call begins.
 //! - `prepare` makes the files, and `send` and `send_compound` do one call, with the stateids in `opens`.
 
 mod capture;
 mod compound;
+mod decode;
 mod error;
 mod found;
 mod fragments;

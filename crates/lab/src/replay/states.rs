@@ -7,7 +7,7 @@ use client::proto::nfs4::{ArgOp, ClientId, Locker, SessionId, Stateid};
 
 use super::ids::StateId;
 use super::left_out::LeftOut;
-use super::tree::{Latest, Users};
+use super::tree::{Latest, Tree, Users};
 
 /// The most opens, locks and delegations, and the most sessions.
 const MAX_STATES: usize = 1_000_000;
@@ -76,6 +76,13 @@ impl std::ops::IndexMut<StateId> for States {
     fn index_mut(&mut self, state: StateId) -> &mut State {
         &mut self.all[state.0 as usize]
     }
+}
+
+/// What numbers are given in.
+pub(super) struct Numbering<'t> {
+    pub tree: &'t mut Tree,
+    pub states: &'t mut States,
+    pub server: IpAddr,
 }
 
 /// The stateids in the arguments of an operation.

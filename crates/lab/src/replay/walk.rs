@@ -1,84 +1,29 @@
 //! Follows the current file through the operations of a captured COMPOUND, and gives numbers to what they name.
 
-use std::hash::{BuildHasher, RandomState};
-use std::net::IpAddr;
-use std::sync::LazyLock;
-
 use buffer::Buffer;
 use client::Handle;
 use client::proto::nfs4::{
-    ArgOp, Attribute, AttributeValue, Component, CompoundHead, CreateArgs, CreateHow, CreateType, Fattr, GetxattrArgs,
-    LinkArgs, LockArgs, Locker, LocktArgs, LookupArgs, NverifyArgs, OpNumber, OpenArgs, OpenClaim, OpenHow, PutfhArgs,
-    ReleaseLockownerArgs, RemoveArgs, RemovexattrArgs, RenameArgs, SHARE_ACCESS_BOTH, SecinfoArgs, SetattrArgs,
-    SetxattrArgs, StableHow, StateOwner, Stateid, VerifyArgs, WriteArgs,
+    ArgOp, Attribute, Component, CreateArgs, CreateHow, CreateType, GetxattrArgs, LinkArgs, LockArgs, Locker,
+    LocktArgs, LookupArgs, NverifyArgs, OpNumber, OpenArgs, OpenClaim, OpenHow, PutfhArgs, ReleaseLockownerArgs,
+    RemoveArgs, RemovexattrArgs, RenameArgs, SHARE_ACCESS_BOTH, SecinfoArgs, SetattrArgs, SetxattrArgs, StableHow,
+    Stateid, VerifyArgs, WriteArgs,
 };
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::{Compound, Holder, Named};
 use super::ids::{FileId, StateId};
-use super::invented::{MAX_TARGET_BYTES, harmless_mode, name, target};
+use super::invented::{MAX_TARGET_BYTES, attribute_name, harmless, name, owner, target, unowned};
 use super::left_out::{LeftOut, OperationName, transfer};
-use super::states::{States, stateids};
-use super::tree::{Kind, Tree};
+use super::states::{Numbering, stateids};
+use super::tree::Kind;
 
-/// The most operations besides SEQUENCE: sessions have room for one more.
-const MAX_OPERATIONS: u32 = 31;
 /// The handle that stands for the root of a server, whose handle PUTROOTFH does not have.
 const ROOT: &[u8] = &[];
 
-/// The hashes that owners and extended attributes are named by.
-static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-
-/// What numbers are given in.
-pub(super) struct Numbering<'t> {
-    pub tree: &'t mut Tree,
-    pub states: &'t mut States,
-    pub server: IpAddr,
-}
-
-/// A decoded COMPOUND, and who made it.
-pub(super) struct Decoded {
-    pub compound: Compound,
-    pub holder: Option<Holder>,
-}
-
-impl Compound {
-    /// Decodes the arguments.
-    pub(super) fn decode(mut from: Decoder<'_>, numbering: Numbering<'_>) -> Result<Decoded, LeftOut> {
-        let head = CompoundHead::decode(&mut from)?;
-        if head.operations > MAX_OPERATIONS + 1 {
-            return Err(LeftOut::ManyOperations);
-        }
-        let mut walk = Walk::new(numbering);
-        for _ in 0..head.operations {
-            let number = from.clone().u32()?;
-            if number == OpNumber::Write.number() {
-                let is_whole = walk.write(&mut from)?;
-                if !is_whole {
-                    break;
-                }
-            } else {
-                walk.add(&argument(number, &mut from)?)?;
-            }
-        }
-        let holder = walk.holder;
-        Ok(Decoded { compound: walk.end()?, holder })
-    }
-}
-
-fn argument<'a>(number: u32, from: &mut Decoder<'a>) -> Result<ArgOp<'a>, LeftOut> {
-    ArgOp::decode(from).map_err(|error| match error {
-        xdr::Error::Truncated { .. } => LeftOut::Truncated,
-        // The codec has no operations of pNFS.
-        _ if OpNumber::from_number(number).is_some() => LeftOut::Operation(OperationName(number)),
-        _ => LeftOut::Damaged,
-    })
-}
-
 /// A walk through the operations of a COMPOUND.
-struct Walk<'t> {
+pub(super) struct Walk<'t> {
     numbering: Numbering<'t>,
-    holder: Option<Holder>,
+    pub holder: Option<Holder>,
     current: Option<FileId>,
     saved: Option<FileId>,
     operations: Buffer,
@@ -92,7 +37,7 @@ struct Walk<'t> {
 }
 
 impl<'t> Walk<'t> {
-    fn new(numbering: Numbering<'t>) -> Walk<'t> {
+    pub(super) fn new(numbering: Numbering<'t>) -> Walk<'t> {
         Walk {
             numbering,
             holder: None,
@@ -110,7 +55,7 @@ impl<'t> Walk<'t> {
     }
 
     /// What the operations are together. Without any, the COMPOUND was for the session alone.
-    fn end(self) -> Result<Compound, LeftOut> {
+    pub(super) fn end(self) -> Result<Compound, LeftOut> {
         let (main, main_file) = self.main.ok_or(LeftOut::Session)?;
         Ok(Compound {
             operations: self.operations.as_slice().into(),
@@ -128,7 +73,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Adds an operation.
-    fn add(&mut self, operation: &ArgOp<'_>) -> Result<(), LeftOut> {
+    pub(super) fn add(&mut self, operation: &ArgOp<'_>) -> Result<(), LeftOut> {
         match operation {
             ArgOp::Sequence(sequence) => {
                 self.holder = Some(Holder::Session(sequence.session));
@@ -159,7 +104,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Adds a WRITE, of which the data need not be captured. Returns whether they were, so that more follows.
-    fn write(&mut self, from: &mut Decoder<'_>) -> Result<bool, LeftOut> {
+    pub(super) fn write(&mut self, from: &mut Decoder<'_>) -> Result<bool, LeftOut> {
         from.u32()?;
         let (stateid, offset) = (Stateid::decode(from)?, from.u64()?);
         let stable = StableHow::decode(from)?;
@@ -455,38 +400,4 @@ fn not_carried_over(operation: &ArgOp<'_>) -> LeftOut {
         | ArgOp::TestStateid(_) => LeftOut::Session,
         _ => LeftOut::Operation(OperationName(number)),
     }
-}
-
-/// The name of an owner in the replay.
-fn owner(owner: &StateOwner<'_>) -> [u8; 8] {
-    HASHER.hash_one((owner.client, owner.owner)).to_be_bytes()
-}
-
-/// An owner of no client yet.
-fn unowned(name: &[u8]) -> StateOwner<'_> {
-    StateOwner { client: Default::default(), owner: name }
-}
-
-/// The name of an extended attribute in the replay.
-fn attribute_name(name: Component<'_>) -> Vec<u8> {
-    format!("x{:016x}", HASHER.hash_one(name.0)).into_bytes()
-}
-
-/// Attributes that leave the files to the user of the replay, who then can go on with them.
-fn harmless<'b>(set: &Fattr<'_>, buffer: &'b mut Buffer) -> Result<Fattr<'b>, LeftOut> {
-    let (mut size, mut mode, mut accessed, mut modified) = (None, None, None, None);
-    for value in set.values() {
-        match value.map_err(|_| LeftOut::Damaged)? {
-            AttributeValue::Size(bytes) => size = Some(AttributeValue::Size(bytes)),
-            AttributeValue::Mode(bits) => mode = Some(AttributeValue::Mode(harmless_mode(bits))),
-            AttributeValue::ModeUmask(both) => {
-                mode = Some(AttributeValue::Mode(harmless_mode(both.mode & !both.umask)));
-            }
-            AttributeValue::TimeAccessSet(time) => accessed = Some(AttributeValue::TimeAccessSet(time)),
-            AttributeValue::TimeModifySet(time) => modified = Some(AttributeValue::TimeModifySet(time)),
-            _ => {}
-        }
-    }
-    let values: Vec<AttributeValue<'_>> = [size, mode, accessed, modified].into_iter().flatten().collect();
-    Ok(Fattr::collect(&values, buffer))
 }
