@@ -26,8 +26,9 @@ until grep -q listening "$2/any.log" && grep -q listening "$2/lo.log"; do sleep 
 ask="nfsport=2049&mountport=2049&version=$3"
 until nfs-ls -R "nfs://127.0.0.1$2/export?$ask" >&2; do sleep 0.1; done
 nfs-cat "nfs://127.0.0.1$2/export/large?$ask" >/dev/null
-# Over NFSv4, libnfs writes without write access: the replay is refused too.
-nfs-cp "$2/export/large" "nfs://127.0.0.1$2/export/copied?$ask" >&2 || [ "$3" = 4 ]
+# Over NFSv4, libnfs sends no WRITE as large as that.
+file=large; [ "$3" = 3 ] || file=sub/small
+nfs-cp "$2/export/$file" "nfs://127.0.0.1$2/export/copied?$ask" >&2
 "$1" cat "nfs://127.0.0.1$2/export/sub/small?nfsport=2049" --version "$4" >&2
 "$1" cp "$2/export/large" "nfs://127.0.0.1$2/export/sub/another?nfsport=2049" --version "$4" >&2
 "$1" mv "nfs://127.0.0.1$2/export/sub/another?nfsport=2049" "nfs://127.0.0.1$2/export/other?nfsport=2049" \
