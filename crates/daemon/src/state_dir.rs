@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use own_files::{FileKind, Flaw, Locked, OwnDir};
+use own_files::{FileKind, Flaw, Locked, NAME_ANOTHER, OwnDir, explained};
 use server::HandleKey;
 
 use crate::key_file;
@@ -23,7 +23,7 @@ pub(crate) type StateDir = Arc<Locked<OwnDir>>;
 #[derive(Debug, thiserror::Error)]
 pub enum StateDirError {
     /// A file in it cannot be created, read or written.
-    #[error("cannot {action} {}: {source}; name another state directory", path.display())]
+    #[error("cannot {action} {}: {}", path.display(), explained(source, NAME_ANOTHER))]
     File {
         /// What was tried.
         action: &'static str,

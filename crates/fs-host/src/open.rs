@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use own_files::OwnDir;
+use own_files::{NAME_ANOTHER, OwnDir, explained};
 use rustix::process::{Resource, Rlimit};
 use vfs::{Origin, quoted};
 
@@ -66,7 +66,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The state directory cannot be made or used.
-    #[error("cannot use the state directory {}: {source}; name one that this user may write", quoted(state_dir))]
+    #[error("cannot use the state directory {}: {}", quoted(state_dir), explained(source, NAME_ANOTHER))]
     StateDir {
         /// The state directory.
         state_dir: PathBuf,
@@ -96,8 +96,13 @@ pub enum OpenError {
     },
     /// The store's file cannot be read or written.
     #[error(
-        "cannot use the store of file handles {}: {source}; if it is damaged, remove it (clients must mount again)",
-        quoted(file)
+        "cannot use the store of file handles {}: {}",
+        quoted(file),
+        explained(
+            source,
+            "put it back as the last server left it; or, if no write log has changes of the export, move it \
+         elsewhere (clients must mount again)"
+        )
     )]
     StateFile {
         /// The store's file.

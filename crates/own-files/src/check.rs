@@ -15,13 +15,14 @@ const WRITE_BY_STRANGERS: u32 = 0o002;
 /// The permissions of everybody but the owner.
 const OTHERS: u32 = 0o077;
 
-/// Why the server does not rely on a file or directory.
+/// Why the server does not rely on a file or directory. No remedy removes what is there: it may be a write log or a
+/// state with acknowledged changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Its owner can change it.
     #[error(
-        "it belongs to user {owner}, who could change what the server relies on; remove it, or, if its contents can be \
-         trusted, run chown {server} on it"
+        "it belongs to user {owner}, who could change what the server relies on; run the server as that user, or, if its \
+         contents can be trusted, run chown {server} on it"
     )]
     Owner {
         /// The owner.
@@ -31,21 +32,24 @@ pub enum Refusal {
     },
     /// Other users can change it.
     #[error(
-        "other users can change it (mode {mode:04o}); remove it, or, if its contents can be trusted, run chmod go-w on \
-         it"
+        "other users can change it (mode {mode:04o}); if its contents can be trusted, run chmod go-w on it; otherwise put \
+         back what the last server left"
     )]
     Mode {
         /// Its permissions.
         mode: u32,
     },
     /// It has other names, so that somebody has linked it into place or can reach it elsewhere.
-    #[error("it has another name as well (a hard link); remove this one")]
+    #[error(
+        "it has another name as well (a hard link), by which others may change it; remove the other name, which find \
+         -samefile finds"
+    )]
     Names,
     /// It is a symbolic link, which could lead to any file.
-    #[error("it is a symbolic link, which the server does not follow here; remove it")]
+    #[error("it is a symbolic link, which the server does not follow here; put the file itself in its place")]
     Link,
     /// It is a device, a pipe or the like.
-    #[error("it is not a regular file; remove it")]
+    #[error("it is not a regular file; move it elsewhere")]
     Kind,
 }
 
@@ -101,4 +105,23 @@ pub fn make_private(file: impl AsFd) -> io::Result<Option<u32>> {
     let _server = AsServer::new();
     fchmod(file, Mode::from_raw_mode(mode & !OTHERS & 0o777))?;
     Ok(Some(mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_remedy_removes_what_may_have_acknowledged_changes() {
+        let all = [
+            Refusal::Owner { owner: 1, server: 0 },
+            Refusal::Mode { mode: 0o666 },
+            Refusal::Names,
+            Refusal::Link,
+            Refusal::Kind,
+        ];
+        for said in all.map(|refusal| refusal.to_string()) {
+            assert!(!said.contains("remove it") && !said.contains("remove this"), "{said}");
+        }
+    }
 }

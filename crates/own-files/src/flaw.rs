@@ -40,7 +40,7 @@ impl FileKind {
     /// The file of the directory `dir` is damaged, and the server does not start with it.
     #[must_use]
     pub fn refused(&self, dir: &Path, wrong: impl Into<String>) -> Flaw {
-        self.flaw(dir, wrong, &format!("{PUT_BACK}; or remove it, and"))
+        self.flaw(dir, wrong, &format!("{PUT_BACK}; or move it elsewhere, and"))
     }
 
     fn flaw(&self, dir: &Path, wrong: impl Into<String>, remedy: &str) -> Flaw {

@@ -16,9 +16,11 @@ mod check;
 mod dir;
 mod flaw;
 mod locked;
+mod remedy;
 
 pub use as_server::AsServer;
 pub use check::{Refusal, check, make_private};
 pub use dir::OwnDir;
 pub use flaw::{FileKind, Flaw};
 pub use locked::Locked;
+pub use remedy::{NAME_ANOTHER, explained, remedy};

@@ -2,7 +2,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
-use own_files::Flaw;
+use own_files::{Flaw, NAME_ANOTHER, explained};
 use vfs::{counted, quoted};
 
 use crate::log::LogError;
@@ -48,7 +48,7 @@ pub enum WriteLogError {
     #[error("the log was not made by `wharf serve --write-log`; choose another path")]
     NotAWriteLog,
     /// The state directory cannot be used.
-    #[error("cannot keep the write log's state in {}: {source}", quoted(path))]
+    #[error("cannot keep the write log's state in {}: {}", quoted(path), explained(source, NAME_ANOTHER))]
     State {
         /// The directory.
         path: PathBuf,

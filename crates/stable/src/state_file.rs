@@ -229,16 +229,16 @@ pub fn check_may_make_log(dir: &Path) -> Result<(), WriteLogError> {
 
 /// What is wrong with the file of lines, if it is lost.
 fn lost(dir: &Path) -> Result<Option<&'static str>, WriteLogError> {
-    let find = || {
-        let Some(dir) = existing(dir)? else { return Ok(None) };
-        let Some(generations) = read_generations(&dir)? else { return Ok(None) };
-        Ok(match dir.file_to_read(NAME)? {
-            None => Some("is missing"),
-            Some(lines) if lines.metadata()?.len() == 0 && !generations.is_empty() => Some("is empty"),
-            Some(_) => None,
-        })
-    };
-    find().map_err(|source| WriteLogError::State { path: dir.to_owned(), source })
+    let failed = |path: PathBuf| |source| WriteLogError::State { path, source };
+    let Some(own) = existing(dir).map_err(failed(dir.to_owned()))? else { return Ok(None) };
+    let generations = read_generations(&own).map_err(failed(dir.join(GENERATION_NAME)))?;
+    let Some(generations) = generations else { return Ok(None) };
+    let lines = own.file_to_read(NAME).and_then(|lines| lines.map(|lines| lines.metadata()).transpose());
+    Ok(match lines.map_err(failed(dir.join(NAME)))? {
+        None => Some("is missing"),
+        Some(lines) if lines.len() == 0 && !generations.is_empty() => Some("is empty"),
+        Some(_) => None,
+    })
 }
 
 #[cfg(test)]

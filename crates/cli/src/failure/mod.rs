@@ -241,8 +241,8 @@ pub enum Failure {
     },
     /// The state directory cannot be made or written.
     #[error(
-        "cannot use the state directory {}: {}: {source}; choose another with --state-dir DIR", dir.display(),
-        existing.display()
+        "cannot use the state directory {}: {}: {}", dir.display(), existing.display(),
+        own_files::explained(source, own_files::NAME_ANOTHER)
     )]
     StateDir {
         /// The directory.

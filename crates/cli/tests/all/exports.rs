@@ -239,7 +239,7 @@ fn key_that_is_damaged_is_refused_and_left_alone() {
         fs::write(&key, &bytes).unwrap();
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
         let said = wharf_fails(1, &serve);
-        assert!(said.contains(text(&key)) && said.contains("damaged") && said.contains("remove it"), "{said}");
+        assert!(said.contains(text(&key)) && said.contains("damaged") && said.contains("move it elsewhere"), "{said}");
         assert_eq!(fs::read(&key).unwrap(), bytes);
     }
 }
@@ -292,11 +292,11 @@ fn state_that_others_can_change_is_neither_used_nor_passed_by_check() {
     is_refused("other users can change it (mode 1777)", "chmod go-w");
     set_mode(&state, 0o700);
     set_mode(&key, 0o666);
-    is_refused("other users can change it (mode 0666)", "remove it");
+    is_refused("other users can change it (mode 0666)", "chmod go-w");
     set_mode(&key, 0o600);
     fs::rename(&key, state.join("planted")).unwrap();
     symlink(state.join("planted"), &key).unwrap();
-    is_refused("handle-key: it is a symbolic link", "remove it");
+    is_refused("handle-key: it is a symbolic link", "put the file itself in its place");
     if rustix::process::geteuid().is_root() {
         chown(&state, Some(54_321), None).unwrap();
         is_refused("it belongs to user 54321", "chown 0");

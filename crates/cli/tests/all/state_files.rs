@@ -4,10 +4,11 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use rustix::process::Signal;
 use testing::Scratch;
-use testing::disks::{DiskKind, LoopDisk};
+use testing::disks::{DiskKind, LoopDisk, succeeds};
 use testing::program::{Server, wharf_fails, wharf_ok};
 
 struct Site {
@@ -104,7 +105,7 @@ fn file_that_is_damaged_and_cannot_be_done_without_is_refused_until_it_is_remove
         let said = wharf_fails(1, &[site.arguments(), vec!["--listen".to_owned(), "127.0.0.1:0".to_owned()]].concat());
         let [flaw] = &flaws(&said)[..] else { panic!("{name}: {said}") };
         assert!(flaw.contains(&format!("{} {wrong}", site.state_file(name).display())), "{flaw}");
-        assert!(flaw.contains("or remove it, and"), "{flaw}");
+        assert!(flaw.contains("or move it elsewhere, and"), "{flaw}");
         let checked = wharf_fails(1, &[site.arguments(), vec!["--check".to_owned()]].concat());
         assert_eq!(&flaws(&checked)[..], std::slice::from_ref(flaw));
         fs::remove_file(site.state_file(name)).unwrap();
@@ -133,5 +134,38 @@ fn first_start_whose_machine_loses_power_at_once_leaves_no_file_that_looks_lost(
         server.signal(Signal::KILL);
         server.wait();
         assert_eq!(flaws(&server.log()), Vec::<String>::new(), "{}", kind.name);
+    }
+}
+
+#[test]
+fn log_and_state_that_others_can_change_are_to_be_protected_and_not_removed() {
+    let site = Site::killed();
+    let start = || wharf_fails(1, &[site.arguments(), vec!["--listen".to_owned(), "127.0.0.1:0".to_owned()]].concat());
+    for file in [site.scratch.path("log"), site.state_file("write-log"), site.state_file("client-records")] {
+        fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+        let said = start();
+        assert!(said.contains("run chmod go-w on it") && !said.contains("remove it"), "{said}");
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        let other = site.scratch.path("other-name");
+        fs::hard_link(&file, &other).unwrap();
+        let said = start();
+        assert!(said.contains("remove the other name") && said.contains(file.to_str().unwrap()), "{said}");
+        fs::remove_file(other).unwrap();
+    }
+    site.start_and_kill();
+}
+
+#[test]
+fn state_directory_that_became_read_only_is_to_be_mounted_again() {
+    let Some(disk) = LoopDisk::new(DiskKind::EXT4) else { return };
+    let site = Site { scratch: Scratch::on_disk() };
+    let (export, state) = (site.scratch.dir("export"), disk.dir().join("state"));
+    let arguments = [export.to_str().unwrap(), "--state-dir", state.to_str().unwrap()];
+    drop(Server::start(1, &arguments));
+    assert!(succeeds(Command::new("mount").args(["-o", "remount,ro"]).arg(disk.dir())));
+    let start = [&["serve", "--listen", "127.0.0.1:0"], &arguments[..]].concat();
+    for said in [wharf_fails(1, &start), wharf_fails(1, &[&start[..], &["--check"]].concat())] {
+        assert!(said.contains("then mount the file system again for writing"), "{said}");
+        assert!(!said.contains("--state-dir DIR") && !said.contains("space"), "{said}");
     }
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use own_files::{Flaw, Locked, OwnDir};
+use own_files::{Flaw, Locked, NAME_ANOTHER, OwnDir, explained};
 use rustix::fs::{FallocateFlags, fallocate};
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
 
@@ -44,7 +44,7 @@ const COMPLAINT: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum ClientRecordsError {
     /// The file or its directory cannot be read or written.
-    #[error("cannot {action} {path}: {source}; name another state directory")]
+    #[error("cannot {action} {}: {}", path.display(), explained(source, NAME_ANOTHER))]
     File {
         /// The action that failed.
         action: &'static str,
@@ -97,6 +97,17 @@ struct RecordsFile {
 }
 
 impl ClientRecordsError {
+    /// What failed, what that means, and what to do.
+    fn with_meaning(&self, means: &str) -> String {
+        match self {
+            ClientRecordsError::File { action, path, source } => {
+                let remedy = own_files::remedy(source, NAME_ANOTHER).map(|remedy| format!("; {remedy}"));
+                format!("cannot {action} {}: {source}: {means}{}", path.display(), remedy.unwrap_or_default())
+            }
+            ClientRecordsError::Damaged(flaw) => flaw.to_string(),
+        }
+    }
+
     /// Whether the cause is a lack of space.
     fn is_full(&self) -> bool {
         matches!(self, ClientRecordsError::File { source, .. } if is_full(source))
@@ -231,9 +242,7 @@ impl StoredRecords {
             }
             (Err(error), _) => {
                 self.trouble = Some(WriteFailure { tried: now, complained: now });
-                tracing::error!(
-                    "{error}; clients may lose opens and locks when the server restarts: free some space there"
-                );
+                tracing::error!("{}", error.with_meaning("clients may lose opens and locks when the server restarts"));
             }
         }
     }

@@ -43,7 +43,7 @@ pub enum LogError {
         user: u32,
     },
     /// There is a file already.
-    #[error("log {} exists already; remove it, or choose another path", quoted(path))]
+    #[error("log {} exists already; choose another path, or move it elsewhere", quoted(path))]
     Exists {
         /// The log.
         path: PathBuf,
@@ -78,7 +78,8 @@ pub enum LogError {
     },
     /// A new log requires an empty device.
     #[error(
-        "log {} holds data already; remove the file, or wipe the device (blkdiscard -z), if nobody needs them",
+        "log {} holds data already; choose another path; or, if nobody needs the data, move the file elsewhere or wipe the \
+         device (blkdiscard -z)",
         quoted(path)
     )]
     NotBlank {
