@@ -23,6 +23,7 @@ use crate::metadata::{KnownFiles, Listings, MetadataClock};
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
 use crate::shared_store;
+use crate::shortfalls;
 use crate::store::{Store, StoreError, fnv, numbers_name};
 use crate::uncommitted::UncommittedFiles;
 use crate::volume::HostVolume;
@@ -152,12 +153,14 @@ pub enum OpenError {
 }
 
 /// What is known of a directory before it is served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examined {
     /// Which directory it is.
     pub origin: Origin,
     /// Whether files are named by the kernel's handles; else the state directory has a store of them.
     pub has_kernel_handles: bool,
+    /// What a power failure may undo though it was acknowledged, and what to do about it.
+    pub shortfalls: Vec<String>,
 }
 
 impl HostFs {
@@ -174,7 +177,8 @@ impl HostFs {
         if !has_kernel_handles && options.state_dir.is_none() {
             return Err(OpenError::NoStateDir { path: dir.to_path_buf() });
         }
-        Ok(Examined { origin: volume.origin(), has_kernel_handles })
+        let shortfalls = shortfalls::of_export(dir, &volume, options);
+        Ok(Examined { origin: volume.origin(), has_kernel_handles, shortfalls })
     }
 
     /// Whether the directory that is served is still the one at `dir`: neither has another one taken its place, nor has
@@ -205,7 +209,6 @@ impl HostFs {
         let volume = open_volume(dir)?;
         require_apart(dir, &options)?;
         check_flushes(dir, &volume, &options)?;
-        warn_of_flushes(dir, &volume, &options);
         let handles = choose_handles(dir, &volume, &options)?;
         let max_nodes = options.max_nodes.unwrap_or_else(share_of_descriptors);
         let nodes = NodeCache::new(options.workers, max_nodes);
@@ -248,27 +251,6 @@ fn check_flushes(dir: &Path, volume: &HostVolume, options: &HostOptions) -> Resu
             Err(OpenError::HidesErrors { path: dir.to_path_buf(), file_system, reason })
         }
         None => Ok(()),
-    }
-}
-
-/// Says what is not promised. Files and directories are flushed one by one.
-fn warn_of_flushes(dir: &Path, volume: &HostVolume, options: &HostOptions) {
-    if let Some(reason) = volume.rules.doubt.filter(|_| options.sync_metadata) {
-        let (dir, file_system) = (dir.display(), &volume.file_system);
-        tracing::warn!(
-            %dir,
-            %file_system,
-            "a power failure may undo acknowledged changes of symbolic links and special files: {reason}"
-        );
-    }
-    if volume.rules.lacks_journal && options.is_behind_log {
-        let (dir, file_system) = (dir.display(), &volume.file_system);
-        tracing::warn!(
-            %dir,
-            %file_system,
-            "the write log may not survive a power failure in front of a file system without a journal: its repair may \
-             remove directories that the log builds on; run without --write-log, or make a journal (tune2fs -j)"
-        );
     }
 }
 

@@ -13,13 +13,11 @@ use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
 use crate::flush::{SyncDoubt, WholeFlush, is_read_only, whole_flushes_report_failures};
+use crate::mounts::Mount;
 use crate::posix_acl;
 use crate::storage_rules::{StorageRules, mounted_as};
 use crate::store::fnv;
 use crate::sys;
-
-/// What is mounted where this thread sees it.
-const MOUNTS: &str = "/proc/thread-self/mountinfo";
 
 /// A random number that the kernel draws when it starts.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -32,6 +30,7 @@ const XATTR_PROBE: &CStr = c"user.wharf.probe";
 
 pub(crate) const TMPFS_MAGIC: u64 = 0x0102_1994;
 pub(crate) const RAMFS_MAGIC: u64 = 0x8584_58f6;
+pub(crate) const OVERLAY_MAGIC: u64 = 0x794c_7630;
 const EXT_MAGIC: u64 = 0xef53;
 const XFS_MAGIC: u64 = 0x5846_5342;
 const BTRFS_MAGIC: u64 = 0x9123_683e;
@@ -92,7 +91,8 @@ impl HostVolume {
         // The type of this field differs between architectures, the bits do not.
         let magic = u64::from(rustix::fs::fstatfs(&root)?.f_type as u32);
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
-        let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_else(|| type_of(magic).to_owned());
+        let file_system =
+            Mount::of(stat.stx_mnt_id).map_or_else(|| type_of(magic).to_owned(), |mount| mount.file_system);
         let space = fstatvfs(&root)?;
         let mounted = mounted_as(&file_system, stat.stx_dev_major, stat.stx_dev_minor, space.f_fsid);
         Ok(HostVolume {
@@ -241,14 +241,6 @@ impl HostVolume {
             available_files: space.f_favail,
         })
     }
-}
-
-/// What the file system behind a mount is called, as `mountinfo` has it (proc_pid_mountinfo(5)).
-fn mounted_type(mount_id: u64) -> Option<String> {
-    let mounts = std::fs::read_to_string(MOUNTS).ok()?;
-    let number = mount_id.to_string();
-    let line = mounts.lines().find(|line| line.split(' ').next() == Some(&number))?;
-    line.split_once(" - ")?.1.split(' ').next().map(str::to_owned)
 }
 
 /// What a file system may be called whose mount is not shown, as in a chroot; ext4 could be any of its kind.

@@ -137,26 +137,26 @@ pub enum Failure {
     WriteLogInMemory,
     /// A log on a file system or device in memory requires a second flag.
     #[error(
-        "the write log {} is on {memory}, which is in memory: acknowledged changes end with a power failure; choose a \
+        "the write log {} is on {place}: acknowledged changes end with a power failure; choose a \
          place on a disk, or add --lose-my-data to accept that", path.display()
     )]
     WriteLogOnMemory {
         /// The log.
         path: PathBuf,
-        /// The file system or device.
-        memory: String,
+        /// The file system or device, and why it loses them.
+        place: String,
     },
     /// A log with its state directory in memory requires a second flag.
     #[error(
-        "the state directory {} is on {memory}, which is in memory: what a write log has there, and the replies to \
+        "the state directory {} is on {place}: what a write log has there, and the replies to \
          requests that clients repeat, end with a power failure; choose a directory on a disk with --state-dir DIR, or \
          add --lose-my-data to accept that", path.display()
     )]
     WriteLogStateOnMemory {
         /// The state directory.
         path: PathBuf,
-        /// The file system or device.
-        memory: String,
+        /// The file system or device, and why it loses them.
+        place: String,
     },
     /// The kernel hides failures of the flush before the log is trimmed.
     #[error(

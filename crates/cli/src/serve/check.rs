@@ -17,7 +17,7 @@ use fs_host::Examined;
 pub fn print(plan: &Plan, flags: &Flags) -> Result<(), Failure> {
     let exports = plan.loaded.exports.iter().zip(&plan.looks).map(|(spec, look)| Offer::of(spec, handles(look)));
     let remarks = plan.loaded.remarks.iter().map(ToString::to_string);
-    let remarks = remarks.chain(log_check::check(plan)?).collect();
+    let remarks = remarks.chain(plan.shortfalls.iter().cloned()).chain(log_check::check(plan)?).collect();
     let offers = Offers::new(exports.collect(), &plan.addresses, plan.options.state_dir.as_deref(), remarks);
     let mut output = Output::new();
     if flags.is_json() {

@@ -36,6 +36,8 @@ pub struct Plan {
     pub addresses: Vec<SocketAddr>,
     /// What was found behind each export.
     pub looks: Vec<Look>,
+    /// What a power failure may undo though it was acknowledged.
+    pub shortfalls: Vec<String>,
 }
 
 /// What is behind an export.
@@ -71,7 +73,9 @@ impl Plan {
         failures.extend(write_log::check(&settings.write_log, options.state_dir.as_deref()));
         let looks = check_exports(&loaded.exports, &addresses, &settings, options.state_dir.as_deref(), &mut failures);
         Failure::if_any(failures)?;
-        Ok(Plan { settings, options, loaded, addresses, looks })
+        let mut shortfalls = shortfalls(&looks);
+        shortfalls.extend(write_log::shortfalls(&settings.write_log, options.state_dir.as_deref()));
+        Ok(Plan { settings, options, loaded, addresses, looks, shortfalls })
     }
 }
 
@@ -103,6 +107,18 @@ pub fn check_exports(
     failures.extend(remote_overlap::failures(specs));
     failures.extend(conflicts(&looks));
     looks.into_iter().map(|(_, look)| look).collect()
+}
+
+/// What a power failure may undo of these exports; once of a directory that several exports have.
+pub fn shortfalls(looks: &[Look]) -> Vec<String> {
+    let of_dir = |look: &Look| if let Look::Dir(found) = look { found.shortfalls.clone() } else { Vec::new() };
+    let mut all: Vec<String> = Vec::new();
+    for shortfall in looks.iter().flat_map(of_dir) {
+        if !all.contains(&shortfall) {
+            all.push(shortfall);
+        }
+    }
+    all
 }
 
 fn look_at(spec: &ExportSpec, backends: &BackendOptions) -> Result<Look, ExportError> {

@@ -69,7 +69,8 @@ impl Serving {
             log_check::check(&plan)?;
         }
         let privilege = Privilege::of_this_process();
-        let Plan { settings, mut options, loaded, addresses, .. } = plan;
+        let Plan { settings, mut options, loaded, addresses, shortfalls, .. } = plan;
+        shortfalls.iter().for_each(|shortfall| tracing::warn!("{shortfall}"));
         let allowance = budget.apply(&mut options);
         let read_ahead = storage_flags::read_ahead_mode(&settings.storage);
         let flush_counters = Arc::<FlushCounters>::default();
@@ -217,6 +218,7 @@ impl Configuration {
             tracing::warn!("settings other than exports have changed: they take effect when the server is restarted");
         }
         self.exports(loaded)
+        plan::shortfalls(&looks).iter().for_each(|shortfall| tracing::warn!("{shortfall}"));
     }
 }
 

@@ -70,7 +70,6 @@ impl ServedLog {
         if !self.is_started {
             self.log.check_exports(&dirs)?;
         }
-        dirs.iter().for_each(|(dir, _)| warn_if_in_memory(dir));
         attach(&self.log, dirs)?.into_iter().map(|(fs, _)| Ok(Arc::new(fs) as _)).collect()
     }
 
@@ -120,20 +119,11 @@ impl ServedLog {
     }
 }
 
-/// Warns of an export whose data no log brings back: after a power failure it is another directory.
-fn warn_if_in_memory(dir: &Path) {
-    if let Ok(Some(memory)) = fs_host::memory_behind(dir) {
-        tracing::warn!(
-            export = %quoted(dir), memory,
-            "the export is in memory: a power failure ends its data, and the write log does not bring them back"
-        );
-    }
-}
-
 /// Checks the settings without opening the log, which a running server may have open.
 pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failure> {
     let Some(place) = &settings.path else {
-        return if *settings == WriteLogSettings::default() { Vec::new() } else { vec![Failure::WriteLogUnnamed] };
+        let named = WriteLogSettings { lose_my_data: settings.lose_my_data, ..WriteLogSettings::default() };
+        return if *settings == named { Vec::new() } else { vec![Failure::WriteLogUnnamed] };
     };
     let mut failures = Vec::new();
     if !fs_host::whole_flushes_report_failures() {
@@ -156,10 +146,10 @@ pub fn check(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<Failu
 
 /// Refuses places that a power failure empties.
 fn check_storage(path: &Path, state_dir: Option<&Path>) -> Vec<Failure> {
-    // Another check names the error.
-    let memory = |path: &Path| Some((path.to_owned(), fs_host::memory_behind(path).ok()??));
-    let log = memory(path).map(|(path, memory)| Failure::WriteLogOnMemory { path, memory });
-    let state = state_dir.and_then(memory).map(|(path, memory)| Failure::WriteLogStateOnMemory { path, memory });
+    let log = lost_with_power(path).map(|place| Failure::WriteLogOnMemory { path: path.to_owned(), place });
+    let state = state_dir.and_then(|dir| {
+        lost_with_power(dir).map(|place| Failure::WriteLogStateOnMemory { path: dir.to_owned(), place })
+    });
     log.into_iter().chain(state).collect()
 }
 
@@ -173,6 +163,34 @@ pub fn check_dirs(
     dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>,
 ) -> Result<(), WriteLogError> {
     let device = match &settings.path {
+/// Another check names the error.
+fn lost_with_power(path: &Path) -> Option<String> {
+    fs_host::lost_with_power(path).ok()?
+}
+
+/// What a power failure may undo because of where the log and the state directory are, and does not refuse a start.
+pub fn shortfalls(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<String> {
+    let log = match &settings.path {
+        Some(WriteLogPlace::Path(path)) => Some(path.as_path()),
+        _ => None,
+    };
+    let in_memory = state_dir.filter(|_| settings.lose_my_data != Some(true)).and_then(|dir| {
+        let place = lost_with_power(dir)?;
+        Some(format!(
+            "the state directory {} is on {place}: after a power failure clients' handles may be stale, their locks are \
+             lost, and requests that they repeat may be executed twice; choose a directory on a disk with --state-dir \
+             DIR, or accept that with --lose-my-data",
+            quoted(dir)
+        ))
+    });
+    let cached = |what, path: &Path| {
+        fs_host::left_in_cache(path).ok()?.map(|why| format!("the {what} {} is on {why}", quoted(path)))
+    };
+    let log = log.and_then(|path| cached("write log", path));
+    let state = state_dir.and_then(|dir| cached("state directory", dir));
+    in_memory.into_iter().chain(log).chain(state).collect()
+}
+
         Some(WriteLogPlace::Path(path)) if path.exists() => Some(Arc::new(FileDevice::open(path)?) as Arc<dyn Device>),
         Some(WriteLogPlace::Path(path)) => {
             check_missing(path, state_dir)?;

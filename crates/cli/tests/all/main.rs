@@ -46,6 +46,7 @@ mod rpcbind;
 mod same_file;
 mod serve;
 mod state_files;
+mod shortfalls;
 mod tcp_receive;
 mod tcp_stream;
 mod tcp_trace;

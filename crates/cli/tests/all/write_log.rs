@@ -392,23 +392,6 @@ fn log_that_makes_no_sense_is_refused_and_nothing_is_made() {
 }
 
 #[test]
-fn export_in_memory_is_warned_of() {
-    if !fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs ") {
-        println!("skipped: /dev/shm is no tmpfs");
-        return;
-    }
-    let site = Site::new();
-    let dir = PathBuf::from(format!("/dev/shm/wharf-export-{}", std::process::id()));
-    fs::create_dir(&dir).unwrap();
-    let log = ["--write-log", &site.log(), "--state-dir", &site.state(), "--write-log-size", "4M"];
-    let server = Server::start(1, &[&[dir.to_str().unwrap()], &log[..]].concat());
-    let said = server.log();
-    drop(server);
-    fs::remove_dir(dir).unwrap();
-    assert!(said.contains("the export is in memory: a power failure ends its data"), "{said}");
-}
-
-#[test]
 fn log_in_memory_warns_and_each_start_has_another_write_verifier() {
     let site = Site::new();
     let file = site.scratch.file("file", "data");
