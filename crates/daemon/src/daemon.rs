@@ -34,23 +34,24 @@ impl Daemon {
     /// # Errors
     /// When an address cannot be bound, exports collide, the state directory cannot be used, or rpcbind refuses. Then
     /// nothing runs.
-    pub fn start(options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
+    pub fn start(mut options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
         let began = Instant::now();
         sys::ignore_file_size_signal();
         let mut sockets = sockets(&options);
         let first_copier = sockets.workers();
+        // A start that is refused because of an address leaves files as they were.
+        let bound = listen(&mut sockets, &options.listen, std::mem::take(&mut options.inherited))?;
         let server = make_server(&options, first_copier + Copiers::THREADS, exports)?;
-        if let Some(BeforeRequests(action)) = options.before_requests {
-            action().map_err(StartError::BeforeRequests)?;
-        }
         if let Some(remote_files) = options.remote_files {
             server.set_remote_files(remote_files);
         }
         let server = Arc::new(server);
-        let bound = listen(&mut sockets, &options.listen, options.inherited)?;
         portmap::announce(server.registry(), &bound);
         if options.rpcbind == RpcbindMode::Builtin {
             portmap::listen(&mut sockets, server.registry(), &bound)?;
+        }
+        if let Some(BeforeRequests(action)) = options.before_requests {
+            action().map_err(StartError::BeforeRequests)?;
         }
         let registration = match options.rpcbind {
             RpcbindMode::Register => Some(portmap::Registration::new(&bound).map_err(StartError::Register)?),

@@ -72,6 +72,20 @@ pub enum WriteLogError {
         /// The log.
         site: LogSite,
     },
+    /// An export that has records cannot be written.
+    #[error(
+        "the write log {0} has {changes} of {export}, which is mounted read-only, so that they cannot be brought to \
+         storage; if its disk has failed, repair it; mount it for writing, and start the server again",
+        quoted(&site.path), changes = changes(*records), export = quoted(export)
+    )]
+    ReadOnly {
+        /// The export.
+        export: PathBuf,
+        /// How many records there are.
+        records: u64,
+        /// The log.
+        site: LogSite,
+    },
     /// An export that has records is not served.
     #[error(
         "the write log {0} has {changes} of {export}, which is not exported now; {remedy}, or run {replay}, or drop all \

@@ -124,6 +124,14 @@ pub enum Failure {
         /// The file that has them.
         path: PathBuf,
     },
+    /// A server has ended, and its write log has changes.
+    #[error("the write log {} is not empty, and the next start needs it: {source}", quoted(path))]
+    LogNotEmpty {
+        /// The log.
+        path: PathBuf,
+        /// Why it is not empty.
+        source: Box<stable::WriteLogError>,
+    },
     /// The write log requires a state directory.
     #[error(
         "a write log requires its server's state directory, and there is no default one, since neither STATE_DIRECTORY \

@@ -92,8 +92,11 @@ impl Backends {
     }
 
     /// Flushes all changes in the write log to storage.
-    pub fn drain_log(&self) {
-        self.log.iter().for_each(ServedLog::drain);
+    ///
+    /// # Errors
+    /// When the next start needs the log.
+    pub fn drain_log(&self) -> Result<(), Failure> {
+        self.log.as_ref().map_or(Ok(()), ServedLog::drain)
     }
 
     /// Closes the write log after the server has ended.

@@ -74,8 +74,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let serving = Serving::start(flags, budget, sources, plan, started).map_err(explained)?;
     privilege.log();
     keep_death_signal(wish);
-    serving.until_told(signals);
-    Ok(())
+    serving.until_told(signals)
 }
 
 /// Restores the signal that the server's parent may have requested for its own death (PR_SET_PDEATHSIG). The kernel

@@ -115,7 +115,10 @@ impl Serving {
     }
 
     /// Serves until a signal ends the server and accepted requests are complete.
-    pub fn until_told(mut self, mut signals: Signals) {
+    ///
+    /// # Errors
+    /// When acknowledged changes are in the write log alone.
+    pub fn until_told(mut self, mut signals: Signals) -> Result<(), Failure> {
         let handle = signals.handle();
         let mut is_ending = false;
         for signal in &mut signals {
@@ -134,9 +137,10 @@ impl Serving {
                 }
             }
         }
-        self.configuration.backends.drain_log();
+        let drained = self.configuration.backends.drain_log();
         self.log_counters("ended");
         self.configuration.backends.close_log();
+        drained
     }
 
     fn log_counters(&self, event: &str) {
@@ -212,13 +216,13 @@ impl Configuration {
         let (loaded, mistakes) = config::load_what_can_be(&self.sources);
         let mut failures: Vec<Failure> = mistakes.into_iter().map(Failure::from).collect();
         let state_dir = self.state_dir.as_deref();
-        plan::check_exports(&loaded.exports, &self.addresses, &self.settings, state_dir, &mut failures);
+        let looks = plan::check_exports(&loaded.exports, &self.addresses, &self.settings, state_dir, &mut failures);
         Failure::if_any(failures)?;
+        plan::shortfalls(&looks).iter().for_each(|shortfall| tracing::warn!("{shortfall}"));
         if self.flags.clone().or(loaded.settings.clone()) != self.settings {
             tracing::warn!("settings other than exports have changed: they take effect when the server is restarted");
         }
         self.exports(loaded)
-        plan::shortfalls(&looks).iter().for_each(|shortfall| tracing::warn!("{shortfall}"));
     }
 }
 

@@ -25,6 +25,7 @@ pub struct ServedLog {
     is_started: bool,
     /// A file that was made for the log, until an export depends on it.
     unused: Arc<Mutex<Option<PathBuf>>>,
+    state_dir: PathBuf,
 }
 
 impl Drop for ServedLog {
@@ -57,9 +58,10 @@ impl ServedLog {
             }
         };
         let log = WriteLog::open_or_begin(device, options(settings, state_dir))?;
-        let replies = state_dir.to_owned();
+        let state_dir = state_dir.to_owned();
+        let replies = state_dir.clone();
         log.before_trim(move || daemon::sync_replies(&replies));
-        Ok(Some(ServedLog { log, is_started: false, unused: Arc::new(Mutex::new(unused)) }))
+        Ok(Some(ServedLog { log, is_started: false, unused: Arc::new(Mutex::new(unused)), state_dir }))
     }
 
     /// Puts the log in front of directories. Before the log is started, these are all that it will have.
@@ -77,13 +79,20 @@ impl ServedLog {
     /// replies then.
     pub fn starter(&mut self) -> daemon::BeforeRequests {
         self.is_started = true;
-        let (log, unused) = (Arc::clone(&self.log), Arc::clone(&self.unused));
+        let (log, unused, state_dir) = (Arc::clone(&self.log), Arc::clone(&self.unused), self.state_dir.clone());
         daemon::BeforeRequests::new(move || {
+            let started = log.start().and_then(|()| log.trim_in_background());
+            if let Err(error) = started {
+                log.close();
+                if !stable::exports_of_log(&log.path(), &state_dir).is_ok_and(|exports| exports.is_empty()) {
+                    unused.lock().unwrap_or_else(PoisonError::into_inner).take();
+                }
+                return Err(error.into());
+            }
             if let Some(path) = unused.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 tracing::info!(path = %quoted(&path), "made the write log");
             }
-            log.start()?;
-            Ok(log.trim_in_background()?)
+            Ok(())
         })
     }
 
@@ -102,10 +111,11 @@ impl ServedLog {
     }
 
     /// Brings everything to storage.
-    pub fn drain(&self) {
-        if let Err(error) = self.log.drain() {
-            tracing::error!(%error, "the write log is not empty: it is needed at the next start");
-        }
+    ///
+    /// # Errors
+    /// When the next start needs the log.
+    pub fn drain(&self) -> Result<(), Failure> {
+        self.log.drain().map_err(|source| Failure::LogNotEmpty { path: self.log.path(), source: Box::new(source) })
     }
 
     /// Closes the log after the server has ended.
@@ -153,16 +163,6 @@ fn check_storage(path: &Path, state_dir: Option<&Path>) -> Vec<Failure> {
     log.into_iter().chain(state).collect()
 }
 
-/// Refuses directories that a start with this log would refuse, and changes nothing.
-///
-/// # Errors
-/// As of a start, but for those of a replay.
-pub fn check_dirs(
-    settings: &WriteLogSettings,
-    state_dir: &Path,
-    dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>,
-) -> Result<(), WriteLogError> {
-    let device = match &settings.path {
 /// Another check names the error.
 fn lost_with_power(path: &Path) -> Option<String> {
     fs_host::lost_with_power(path).ok()?
@@ -191,6 +191,16 @@ pub fn shortfalls(settings: &WriteLogSettings, state_dir: Option<&Path>) -> Vec<
     in_memory.into_iter().chain(log).chain(state).collect()
 }
 
+/// Refuses directories that a start with this log would refuse, and changes nothing.
+///
+/// # Errors
+/// As of a start, but for those of a replay.
+pub fn check_dirs(
+    settings: &WriteLogSettings,
+    state_dir: &Path,
+    dirs: Vec<(PathBuf, Arc<dyn FileSystem>)>,
+) -> Result<(), WriteLogError> {
+    let device = match &settings.path {
         Some(WriteLogPlace::Path(path)) if path.exists() => Some(Arc::new(FileDevice::open(path)?) as Arc<dyn Device>),
         Some(WriteLogPlace::Path(path)) => {
             check_missing(path, state_dir)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use own_files::Flaw;
-use vfs::{FileSystem, quoted};
+use vfs::{Context, FileSystem, quoted};
 
 use super::{Options, SMALL_LOG_BYTES, WriteLog, hold};
 use crate::dependence::Known;
@@ -28,7 +28,20 @@ impl WriteLog {
         exports: &[(PathBuf, Arc<dyn FileSystem>)],
     ) -> Result<(), WriteLogError> {
         let device = device.unwrap_or_else(|| Arc::new(MemoryDevice::new(SMALL_LOG_BYTES)));
-        WriteLog::open_or_begin(device, options)?.check_exports(exports)
+        let log = WriteLog::open_or_begin(device, options)?;
+        log.check_exports(exports)?;
+        let (counts, owner) = (Counts::read(&log.log)?, hold(&log.owner).exports.clone());
+        let records =
+            |name: &Path| owner.iter().find(|known| known.name == name).map_or(0, |known| counts.of(known.number));
+        exports.iter().try_for_each(|(name, fs)| log.check_writable(name, &**fs, records(name)))
+    }
+
+    /// Refuses an export whose records cannot be brought to storage.
+    pub(super) fn check_writable(&self, name: &Path, fs: &dyn FileSystem, records: u64) -> Result<(), WriteLogError> {
+        if records > 0 && !self.is_retired() && fs.is_read_only(&Context::ROOT).unwrap_or(false) {
+            return Err(WriteLogError::ReadOnly { export: name.to_owned(), records, site: self.site() });
+        }
+        Ok(())
     }
 
     /// Refuses exports as [`WriteLog::check`] does, before the first of them is attached.

@@ -1,6 +1,7 @@
 //! [`WriteLog`]: a log, and the exports that write to it.
 
 mod check;
+mod marking;
 
 use std::collections::HashMap;
 use std::io;
@@ -17,7 +18,7 @@ use crate::error::{REPAIR, WriteLogError};
 use crate::layer::{LoggedExport, Pending, StableFs, Volume};
 use crate::log::{Ahead, Log, LogError, Position, Status};
 use crate::log_site::LogSite;
-use crate::mark::{self, Mark};
+use crate::mark;
 use crate::owner::{LogOwner, OwnedExport};
 use crate::replay::{self, Counts, Earlier, MadeChange, Replayed, Tickets};
 use crate::state_file::StateFile;
@@ -324,6 +325,8 @@ impl WriteLog {
         for (at, Entered { export, now, known }) in entered.iter().enumerate() {
             let records = counts.of(export.number);
             self.check_export(now, &*export.inner, (known.as_ref(), records))?;
+            // Its disk may have failed, and a later start must not trust its names.
+            self.check_writable(&export.name, &*export.inner, records).inspect_err(|_| self.lost(export))?;
             let has_memory = now.has_memory_of(known.as_ref()) && !self.has_lost(&export.name);
             match records {
                 // Storage may have lost data that no log has.
@@ -346,25 +349,13 @@ impl WriteLog {
         Ok(replayed)
     }
 
-    /// Marks an export as one that needs this log, or releases it.
-    fn mark(&self, export: &LoggedExport, is_needed: bool) -> std::result::Result<(), WriteLogError> {
-        if self.options.is_expendable {
-            return Ok(());
-        }
-        let (log, generation, root) = (self.log.id(), self.log.generation(), mark::root(&*export.inner));
-        let state_dir = Some(mark::absolute(&self.options.state_dir));
-        let mark = Mark { is_needed, log, generation, path: self.site().path, root, state_dir };
-        mark.store(&export.name, &*export.inner, &self.state_file)
+    /// Where the log is.
+    pub fn path(&self) -> PathBuf {
+        self.log.path()
     }
 
     pub(crate) fn site(&self) -> LogSite {
         LogSite::new(&self.log.path(), Some(&self.options.state_dir))
-    }
-
-    fn keep_generation(&self) -> std::result::Result<(), WriteLogError> {
-        let needed = needed(&self.lines);
-        let is_needed = |id: &str| needed.values().any(|mark| mark.log == id);
-        self.state_file.keep_generation(&self.log.id(), self.log.generation(), is_needed)
     }
 
     /// Makes this the log that an export depends on: the next start replays its records, even if the export has newer
@@ -456,9 +447,7 @@ impl WriteLog {
         self.log.set_owner(&owner.bytes())?;
         drop(owner);
         self.keep_generation()?;
-        for export in &exports {
-            self.mark(export, true)?;
-        }
+        self.mark_all(&exports)?;
         self.is_started.store(true, Ordering::Release);
         for export in &exports {
             // Another error says nothing about the file.
@@ -483,7 +472,11 @@ impl WriteLog {
     /// # Errors
     /// When the storage or the log's device fails.
     pub fn drain(&self) -> std::result::Result<(), WriteLogError> {
-        if self.has_failed() { Ok(()) } else { self.trim() }
+        if !self.has_failed() {
+            return self.trim();
+        }
+        let lost = self.exports()?.into_iter().find(|export| export.has_lost());
+        lost.map_or(Ok(()), |export| Err(WriteLogError::Lost { export: export.name.clone() }))
     }
 
     /// Detaches all exports but these.
@@ -509,14 +502,15 @@ impl WriteLog {
         self.store_owner()
     }
 
-    /// Detaches the exports and ends the trimming thread. No change may follow. If the log is empty, the exports no
-    /// longer depend on it. What is in the log stays there.
+    /// Detaches the exports and ends the trimming thread. No change may follow. If the log was started and is empty,
+    /// the exports no longer depend on it. What is in the log stays there.
     pub fn close(&self) {
         self.trimmer.want(TrimRequest::End);
         let _last_trim_ends = hold(&self.trimming);
         let exports = hold(&self.exports).take().unwrap_or_default();
         let is_empty = !self.has_failed() && self.log.tail() == self.log.end();
-        let is_drained = is_empty && !exports.iter().any(|export| export.has_lost());
+        let is_started = self.is_started.load(Ordering::Acquire);
+        let is_drained = is_started && is_empty && !exports.iter().any(|export| export.has_lost());
         if is_drained && let Err(error) = exports.iter().try_for_each(|export| self.mark(export, false)) {
             tracing::error!(%error, "the exports still count as depending on the write log");
         }

@@ -12,7 +12,7 @@ use rustix::mount::{MountFlags, mount_remount};
 use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
 use testing::Scratch;
 use testing::disks::{DiskKind, LoopDisk};
-use vfs::{Error, FileSystem, OpenFile, OpenMode, Stability};
+use vfs::{FileSystem, OpenFile, OpenMode, Stability};
 
 use crate::breaking::Breaking;
 use crate::support::site::{CX, at, create, write};
@@ -248,7 +248,7 @@ fn start_is_refused_when_the_file_system_takes_no_changes_any_more_and_the_next_
     site.write_and_kill();
     // As ext4 does when it cannot write its journal.
     site.remount(MountFlags::RDONLY);
-    assert!(matches!(site.start(), Err(WriteLogError::Storage { source: Error::ReadOnly, .. })));
+    assert!(matches!(site.start(), Err(WriteLogError::ReadOnly { .. })));
     site.remount(MountFlags::empty());
     EXPORTS.iter().for_each(|export| fs::remove_file(site.path(export)).unwrap());
     let started = site.start().unwrap();
