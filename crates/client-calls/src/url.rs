@@ -159,7 +159,7 @@ impl Url {
 }
 
 impl Url {
-    /// The URL with its parameters, which [`Url::to_string`] leaves out.
+    /// The URL with its parameters, which [`Url::to_string`](ToString::to_string) leaves out.
     #[must_use]
     pub fn with_parameters(&self) -> String {
         match self.parameters.to_string() {
