@@ -9,8 +9,10 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
-use vfs::{Error, FileKind, Handle, Result};
+use vfs::{Context, Error, FileKind, Handle, Result};
 
 use crate::form::{Named, btrfs_handle, kernel_handle};
 use crate::sys::{self, KernelHandle};
@@ -18,6 +20,10 @@ use crate::sys::{self, KernelHandle};
 /// The handle type of Btrfs without a parent (`FILEID_BTRFS_WITHOUT_PARENT`): object id, root id, generation.
 const BTRFS_TYPE: i32 = 0x4d;
 const BTRFS_BYTES: usize = 20;
+
+/// How long to wait for the creation of a file that has the inode number of a removed one: it may wait for storage.
+const PAUSE: Duration = Duration::from_millis(1);
+const PAUSES: u32 = 100;
 
 /// Makes and opens kernel handles of one export.
 #[derive(Debug)]
@@ -64,13 +70,13 @@ impl KernelHandles {
     }
 
     /// Opens the file of a handle, as a descriptor that does nothing but name it.
-    pub(crate) fn open(&self, root: BorrowedFd<'_>, named: &Named<'_>) -> Result<OwnedFd> {
+    pub(crate) fn open(&self, cx: &Context<'_>, root: BorrowedFd<'_>, named: &Named<'_>) -> Result<OwnedFd> {
         let kernel = self.kernel_handle(named)?;
         // Linux reports ESTALE also when it cannot read the inode. A second attempt reads it again.
-        let opened = match open(root, &kernel) {
+        let opened = unless_reused(cx, || match open(root, &kernel) {
             Err(error) if error.raw_os_error() == Some(libc::ESTALE) => open(root, &kernel),
             opened => opened,
-        };
+        });
         // What the file system does not know is stale: bytes of a file that is gone, or from before the file system was
         // made again.
         opened.map_err(|error| match error.raw_os_error() {
@@ -89,6 +95,21 @@ impl KernelHandles {
     }
 }
 
+/// Opens again, after a pause, while the kernel reports ENOMEM. ext4 reports it not only when memory is missing, but
+/// also for the handle of a removed file while another file is created with its inode number (seen with Linux 6.18, for
+/// 40 µs): then the next attempt ends with ESTALE. A thread that may not wait gets EAGAIN instead.
+fn unless_reused<T>(cx: &Context<'_>, mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 0..PAUSES {
+        match open() {
+            Err(error) if error.raw_os_error() != Some(libc::ENOMEM) => return Err(error),
+            Err(_) if !cx.may_block => return Err(io::Error::from_raw_os_error(libc::EAGAIN)),
+            Err(_) => thread::sleep(PAUSE),
+            opened => return opened,
+        }
+    }
+    open()
+}
+
 fn open(root: BorrowedFd<'_>, kernel: &KernelHandle) -> io::Result<OwnedFd> {
     sys::open_by_handle(root, kernel, libc::O_PATH | libc::O_CLOEXEC)
 }
@@ -97,6 +118,34 @@ fn open(root: BorrowedFd<'_>, kernel: &KernelHandle) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
     use crate::form::decode;
+
+    const ENOMEM: i32 = libc::ENOMEM;
+
+    /// Opens with these errors, one after the other. Returns the error and how many are left.
+    fn open_with(cx: Context<'_>, errors: &[i32]) -> (Option<i32>, usize) {
+        let mut left = errors.iter();
+        let opened =
+            unless_reused(&cx, || left.next().map_or(Ok(()), |errno| Err(io::Error::from_raw_os_error(*errno))));
+        (opened.err().and_then(|error| error.raw_os_error()), left.len())
+    }
+
+    #[test]
+    fn handle_of_a_removed_file_is_stale_also_while_its_inode_number_is_used_again() {
+        assert_eq!(open_with(Context::ROOT, &[ENOMEM, ENOMEM, libc::ESTALE]), (Some(libc::ESTALE), 0));
+        assert_eq!(open_with(Context::ROOT, &[ENOMEM]), (None, 0));
+        assert_eq!(open_with(Context::ROOT, &[libc::EIO, ENOMEM]), (Some(libc::EIO), 1));
+    }
+
+    #[test]
+    fn inode_number_that_is_used_again_keeps_no_thread_waiting_that_may_not() {
+        let cx = Context { may_block: false, ..Context::ROOT };
+        assert_eq!(open_with(cx, &[ENOMEM, libc::ESTALE]), (Some(libc::EAGAIN), 1));
+    }
+
+    #[test]
+    fn lack_of_memory_that_lasts_is_reported() {
+        assert_eq!(open_with(Context::ROOT, &[ENOMEM; PAUSES as usize + 2]), (Some(ENOMEM), 1));
+    }
 
     #[test]
     fn btrfs_handle_fits_because_the_subvolume_is_known() {

@@ -190,7 +190,7 @@ impl HostFs {
         let root = self.volume.root();
         let fd = match (decode(handle)?, &self.handles) {
             (Named::Root, _) => self.open_root()?,
-            (named, Handles::Kernel(kernel)) => kernel.open(root, &named)?,
+            (named, Handles::Kernel(kernel)) => kernel.open(cx, root, &named)?,
             (Named::Stored(id), Handles::Stored(stored)) => self.open_stored(cx, stored, id, depth)?,
             // Given out when the export named its files in the other way.
             (Named::Kernel(..) | Named::Btrfs(..), Handles::Stored(_)) => return Err(Error::Stale),

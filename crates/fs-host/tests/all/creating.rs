@@ -203,12 +203,7 @@ fn make_names(fs: &wharf_fs_host::HostFs) -> Vec<Error> {
     let failed = failed.filter(|(way, error)| *way == 0 || !matches!(error, Error::Exists));
     // An exclusive call gives its file the name last, and may come too late again and again: it is deferred then.
     let failed = failed.filter(|(way, error)| *way != 2 || !matches!(error, Error::TryLater(_)));
-    failed.map(|(_, error)| error).filter(|error| !lacks_memory(error)).collect()
-}
-
-/// Whether the kernel had no memory for a moment (ENOMEM), which a client is told to wait for.
-fn lacks_memory(error: &Error) -> bool {
-    matches!(error, Error::TryLater(source) if source.kind() == std::io::ErrorKind::OutOfMemory)
+    failed.map(|(_, error)| error).collect()
 }
 
 #[test]
