@@ -2,6 +2,7 @@
 //! changes in the write log fails.
 
 use std::fs;
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,6 +45,14 @@ fn make(server: &Server, scratch: &Scratch, to: PathBuf, bytes: usize) {
     wharf_ok(&["cp", from.to_str().unwrap(), &server.url(to)]);
 }
 
+/// Takes all room of a file system.
+fn fill(filler: &Path) {
+    for bytes in [1 << 20, 4096, 1] {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(filler).unwrap();
+        while file.write_all(&vec![1; bytes]).is_ok() {}
+    }
+}
+
 fn names(dir: &Path) -> Vec<String> {
     let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name != "lost+found").collect()
@@ -71,10 +80,7 @@ fn start_with_a_full_state_disk_leaves_neither_a_log_nor_an_export_that_needs_it
     let (export, log, state) = (scratch.dir("export"), scratch.path("log"), disk.dir().join("state"));
     fs::create_dir(&state).unwrap();
     let filler = disk.dir().join("filler");
-    for bytes in [1 << 20, 4096, 1] {
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(&filler).unwrap();
-        while std::io::Write::write_all(&mut file, &vec![1; bytes]).is_ok() {}
-    }
+    fill(&filler);
     let arguments = Arguments::new(&export, &log, &state);
     let said = arguments.refusal(&["--listen", "127.0.0.1:0"]);
     assert!(said.contains("No space left on device") && said.contains("make room"), "{said}");
@@ -126,4 +132,25 @@ fn server_that_ends_with_changes_in_the_log_alone_fails_and_says_that_the_next_s
     assert!(said.contains(&expected), "{said}");
     assert_eq!(names(&scratch.path("")).iter().filter(|name| *name == "log").count(), 1);
     disk.repair();
+}
+
+#[test]
+fn replay_without_room_names_the_file() {
+    let Some(disk) = LoopDisk::new(DiskKind::EXT4) else { return };
+    let scratch = Scratch::on_disk();
+    let (export, log, state) = (disk.dir().join("export"), scratch.path("log"), scratch.path("state"));
+    fs::create_dir(&export).unwrap();
+    let arguments = Arguments::new(&export, &log, &state);
+    let mut server = arguments.start();
+    make(&server, &scratch, export.join("file"), 60_000);
+    server.signal(Signal::KILL);
+    server.wait();
+    fs::remove_file(export.join("file")).unwrap();
+    fill(&disk.dir().join("filler"));
+    let replay = ["log", "replay", log.to_str().unwrap(), "--state-dir", state.to_str().unwrap()];
+    let said = wharf_fails(1, &replay);
+    assert!(said.contains(": file: write ") && said.contains("make room on the file system"), "{said}");
+    fs::remove_file(disk.dir().join("filler")).unwrap();
+    wharf_ok(&replay);
+    assert_eq!(fs::read(export.join("file")).unwrap(), [b'x'; 60_000]);
 }

@@ -22,6 +22,7 @@ mod latest;
 mod losses;
 mod lost;
 mod names;
+mod paths;
 mod plan;
 mod replaced;
 mod set_aside;

@@ -5,7 +5,6 @@ use vfs::{Error, Handle, counted, quoted};
 use super::plan::OuterName;
 use super::site::Site;
 use crate::error::WriteLogError;
-use crate::hex::hex;
 use crate::set_aside_file::SetAside;
 
 /// A change that is not made.
@@ -130,8 +129,12 @@ impl Site<'_> {
         unmade: Unmade<'_>,
         done: vfs::Result<T>,
     ) -> Result<Option<T>, WriteLogError> {
-        match self.tried(&unmade.change, done)? {
+        match done {
             Ok(done) => Ok(Some(done)),
+            Err(source) if is_of_storage(&source) => {
+                let action = format!("{}: {}", self.subject(&unmade), unmade.change);
+                Err(self.error(&action, source))
+            }
             Err(error) => self.set_aside(unmade, &Reason::Refused(error)).map(|()| None),
         }
     }
@@ -139,15 +142,11 @@ impl Site<'_> {
     /// Keeps a change that is not made, and reports it.
     pub(super) fn set_aside(&mut self, unmade: Unmade<'_>, reason: &Reason) -> Result<(), WriteLogError> {
         self.replayed.set_aside += 1;
-        let Unmade { change, file, name, kept_as, data } = unmade;
         // One warning is enough for all data of a file.
-        let is_known = file.is_some_and(|file| self.set_aside.contains_key(&file));
+        let is_known = unmade.file.is_some_and(|file| self.set_aside.contains_key(&file));
         let is_told = is_known && matches!(reason, Reason::LaterChange | Reason::Replaced | Reason::Gone);
-        let file = match (name, file) {
-            (Some(name), _) => self.path_of_name(name),
-            (None, Some(file)) => self.path_of_data(&file),
-            (None, None) => "unknown".to_owned(),
-        };
+        let file = self.subject(&unmade);
+        let Unmade { change, kept_as, data, .. } = unmade;
         let (export, data_bytes) = (quoted(&self.export.name), data.len() as u64);
         let (why, remedy, kept_as) = (reason.text(), reason.remedy(kept_as.is_some()), kept_as.map(str::to_owned));
         let change = SetAside { export, file, change, kept_as, reason: why, remedy, data_bytes };
@@ -162,6 +161,15 @@ impl Site<'_> {
         Ok(())
     }
 
+    /// The path of what a change is of.
+    fn subject(&mut self, unmade: &Unmade<'_>) -> String {
+        match (unmade.name, unmade.file) {
+            (Some(name), _) => self.path_of_name(name),
+            (None, Some(file)) => self.path_of_data(&file),
+            (None, None) => "unknown".to_owned(),
+        }
+    }
+
     /// The path of a file, which is looked for once: there may be many records of it.
     fn path_of_data(&mut self, file: &Handle) -> String {
         if let Some(path) = self.set_aside.get(file) {
@@ -170,40 +178,5 @@ impl Site<'_> {
         let path = self.path_of(file);
         self.set_aside.insert(*file, path.clone());
         path
-    }
-
-    /// The path of a file below the export, as far as the log has it.
-    pub(super) fn path_of(&self, file: &Handle) -> String {
-        let names = self.plan.names.iter();
-        match names.clone().find(|(_, named)| named.as_ref() == Some(file)) {
-            Some((name, _)) => self.path_of_name(name),
-            None => self.number_of(file),
-        }
-    }
-
-    pub(super) fn path_of_name(&self, (dir, name): &OuterName) -> String {
-        let mut path = name.escape_ascii().to_string();
-        let (mut dir, root) = (*dir, self.fs().root());
-        // Names in the log may lead in a circle.
-        for _ in 0..self.plan.names.len() {
-            if dir == root {
-                return path;
-            }
-            let Some(((above, name), _)) = self.plan.names.iter().find(|(_, named)| **named == Some(dir)) else {
-                break;
-            };
-            path = format!("{}/{path}", name.escape_ascii());
-            dir = *above;
-        }
-        if dir == root { path } else { format!("({})/{path}", self.number_of(&dir)) }
-    }
-
-    fn number_of(&self, file: &Handle) -> String {
-        let inner = self.found(file);
-        let attributes = inner.and_then(|inner| self.fs().attributes(&super::CX, &inner).ok());
-        match attributes {
-            Some(attributes) => format!("inode {}", attributes.fileid),
-            None => format!("handle {}", hex(file.as_bytes())),
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! The export and the intermediate results of a replay.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub(super) struct Site<'s> {
     pub(super) unmade: HashSet<Handle>,
     /// Files of which data were set aside, and what they are called.
     pub(super) set_aside: HashMap<Handle, String>,
+    /// The paths of directories whose names the log does not have, as far as they were found.
+    pub(super) dirs: RefCell<HashMap<Handle, Option<String>>>,
     /// Distinguishes temporary names from those of an interrupted replay.
     nonce: u64,
     next_number: u64,
@@ -61,6 +64,7 @@ impl<'s> Site<'s> {
             evicted,
             unmade,
             set_aside,
+            dirs: RefCell::default(),
             nonce,
             next_number: 0,
             replayed,

@@ -39,7 +39,7 @@ fn changes_that_the_file_system_refuses_are_kept_and_all_others_are_made() {
     assert_eq!(read(&fs, &good), b"good");
     let kept = kept(&site);
     for part in [
-        ")/file\nchange: make a file\nreason: operation not permitted\nremedy: let the \
+        "file: fixed/file\nchange: make a file\nreason: operation not permitted\nremedy: let the \
          server change the file",
         "change: write 4 bytes at offset 0\nreason: its file or directory could not be made\n",
         "data in hex: 6b657074\n",
