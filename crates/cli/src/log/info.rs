@@ -94,7 +94,8 @@ fn state(path: &Path, check: &Check) -> String {
         }
     };
     if check.has_torn_end {
-        state += "; the last write was interrupted, and was never acknowledged";
+        state += "; the last batch is incomplete: its write was interrupted before it was acknowledged, or the device has \
+                  lost or changed it since";
     }
     if check.has_damaged_header {
         state += "; one of the two headers is damaged, and the other one is used";

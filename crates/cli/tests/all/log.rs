@@ -108,7 +108,19 @@ fn interrupted_write_is_no_damage() {
     damage(&path, 8);
     let path = path.to_str().unwrap();
     assert!(wharf_ok(&["log", "check", path]).contains("9 records in 3 batches"));
-    assert!(wharf_ok(&["log", "info", path]).contains("the last write was interrupted"));
+    assert!(wharf_ok(&["log", "info", path]).contains("the device has lost or changed it"));
+}
+
+#[test]
+fn log_on_a_file_system_that_an_error_made_read_only_is_examined() {
+    let Some(disk) = LoopDisk::new(DiskKind::EXT4) else { return };
+    let path = disk.dir().join("write.log");
+    drop(fill(&path));
+    assert!(succeeds(Command::new("mount").args(["-o", "remount,abort"]).arg(disk.dir())));
+    assert!(fs::File::open(&path).unwrap().sync_all().is_err(), "the file system still takes changes");
+    let path = path.to_str().unwrap();
+    assert!(wharf_ok(&["log", "check", path]).contains("records in"));
+    assert!(wharf_ok(&["log", "info", path]).contains("Records:"));
 }
 
 #[test]

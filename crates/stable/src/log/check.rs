@@ -26,7 +26,8 @@ pub struct Check {
     pub oldest_age: Option<Duration>,
     /// Whether one of the two headers is incomplete, as after a crash during a trim. The next trim repairs it.
     pub has_damaged_header: bool,
-    /// Whether an incomplete batch follows the last one, as after a crash. Its records were never reported durable.
+    /// Whether an incomplete batch follows the last one. A crash leaves one whose records were never reported durable;
+    /// a device that lost or changed the last batch leaves the same.
     pub has_torn_end: bool,
     /// Damage that lost durable records.
     pub damages: Vec<Damage>,

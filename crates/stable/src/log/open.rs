@@ -27,9 +27,10 @@ impl Log {
             );
         }
         if survey.has_torn_end {
-            tracing::info!(
+            tracing::warn!(
                 path = %survey.ring.path().display(),
-                "the last write of the log was interrupted; nobody was told that its records are durable"
+                "the last batch of the log is incomplete, and is left out: its write was interrupted before it was \
+                 acknowledged, or the device has lost or changed it since"
             );
         }
         Ok(Log::new(survey.ring, survey.header, survey.kept))
