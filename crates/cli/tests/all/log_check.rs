@@ -105,7 +105,7 @@ fn log_that_a_start_refuses_is_refused_by_the_check_too() {
     let cases: [(&[u8], &str); 3] = [
         (&[b'x'; 1 << 20], "is no log of Wharf's"),
         (&old[..old.len() / 2], "its end is missing"),
-        (b"short", "a log needs at least"),
+        (b"short", "fewer than the 40960 bytes of the smallest log; restore it from a copy"),
     ];
     for (bytes, expected) in cases {
         fs::write(site.scratch.path("log"), bytes).unwrap();

@@ -40,9 +40,8 @@ impl Ring {
         let (device_bytes, block_bytes) = (ring.device.size_bytes(), ring.device.block_bytes());
         let least = RING_START + MIN_RING_BYTES;
         if size_bytes < least {
-            return Err(ring.misfit(format!(
-                "it has {size_bytes} bytes, and a log needs at least {least}; restore it, or make it larger"
-            )));
+            let reason = format!("it has fewer than the {least} bytes of the smallest log");
+            return Err(ring.misfit(format!("{reason}; restore it from a copy, or choose another path")));
         }
         if device_bytes < size_bytes {
             let reason = format!("it has {device_bytes} of its {size_bytes} bytes: its end is missing; restore it");
