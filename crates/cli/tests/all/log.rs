@@ -10,6 +10,7 @@ use std::sync::Arc;
 use stable::{FileDevice, Log};
 
 use testing::Scratch;
+use testing::disks::{DiskKind, LoopDisk, succeeds};
 use testing::program::{executable, fails, wharf, wharf_fails, wharf_ok};
 
 const BLOCK: u64 = 4096;

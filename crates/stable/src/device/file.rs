@@ -131,8 +131,10 @@ impl FileDevice {
             }
         })?;
         let file = lock(path, file, purpose)?;
-        // Data that an earlier process wrote may only be in a cache of the disk.
-        file.sync_all().map_err(failed("flush"))?;
+        if purpose != Use::Reading {
+            // Data that an earlier process wrote may only be in a cache of the disk.
+            file.sync_all().map_err(failed("flush"))?;
+        }
         let size_bytes = size(&file).map_err(failed("find the size of"))?;
         if purpose != Use::Reading && !is_direct {
             tracing::warn!(path = %path.display(), "the log's file system has no direct writes: writes take longer");
