@@ -49,10 +49,15 @@ impl GraceLog {
             clients = report.waiting_for,
             "after the restart, new opens and locks wait up to {} s for clients to reclaim theirs: {}; {how_to_end} \
              ends the wait, and these clients lose their opens and locks",
-            report.ends_in.as_secs(),
+            whole_seconds(report.ends_in),
             names(report)
         );
     }
+}
+
+/// The seconds of a wait, of which the last one counts as whole.
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
 /// At the end, clients that were still waited for have not reclaimed.
@@ -99,6 +104,11 @@ fn client(kind: RecordKind, name: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wait_of_less_than_a_second_is_not_said_to_be_none() {
+        assert_eq!([0, 1, 999, 1000, 1001].map(|ms| whole_seconds(Duration::from_millis(ms))), [0, 1, 1, 1, 2]);
+    }
 
     #[test]
     fn clients_are_named_and_counted_and_their_names_do_no_harm() {

@@ -270,6 +270,17 @@ pub enum Failure {
         /// The process.
         holder: String,
     },
+    /// A server uses the state directory of a log that is to be changed.
+    #[error(
+        "{holder} uses the state directory {}: stop it first; or, if the log is of another server, name the state \
+         directory of that one with --state-dir DIR", dir.display()
+    )]
+    LogInUse {
+        /// The directory.
+        dir: PathBuf,
+        /// The process.
+        holder: String,
+    },
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] daemon::StartError),

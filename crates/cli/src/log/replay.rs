@@ -109,7 +109,10 @@ impl Site {
 
 /// Keeps servers from a state directory.
 pub(super) fn lock(state_dir: &Path) -> Result<StateLock, Failure> {
-    daemon::lock_state_dir(state_dir).map_err(|error| explained(Failure::Start(error.into())))
+    daemon::lock_state_dir(state_dir).map_err(|error| match explained(Failure::Start(error.into())) {
+        Failure::StateInUse { dir, holder } => Failure::LogInUse { dir, holder },
+        failure => failure,
+    })
 }
 
 /// Directories of a log whose marks are to be changed. Servers are kept from them as long as they are open.

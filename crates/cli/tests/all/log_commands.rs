@@ -160,7 +160,7 @@ fn discard_leaves_an_unreadable_log_that_a_server_uses_or_that_may_be_another_se
     let (log, state) = (site.path(LOG), site.path(STATE));
     let said =
         wharf_fails(1, &["log", "drain", "--discard", log.to_str().unwrap(), "--state-dir", state.to_str().unwrap()]);
-    assert!(said.contains("uses the state directory") && log.exists(), "{said}");
+    assert!(said.contains("uses the state directory") && said.contains("stop it first") && log.exists(), "{said}");
     drop(server);
 }
 
