@@ -79,7 +79,7 @@ impl Workshop {
         disk: usize,
         (kind, options): (&str, &str),
     ) -> Result<MountedDisk, Errno> {
-        let (attached, dir) = (self.attach(machine, disk), self.dir("mnt"));
+        let (attached, dir) = (self.attach(machine, disk), self.dir(&format!("disk-{disk}")));
         let options = CString::new(options).unwrap();
         mount(&attached.path, &dir, kind, MountFlags::NOATIME, Some(options.as_c_str()))?;
         Ok(MountedDisk { dir, _attached: attached })

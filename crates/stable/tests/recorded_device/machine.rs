@@ -30,10 +30,10 @@ pub struct Failure {
 }
 
 impl Machine {
-    /// Disks of these sizes in bytes, with what they hold. A power failure tears writes only if `tears`, and never
-    /// bytes of the first disk that are `whole`.
-    pub fn new(disks: Vec<(u64, Image)>, whole: Range<u64>, tears: bool) -> Arc<Machine> {
-        let (disk_bytes, images): (_, Vec<Image>) = disks.into_iter().unzip();
+    /// Disks of these sizes in bytes, with what they hold. A power failure tears writes only if `tears`, and never the
+    /// last range of a disk.
+    pub fn new(disks: Vec<(u64, Image, Range<u64>)>, tears: bool) -> Arc<Machine> {
+        let (disk_bytes, images, whole): (_, Vec<Image>, _) = disks.into_iter().collect();
         let recording = Recording { images: images.clone(), events: Vec::new(), whole, tears };
         Arc::new(Machine {
             disk_bytes,

@@ -45,6 +45,7 @@ const EXT4: Setup = Setup {
     log_bytes: 1 << 20,
     large_write_bytes: 64 << 10,
     log: Log::Disk,
+    keeps_state_apart: false,
     breaks: Breaks::Nothing,
     is_full: false,
 };
@@ -64,8 +65,11 @@ const BTRFS: Setup = Setup {
 const EXT4_WITHOUT_JOURNAL: Setup =
     Setup { mkfs: &["-q", "-F", "-E", "lazy_itable_init=0", "-O", "^has_journal"], has_journal: false, ..EXT4 };
 
-const EXT4_FAST_COMMIT: Setup =
-    Setup { mkfs: &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-O", "fast_commit"], ..EXT4 };
+const EXT4_FAST_COMMIT: Setup = Setup {
+    mkfs: &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-O", "fast_commit"],
+    keeps_state_apart: true,
+    ..EXT4
+};
 
 const EXT2: Setup = Setup { kind: "ext2", mkfs: &["-q", "-F"], has_journal: false, ..EXT4 };
 
@@ -121,7 +125,7 @@ fn cut_power(name: &str, setup: &Setup) {
 #[test]
 fn flush_of_a_file_system_is_in_the_recording_behind_what_it_flushes() {
     let Some(workshop) = Workshop::new() else { return };
-    let machine = Machine::new(vec![(64 << 20, Image::default())], 0..0, true);
+    let machine = Machine::new(vec![(64 << 20, Image::default(), 0..0)], true);
     if !workshop.format(&machine, 0, ("ext4", &["-q", "-F"])) {
         return;
     }
@@ -137,7 +141,7 @@ fn flush_of_a_file_system_is_in_the_recording_behind_what_it_flushes() {
 #[test]
 fn flush_of_xfs_reaches_data_that_were_written_after_its_journal() {
     let Some(workshop) = Workshop::new() else { return };
-    let machine = Machine::new(vec![(XFS.disk_bytes, Image::default())], 0..0, true);
+    let machine = Machine::new(vec![(XFS.disk_bytes, Image::default(), 0..0)], true);
     if !workshop.format(&machine, 0, (XFS.kind, XFS.mkfs)) {
         return;
     }
@@ -159,7 +163,7 @@ fn flush_of_xfs_reaches_data_that_were_written_after_its_journal() {
 /// No flush says that lost changes are stored, also where the kernel has told the failure to an earlier one.
 fn flush_after_a_failure(setup: &Setup) {
     let Some(workshop) = Workshop::new() else { return };
-    let machine = Machine::new(vec![(setup.disk_bytes, Image::default())], 0..0, true);
+    let machine = Machine::new(vec![(setup.disk_bytes, Image::default(), 0..0)], true);
     if !workshop.format(&machine, 0, (setup.kind, setup.mkfs)) {
         return;
     }

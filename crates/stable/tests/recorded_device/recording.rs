@@ -41,8 +41,8 @@ pub enum Event {
 pub struct Recording {
     pub images: Vec<Image>,
     pub events: Vec<Event>,
-    /// What is written whole or not at all, on the first disk.
-    pub whole: Range<u64>,
+    /// What is written whole or not at all, of each disk.
+    pub whole: Vec<Range<u64>>,
     /// Whether writes may be torn.
     pub tears: bool,
 }
@@ -102,7 +102,7 @@ impl<'r> Cutter<'r> {
         let mut image = image.clone();
         let mut late: Vec<Event> =
             events[*taken..at].iter().filter(|event| event.disk() == Some(disk)).cloned().collect();
-        let whole = if disk == 0 { self.recording.whole.clone() } else { 0..0 };
+        let whole = self.recording.whole[disk].clone();
         lose_some(&mut late, &Sectors { whole, tears: self.recording.tears }, rng);
         late.iter().for_each(|event| event.apply(&mut image));
         image

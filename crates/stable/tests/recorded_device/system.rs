@@ -1,6 +1,7 @@
 //! A machine that is running: a file system, exported directories on it, and a write log in front of them.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -57,6 +58,9 @@ pub struct Setup {
     /// Stable writes of so many bytes are flushed, and not logged.
     pub large_write_bytes: usize,
     pub log: Log,
+    /// Whether a server with a log keeps its files on another disk: it calls fsync(2) for them, and the kernel loses
+    /// what several callers have flushed so on this file system.
+    pub keeps_state_apart: bool,
     pub breaks: Breaks,
     /// Whether clients fill the file system.
     pub is_full: bool,
@@ -71,6 +75,11 @@ const FILLER: &str = "filler";
 pub const DISK: usize = 0;
 /// The log's, if it has one.
 const LOG_DISK: usize = 1;
+/// The disk of the state directory, and of the log if it is a file, if they are apart: an ext4.
+const STATE_DISK: usize = 2;
+const STATE_DISK_BYTES: u64 = 32 << 20;
+const STATE_MKFS: (&str, &[&str]) = ("ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]);
+const EXT4_SUPERBLOCK: Range<u64> = 1024..2048;
 
 /// How many directories are exported. While one is flushed, clients change the other one.
 pub const EXPORTS: usize = 2;
@@ -86,6 +95,7 @@ pub struct System {
     started: SystemTime,
     log_disk: Option<Attached>,
     overlay: Option<Overlay>,
+    state_disk: Option<MountedDisk>,
     mounted: MountedDisk,
 }
 
@@ -127,30 +137,59 @@ impl Setup {
 
     /// A machine with these disks.
     pub fn machine(&self, images: Vec<Image>) -> Arc<Machine> {
-        let whole = self.superblock.0..self.superblock.1;
-        Machine::new([self.disk_bytes, self.log_bytes].into_iter().zip(images).collect(), whole, self.has_journal)
+        let disks = [
+            (self.disk_bytes, self.superblock.0..self.superblock.1),
+            (self.log_bytes, 0..0),
+            (STATE_DISK_BYTES, EXT4_SUPERBLOCK),
+        ];
+        let disks = disks.into_iter().zip(images).map(|((bytes, whole), image)| (bytes, image, whole));
+        Machine::new(disks.collect(), self.has_journal)
+    }
+
+    fn has_state_disk(&self) -> bool {
+        self.keeps_state_apart && self.log != Log::None
+    }
+
+    /// How many disks there are, up to the last one that is used.
+    fn disks(&self) -> usize {
+        match self.log {
+            _ if self.has_state_disk() => STATE_DISK + 1,
+            Log::Disk => LOG_DISK + 1,
+            Log::None | Log::File => DISK + 1,
+        }
+    }
+
+    fn mount_state(&self, workshop: &Workshop, machine: &Arc<Machine>) -> Option<MountedDisk> {
+        self.has_state_disk().then(|| workshop.mount(machine, STATE_DISK, (STATE_MKFS.0, "")))
     }
 
     /// A machine with an empty file system and an empty log, or says why there is none and gives `None`.
     pub fn new_machine(&self, workshop: &Workshop) -> Option<Arc<Machine>> {
-        let machine = self.machine(vec![Image::default(); if self.log == Log::Disk { 2 } else { 1 }]);
+        let machine = self.machine(vec![Image::default(); self.disks()]);
         if !workshop.format(&machine, DISK, (self.kind, self.mkfs)) {
             return None;
         }
+        if self.has_state_disk() {
+            workshop.format(&machine, STATE_DISK, STATE_MKFS);
+        }
         let mounted = workshop.mount(&machine, DISK, (self.kind, self.mount));
-        testing::private_dir(&mounted.dir.join("state"));
+        let state_disk = self.mount_state(workshop, &machine);
+        let server_dir = &state_disk.as_ref().unwrap_or(&mounted).dir;
+        testing::private_dir(&server_dir.join("state"));
         let exports = mounted.dir.join(EXPORTS_DIR);
         (0..EXPORTS).for_each(|number| std::fs::create_dir_all(exports.join(number.to_string())).unwrap());
         let device = match self.log {
             Log::None => None,
-            Log::File => Some(FileDevice::create(&mounted.dir.join("log"), self.log_bytes).unwrap()),
+            Log::File => Some(FileDevice::create(&server_dir.join("log"), self.log_bytes).unwrap()),
             Log::Disk => Some(FileDevice::open(&workshop.attach(&machine, LOG_DISK).path).unwrap()),
         };
         if let Some(device) = device {
             WriteLog::create(Arc::new(device)).unwrap();
         }
-        rustix::fs::syncfs(File::open(&mounted.dir).unwrap()).unwrap();
-        drop(mounted);
+        for mounted in state_disk.iter().chain([&mounted]) {
+            rustix::fs::syncfs(File::open(&mounted.dir).unwrap()).unwrap();
+        }
+        drop((state_disk, mounted));
         Some(machine)
     }
 }
@@ -169,11 +208,12 @@ impl System {
             workshop.repair(machine, DISK);
         }
         let mounted = workshop.mount(machine, DISK, (setup.kind, setup.mount));
+        let state_disk = setup.mount_state(workshop, machine);
         let overlay = setup.is_overlay.then(|| workshop.mount_overlay(&mounted, EXPORTS_DIR));
         let log_disk = (setup.log == Log::Disk).then(|| workshop.attach(machine, LOG_DISK));
-        drop_indices(&mounted.dir.join("state"));
         let (log, exports, replayed) = (None, Vec::new(), Vec::new());
-        let mut system = System { exports, log, replayed, started, log_disk, overlay, mounted };
+        let mut system = System { exports, log, replayed, started, log_disk, overlay, state_disk, mounted };
+        drop_indices(&system.state_dir());
         if setup.log == Log::None {
             system.exports = (0..EXPORTS).map(|number| system.open(number, true) as Arc<dyn FileSystem>).collect();
             return Ok(system);
@@ -200,12 +240,12 @@ impl System {
     }
 
     fn start_log(&mut self, setup: &Setup, always_replay: bool) -> Result<(), WriteLogError> {
-        let log_path = self.log_disk.as_ref().map_or(self.mounted.dir.join("log"), |attached| attached.path.clone());
+        let log_path = self.log_disk.as_ref().map_or(self.server_dir().join("log"), |attached| attached.path.clone());
         let options = Options {
             always_replay,
             max_age: Duration::from_millis(100),
             large_write_bytes: setup.large_write_bytes,
-            ..Options::new(self.mounted.dir.join("state"))
+            ..Options::new(self.state_dir())
         };
         let log = WriteLog::open(Arc::new(FileDevice::open(&log_path)?), options)?;
         self.log = Some(Arc::clone(&log));
@@ -223,7 +263,7 @@ impl System {
     }
 
     fn try_open(&self, number: usize, sync_metadata: bool) -> Result<Arc<HostFs>, OpenError> {
-        let state_dir = Some(self.mounted.dir.join("state"));
+        let state_dir = Some(self.state_dir());
         // An overlay is refused behind a log.
         let is_behind_log = self.log.is_some() && self.overlay.is_none();
         let options = HostOptions { state_dir, sync_metadata, is_behind_log, ..HostOptions::default() };
@@ -245,7 +285,7 @@ impl System {
 
     /// What replays have set aside.
     pub fn set_aside(&self) -> Vec<SetAside> {
-        changes_set_aside(&self.mounted.dir.join("state")).unwrap()
+        changes_set_aside(&self.state_dir()).unwrap()
     }
 
     /// Takes nearly all room of the file system.
@@ -263,6 +303,15 @@ impl System {
     /// The export of a client.
     pub fn fs(&self, client: usize) -> &dyn FileSystem {
         &*self.exports[client % EXPORTS]
+    }
+
+    /// Where the server's own files are.
+    fn server_dir(&self) -> &Path {
+        &self.state_disk.as_ref().unwrap_or(&self.mounted).dir
+    }
+
+    fn state_dir(&self) -> PathBuf {
+        self.server_dir().join("state")
     }
 
     /// The directory of the exports as local processes see it.
