@@ -3,7 +3,7 @@
 //! on the log.
 //!
 //! A text file of lines in the state directory, appended and synced. Changes are rare. Beside it, a file has the newest
-//! generation of each log that is needed, which changes with each trim.
+//! generation of each log that is needed, which changes with each trim, and how far the log reached a moment ago.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -48,11 +48,20 @@ pub(crate) const SET_ASIDE: &str = "write-log-set-aside";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptGeneration {
     /// The newest one.
-    Known(u64),
+    Known(LogReach),
     /// The file has none of this log, or a damaged one.
     Unknown,
     /// There is no file.
     FileMissing,
+}
+
+/// How far a log has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogReach {
+    /// The number of the header.
+    pub(crate) generation: u64,
+    /// Where durable records end, at least.
+    pub(crate) end: u64,
 }
 
 /// The files, which are made when something is kept: a start that is refused leaves nothing.
@@ -82,7 +91,7 @@ impl StateFile {
         let Some(dir) = existing(&self.dir)? else { return Ok(KeptGeneration::FileMissing) };
         let Some(file) = read_generations(&dir)? else { return Ok(KeptGeneration::FileMissing) };
         let own = generations(&file).flatten().find(|(id, _)| *id == log);
-        Ok(own.map_or(KeptGeneration::Unknown, |(_, generation)| KeptGeneration::Known(generation)))
+        Ok(own.map_or(KeptGeneration::Unknown, |(_, reach)| KeptGeneration::Known(reach)))
     }
 
     /// Where the generations are.
@@ -101,15 +110,15 @@ impl StateFile {
         acted.map_err(|source| WriteLogError::State { path: self.dir.join(name), source })
     }
 
-    /// Keeps the generation of the log with this id, so that an older copy of the log is refused. It may take the place
+    /// Keeps how far the log with this id has come, so that an older copy of the log is refused. It may take the place
     /// of that of a log that is not `needed`.
     pub(crate) fn keep_generation(
         &self,
         log: &str,
-        generation: u64,
+        LogReach { generation, end }: LogReach,
         needed: impl Fn(&str) -> bool,
     ) -> Result<(), WriteLogError> {
-        let line = format!("{:<width$}\n", format!("{log} {generation} ."), width = GENERATION_BYTES - 1);
+        let line = format!("{:<width$}\n", format!("{log} {generation} {end:x} ."), width = GENERATION_BYTES - 1);
         self.with_files(GENERATION_NAME, |files| {
             let file = read_generations(&files.dir)?.unwrap_or_default();
             let own = generations(&file).position(|line| line.is_some_and(|(id, _)| id == log));
@@ -184,12 +193,17 @@ fn read_generations(dir: &OwnDir) -> io::Result<Option<Vec<u8>>> {
     dir.read(GENERATION_NAME, (MAX_GENERATIONS * GENERATION_BYTES) as u64)
 }
 
-/// The lines of the file: a log and its generation, or `None` for one that is damaged.
-fn generations(file: &[u8]) -> impl Iterator<Item = Option<(&str, u64)>> {
+/// The lines of the file: a log and how far it has come, or `None` for one that is damaged. Lines of earlier versions
+/// have no end.
+fn generations(file: &[u8]) -> impl Iterator<Item = Option<(&str, LogReach)>> {
     file.chunks(GENERATION_BYTES).map(|line| {
         let text = std::str::from_utf8(line).ok()?;
-        let [id, generation, "."] = *text.split_whitespace().collect::<Vec<_>>() else { return None };
-        Some((id, generation.parse().ok()?))
+        let (id, generation, end) = match *text.split_whitespace().collect::<Vec<_>>() {
+            [id, generation, end, "."] => (id, generation, u64::from_str_radix(end, 16).ok()?),
+            [id, generation, "."] => (id, generation, 0),
+            _ => return None,
+        };
+        Some((id, LogReach { generation: generation.parse().ok()?, end }))
     })
 }
 
@@ -252,18 +266,20 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("wharf-generations-{}", std::process::id()));
         let (file, _) = StateFile::open(&dir).unwrap();
         assert_eq!(file.generation("a").unwrap(), KeptGeneration::FileMissing);
+        let reach = |generation| LogReach { generation, end: u64::MAX >> 16 };
         for (log, generation) in [("a", 7), ("b", 9), ("a", 8)] {
-            file.keep_generation(log, generation, |_| true).unwrap();
+            file.keep_generation(log, reach(generation), |_| true).unwrap();
         }
         let of = |log| file.generation(log).unwrap();
-        assert_eq!([of("a"), of("b")], [KeptGeneration::Known(8), KeptGeneration::Known(9)]);
-        file.keep_generation("c", 1, |id| id == "b").unwrap();
-        let expected = [KeptGeneration::Unknown, KeptGeneration::Known(9), KeptGeneration::Known(1)];
+        let known = |generation| KeptGeneration::Known(reach(generation));
+        assert_eq!([of("a"), of("b")], [known(8), known(9)]);
+        file.keep_generation("c", reach(1), |id| id == "b").unwrap();
+        let expected = [KeptGeneration::Unknown, known(9), known(1)];
         assert_eq!([of("a"), of("b"), of("c")], expected);
         fs::write(file.generation_path(), [7; 100]).unwrap();
         assert_eq!(of("b"), KeptGeneration::Unknown);
-        file.keep_generation("b", 10, |_| true).unwrap();
-        assert_eq!(of("b"), KeptGeneration::Known(10));
+        file.keep_generation("b", reach(10), |_| true).unwrap();
+        assert_eq!(of("b"), known(10));
         fs::remove_dir_all(dir).unwrap();
     }
 
@@ -281,7 +297,7 @@ mod tests {
         file.keep(&lines[1..]).unwrap();
         assert_eq!(StateFile::open(&dir).unwrap().1, lines);
         assert_eq!(missing_state(&dir).unwrap(), None);
-        file.keep_generation("a", 1, |_| true).unwrap();
+        file.keep_generation("a", LogReach { generation: 1, end: 0 }, |_| true).unwrap();
         assert_eq!(missing_state(&dir).unwrap(), None);
         fs::write(&path, "").unwrap();
         assert!(missing_state(&dir).unwrap().unwrap().to_string().contains("write-log is empty: "));

@@ -198,11 +198,12 @@ impl WriteLog {
 
     /// Whether a mark is of this log, and not of a newer copy.
     fn is_marked(&self, mark: &Mark) -> Result<bool, WriteLogError> {
-        let newest = match self.kept_generation()? {
-            KeptGeneration::Known(generation) => generation.max(mark.generation),
-            KeptGeneration::Unknown | KeptGeneration::FileMissing => mark.generation,
+        let own = (self.log.generation(), self.log.end().bytes());
+        let is_newest = match self.kept_generation()? {
+            KeptGeneration::Known(kept) => own >= (kept.generation, kept.end) && own.0 >= mark.generation,
+            KeptGeneration::Unknown | KeptGeneration::FileMissing => own.0 >= mark.generation,
         };
-        Ok(mark.log == self.log.id() && self.log.generation() >= newest)
+        Ok(mark.log == self.log.id() && is_newest)
     }
 
     /// The newest generation of this log that the state directory has.

@@ -1,12 +1,20 @@
-//! The marks that exports need a log, and the number of its header.
+//! The marks that exports need a log, and how far it has come.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::WriteLog;
+use super::{WriteLog, hold};
 use crate::dependence::needed;
 use crate::error::WriteLogError;
 use crate::layer::LoggedExport;
 use crate::mark::{self, Mark};
+use crate::state_file::LogReach;
+
+/// How often the state directory is told where the log ends.
+const BETWEEN_ENDS: Duration = Duration::from_secs(1);
+
+/// The end of a log that could not be kept, which is tried again with the next trim.
+const NOT_KEPT: u64 = u64::MAX;
 
 impl WriteLog {
     /// Marks exports as ones that need this log, which is empty: all of them or none.
@@ -28,10 +36,25 @@ impl WriteLog {
         mark.store(&export.name, &*export.inner, &self.state_file)
     }
 
-    /// Keeps the generation of the log, so that an older copy is refused.
+    /// Keeps how far the log has come, so that an older copy is refused.
     pub(super) fn keep_generation(&self) -> Result<(), WriteLogError> {
         let needed = needed(&self.lines);
         let is_needed = |id: &str| needed.values().any(|mark| mark.log == id);
-        self.state_file.keep_generation(&self.log.id(), self.log.generation(), is_needed)
+        let reach = LogReach { generation: self.log.generation(), end: self.log.durable().bytes() };
+        self.state_file.keep_generation(&self.log.id(), reach, is_needed)?;
+        *hold(&self.kept_end) = (Instant::now(), reach.end);
+        Ok(())
+    }
+
+    /// The same between two trims, now and then.
+    pub(super) fn keep_end(&self) {
+        let (kept_at, kept_end) = *hold(&self.kept_end);
+        if kept_at.elapsed() < BETWEEN_ENDS || [NOT_KEPT, self.log.durable().bytes()].contains(&kept_end) {
+            return;
+        }
+        if let Err(error) = self.keep_generation() {
+            tracing::error!(%error, "a start with an older copy of the write log would not be refused");
+            hold(&self.kept_end).1 = NOT_KEPT;
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use vfs::{Context, Error, FileSystem, Handle, Result, quoted};
 
@@ -69,6 +69,8 @@ pub struct WriteLog {
     state_file: StateFile,
     lines: Vec<StateLine>,
     server_id: OnceLock<String>,
+    /// When the state directory was told where the log ends, and where that was.
+    kept_end: Mutex<(Instant, u64)>,
     /// `None` once the log is closed: nothing of it can be flushed any more.
     exports: Mutex<Option<Vec<Arc<LoggedExport>>>>,
     has_failed: AtomicBool,
@@ -171,6 +173,7 @@ impl WriteLog {
             owner: Mutex::new(owner),
             state_file,
             server_id: server_id(&lines).map_or_else(OnceLock::new, |id| OnceLock::from(id.to_owned())),
+            kept_end: Mutex::new((Instant::now(), 0)),
             lines,
             exports: Mutex::new(Some(Vec::new())),
             has_failed: AtomicBool::new(false),
@@ -689,6 +692,7 @@ impl WriteLog {
             return false;
         }
         let Ok(exports) = self.exports() else { return false };
+        self.keep_end();
         let has_lost = exports.iter().any(|export| export.has_lost());
         let is_due = !has_lost && (wanted == TrimRequest::Trim || self.is_old() || self.knows_many_files());
         match if is_due { self.trim_to_low_water() } else { Ok(()) } {

@@ -93,6 +93,29 @@ fn copy_that_was_made_before_a_trim_is_refused_after_a_kill() {
     assert!(matches!(error, WriteLogError::NeedsOtherLog { .. }), "{error}");
 }
 
+#[test]
+fn copy_that_was_made_between_two_trims_is_refused() {
+    let site = Site::new(HandleForm::Auto);
+    let (fs, _, log) = site.open(false).unwrap();
+    log.trim_in_background().unwrap();
+    create(&fs, &fs.root(), "first");
+    let copy = site.copy_log();
+    let kept = || fs::read(site.base.path("state/write-log-generation")).unwrap();
+    let before = kept();
+    create(&fs, &fs.root(), "second");
+    while kept() == before {
+        std::thread::yield_now();
+    }
+    log.close();
+    drop((fs, log));
+    let newest = site.copy_log();
+    site.put_log_back(&copy);
+    let error = refused(site.open(false));
+    assert!(matches!(error, WriteLogError::NeedsOtherLog { .. }), "{error}");
+    site.put_log_back(&newest);
+    site.open(false).unwrap().2.close();
+}
+
 /// The copy of the log has no records, though there were some when the server was killed.
 #[test]
 fn log_is_refused_without_its_generation_until_it_is_adopted() {
