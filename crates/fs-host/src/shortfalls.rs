@@ -2,7 +2,9 @@
 //!
 //! docs/file-systems.md and docs/write-log.md have this for users.
 
+use std::fmt::Display;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use vfs::quoted;
@@ -38,7 +40,26 @@ pub(crate) fn of_export(dir: &Path, volume: &HostVolume, options: &HostOptions) 
         )
     });
     let cached = left_in_cache(dir).ok().flatten().map(|why| format!("the export {path} is on {why}"));
-    nodes.into_iter().chain(journal).chain(cached).collect()
+    let state = options.state_dir.as_deref().filter(|state| volume.rules.has_fast_commit && is_on(volume, state));
+    let state = state.map(|state| fsync_beside(&path, state));
+    nodes.into_iter().chain(journal).chain(cached).chain(state).collect()
+}
+
+/// The server flushes an export with syncfs(2), but its own files with fsync(2).
+fn fsync_beside(export: &impl Display, state_dir: &Path) -> String {
+    format!(
+        "the state directory {} is on the file system of the export {export}, an ext4 with fast_commit: after a power \
+         failure Linux may be unable to mount it, since the server calls fsync there for its own files; choose a \
+         directory on another file system with --state-dir DIR, or unmount this one and run tune2fs -O ^fast_commit \
+         DEVICE",
+        quoted(state_dir)
+    )
+}
+
+/// Whether a directory is, or will be, on the file system of an export.
+fn is_on(volume: &HostVolume, dir: &Path) -> bool {
+    let found = existing_part(dir).and_then(|(existing, _)| existing.metadata());
+    found.is_ok_and(|found| found.dev() == volume.device)
 }
 
 /// Says on what a file is, or will be, of which a flush may leave data in the disk's write cache, and what to do.
@@ -56,4 +77,28 @@ pub fn left_in_cache(path: &Path) -> io::Result<Option<String>> {
             mount.file_system
         )
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use testing::disks::{DiskKind, LoopDisk};
+
+    use super::*;
+    use crate::host::HostFs;
+
+    #[test]
+    fn state_directory_beside_an_export_on_ext4_with_fast_commits_is_warned_of() {
+        for (kind, is_warned_of) in [(DiskKind::EXT4_FAST_COMMIT, true), (DiskKind::EXT4, false)] {
+            let Some(disk) = LoopDisk::new(kind) else { return };
+            let export = disk.dir().join("export");
+            std::fs::create_dir(&export).unwrap();
+            let shortfalls = |state_dir| {
+                let options = HostOptions { state_dir: Some(state_dir), ..HostOptions::default() };
+                HostFs::examine(&export, &options).unwrap().shortfalls
+            };
+            let beside = shortfalls(disk.dir().join("new/state"));
+            assert_eq!(beside.iter().any(|said| said.contains("fast_commit")), is_warned_of, "{kind:?}: {beside:?}");
+            assert_eq!(shortfalls(disk.beside("state")), Vec::<String>::new(), "{kind:?}");
+        }
+    }
 }

@@ -29,6 +29,8 @@ pub(crate) struct StorageRules {
     /// commits of ext4 or into the log tree of btrfs, if several threads change and flush files: names, sizes, bytes,
     /// and at times the journal or the log tree. `syncfs(2)` makes a full commit.
     pub(crate) flushes_whole: bool,
+    /// Whether it is an ext4 with fast commits.
+    pub(crate) has_fast_commit: bool,
     /// Whether the directory that a name has left is flushed before the one that the name is in now. On btrfs that
     /// brings the whole move to storage; the other one alone would bring a second name.
     pub(crate) flushes_source_first: bool,
@@ -74,7 +76,15 @@ impl StorageRules {
         };
         let flushes_source_first = file_system == "btrfs";
         let doubt = doubt(file_system);
-        StorageRules { new_names, shares_flushes, flushes_whole, flushes_source_first, doubt, lacks_journal }
+        StorageRules {
+            new_names,
+            shares_flushes,
+            flushes_whole,
+            has_fast_commit: has_fast_commit == Some(true),
+            flushes_source_first,
+            doubt,
+            lacks_journal,
+        }
     }
 }
 
