@@ -71,7 +71,6 @@ pub(crate) mod opcode {
 pub(crate) mod init {
     pub(crate) const ASYNC_READ: u64 = 1 << 0;
     pub(crate) const POSIX_LOCKS: u64 = 1 << 1;
-    pub(crate) const ATOMIC_O_TRUNC: u64 = 1 << 3;
     pub(crate) const BIG_WRITES: u64 = 1 << 5;
     pub(crate) const FLOCK_LOCKS: u64 = 1 << 10;
     pub(crate) const AUTO_INVAL_DATA: u64 = 1 << 12;
@@ -110,8 +109,7 @@ pub(crate) mod open {
     pub(crate) const KEEP_CACHE: u32 = 1 << 1;
 }
 
-/// OPEN, SETATTR and WRITE: clear the set-id bits, because the caller may not keep them.
-pub(crate) const OPEN_ENDS_SET_IDS: u32 = 1 << 0;
+/// SETATTR and WRITE: clear the set-id bits, because the caller may not keep them.
 pub(crate) const SETATTR_ENDS_SET_IDS: u32 = 1 << 11;
 pub(crate) const WRITE_ENDS_SET_IDS: u32 = 1 << 2;
 /// RELEASE: releases the `flock` lock of the file.

@@ -17,10 +17,11 @@ const MAX_BACKGROUND: u16 = 64;
 const CONGESTED: u16 = 48;
 const PAGE_BYTES: usize = 4096;
 const MAX_PAGES: usize = abi::MAX_DATA_BYTES / PAGE_BYTES;
+/// Not among them: `ATOMIC_O_TRUNC`, with which the kernel has a file cut by OPEN before it finds out that the file is
+/// being executed.
 const WANTED: u64 = init::ASYNC_READ
     | init::POSIX_LOCKS
     | init::FLOCK_LOCKS
-    | init::ATOMIC_O_TRUNC
     | init::BIG_WRITES
     | init::ASYNC_DIO
     | init::PARALLEL_DIROPS

@@ -1,10 +1,9 @@
 //! OPEN: opens a file to read or write it.
 
 use rustix::io::Errno;
-use vfs::{Access, Attributes, Handle, OpenMode, SetAttributes};
+use vfs::{Access, Attributes, Handle, OpenMode};
 
-use super::set_ids;
-use crate::abi::{OPEN_ENDS_SET_IDS, flags, open};
+use crate::abi::{flags, open};
 use crate::callers::Identity;
 use crate::dispatch::{Call, FuseResult};
 use crate::errno::errno;
@@ -13,19 +12,12 @@ use crate::output::Undo;
 
 pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
     let mut arguments = call.arguments();
-    let (flags, open_flags) = (arguments.u32()?, arguments.u32()?);
+    let flags = arguments.u32()?;
     let handle = call.handle()?;
     let identity = call.identity();
     check_rights(&call, &handle, &identity, flags)?;
     let opened = open_file(&call, handle, identity, flags)?;
     let cx = opened.context(call.worker);
-    if flags & flags::TRUNCATE != 0 {
-        if open_flags & OPEN_ENDS_SET_IDS != 0 {
-            set_ids::end(&call, &cx, &handle);
-        }
-        let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
-        call.session.fs.set_attributes(&cx, &handle, &set).map_err(errno)?;
-    }
     let attributes = opened.file.attributes(&cx).map_err(errno)?;
     let is_current = is_current(&call, &attributes);
     reply(&mut call, opened, flags, is_current);
@@ -35,7 +27,7 @@ pub(crate) fn run(mut call: Call<'_>) -> FuseResult {
 /// Asks the file system whether the opener may write, where its open does not. Without that, the writes of a file that
 /// may not be written would fail when nobody is left to get the error. The kernel has checked the permission bits.
 fn check_rights(call: &Call<'_>, handle: &Handle, identity: &Identity, flags: u32) -> Result<(), Errno> {
-    let is_read = flags & flags::ACCESS_MODE == flags::READ_ONLY && flags & flags::TRUNCATE == 0;
+    let is_read = flags & flags::ACCESS_MODE == flags::READ_ONLY;
     if is_read || call.session.properties.checks_opens {
         return Ok(());
     }

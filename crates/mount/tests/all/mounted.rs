@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -12,6 +13,8 @@ use fs_mem::{MemFs, MemOptions};
 use mount::{Options, UnmountError, Validity};
 
 use crate::support::{LONG, Site};
+
+const O_TRUNC: i32 = rustix::fs::OFlags::TRUNC.bits().cast_signed();
 
 fn memory() -> Arc<MemFs> {
     Arc::new(MemFs::new(MemOptions::default()))
@@ -94,6 +97,20 @@ fn attributes_are_set_and_shown() {
     assert_eq!((metadata.mtime(), metadata.mtime_nsec()), (1_000_000, 5));
     assert_eq!(metadata.mode() & 0o777, 0o711);
     assert!(fs::metadata(site.dir()).unwrap().file_type().is_dir() && !metadata.file_type().is_fifo());
+}
+
+#[test]
+fn program_that_runs_is_not_cut_by_an_open_for_reading_either() {
+    let Some(site) = site() else { return };
+    let program = site.path("program");
+    // A copy by this process could be open for writing in the fork of another test.
+    assert!(Command::new("cp").args([Path::new("/bin/sleep"), &program]).status().unwrap().success());
+    let mut running = Command::new(&program).arg("60").spawn().unwrap();
+    let cut = OpenOptions::new().read(true).custom_flags(O_TRUNC).open(&program);
+    assert_eq!(cut.unwrap_err().kind(), ErrorKind::ExecutableFileBusy);
+    assert_eq!(fs::metadata(&program).unwrap().len(), fs::metadata("/bin/sleep").unwrap().len());
+    running.kill().unwrap();
+    running.wait().unwrap();
 }
 
 #[test]
