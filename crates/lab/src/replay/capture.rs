@@ -235,7 +235,8 @@ impl Capture {
 
     /// What other connections had done with what a call changes.
     fn barriers(&mut self, op: &Op, connection: u32) -> Vec<(u32, u32)> {
-        let mut users = self.tree.take_users(op.resized(), op.changed_places());
+        let changed = op.changes().into_iter().map(|(place, _)| place);
+        let mut users = self.tree.take_users(op.resized(), changed);
         if op.ends_states() {
             op.states().iter().for_each(|state| users.take(&mut self.states[*state].users));
         }
@@ -254,6 +255,7 @@ impl Capture {
     pub(super) fn learn(&mut self, number: u32, results: &Decoder<'_>) -> Option<Learned> {
         let Call { server, op, .. } = &mut self.calls[number as usize];
         let (tree, states, server) = (&mut self.tree, &mut self.states, *server);
+        op.changes().into_iter().for_each(|(place, _)| tree.note_answer(place, number));
         match op {
             Op::Compound(compound) => CompoundLesson { tree, states, server, call: number }.learn(compound, results),
             op => Lesson { tree, server, call: number }.learn(op, results),

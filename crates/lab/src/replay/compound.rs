@@ -5,7 +5,7 @@ use client::proto::nfs4::{ArgOp, ClientId, CompoundHead, OpNumber, SessionId};
 use measure::record::Direction;
 use xdr::{Decode, Decoder};
 
-use super::ids::{FileId, Place, StateId};
+use super::ids::{Change, FileId, Place, StateId};
 
 /// A captured COMPOUND.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct Compound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Named {
     pub place: Place,
-    pub is_changed: bool,
+    pub change: Option<Change>,
 }
 
 /// The client that made a COMPOUND, as far as its arguments show it.

@@ -28,6 +28,19 @@ pub(super) struct Place {
     pub name: NameId,
 }
 
+/// What a call does to a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It makes a file or a link there, and fails if there is one.
+    Makes,
+    /// It makes a file there, or takes the one that is there.
+    MakesOrTakes,
+    /// It moves a file there.
+    MovesTo,
+    /// It takes the name away.
+    Removes,
+}
+
 /// The number of an open, a lock or a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct StateId(pub u32);

@@ -55,7 +55,7 @@ pub(super) fn note_call(tree: &mut Tree, op: &Op, call: u32) {
     }
     op.resized().into_iter().for_each(|file| tree.note_resize(file));
     op.places().into_iter().for_each(|place| tree.suppose(place.dir, Kind::Directory));
-    op.changed_places().into_iter().for_each(|place| tree.note_change(place, call));
+    op.changes().into_iter().for_each(|(place, change)| tree.note_change(place, change, call));
 }
 
 impl Lesson<'_> {

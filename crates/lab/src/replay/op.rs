@@ -7,7 +7,7 @@ use measure::record::Direction;
 use xdr::{Decode, Decoder};
 
 use super::compound::Compound;
-use super::ids::{FileId, Place, StateId};
+use super::ids::{Change, FileId, Place, StateId};
 use super::invented::harmless_mode;
 use super::left_out::{LeftOut, transfer};
 use super::tree::NumbersOf;
@@ -243,14 +243,21 @@ impl Op {
         }
     }
 
-    /// The names that it changes.
-    pub(super) fn changed_places(&self) -> Vec<Place> {
+    /// The names that it changes, and what it does to them.
+    pub(super) fn changes(&self) -> Vec<(Place, Change)> {
         match self {
-            Op::Lookup(_) => Vec::new(),
+            Op::Create(place, how) if matches!(**how, CreateHow::Unchecked(_)) => vec![(*place, Change::MakesOrTakes)],
+            Op::Create(place, _)
+            | Op::Mkdir(place, _)
+            | Op::Symlink { place, .. }
+            | Op::Mknod(place)
+            | Op::Link(_, place) => vec![(*place, Change::Makes)],
+            Op::Remove(place) | Op::Rmdir(place) => vec![(*place, Change::Removes)],
+            Op::Rename(from, to) => vec![(*from, Change::Removes), (*to, Change::MovesTo)],
             Op::Compound(compound) => {
-                compound.names.iter().filter(|name| name.is_changed).map(|name| name.place).collect()
+                compound.names.iter().filter_map(|name| Some((name.place, name.change?))).collect()
             }
-            _ => self.places(),
+            _ => Vec::new(),
         }
     }
 

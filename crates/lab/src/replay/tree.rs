@@ -2,7 +2,7 @@
 //! and with how many bytes.
 //!
 //! The first evidence of a name decides whether it was there: a LOOKUP that finds it, a REMOVE that succeeds; or a
-//! CREATE, an error. What calls of the capture made is not there at the start.
+//! CREATE, an error. What calls of the capture made is not there at the start, also if others saw it before the reply.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -12,12 +12,14 @@ use std::ops::Range;
 use client::Handle;
 use client::proto::nfs3::{DirOp, Fattr, FileHandle, FileType, WccData};
 
-use super::ids::{FileId, NameId, Place};
+use super::ids::{Change, FileId, NameId, Place};
 use super::left_out::LeftOut;
 
 /// The most files, and the most names.
 const MAX_FILES: usize = 1_000_000;
 const MAX_NAMES: usize = 2_000_000;
+/// The most calls without a reply that are kept of a name.
+const MAX_UNANSWERED: usize = 16;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +122,23 @@ struct Name {
     users: Users,
     /// The last call that changed it.
     changed_by: Option<u32>,
+    /// The calls without a reply that bring a file there, and how.
+    arriving: Vec<(u32, Change)>,
+}
+
+impl Name {
+    /// The call that may have brought a file there that is seen now for the first time, although its reply is not
+    /// there.
+    fn brought_by(&self, is_known: bool) -> Option<u32> {
+        let is_absent = self.now == Binding::Absent;
+        let brings = |change: Change| match change {
+            Change::Makes => true,
+            Change::MakesOrTakes => is_absent,
+            Change::MovesTo => is_known,
+            Change::Removes => false,
+        };
+        self.arriving.iter().find(|(_, change)| brings(*change)).map(|(call, _)| *call)
+    }
 }
 
 /// The files and names of a capture.
@@ -273,10 +292,27 @@ impl Tree {
         }
     }
 
-    pub(super) fn note_change(&mut self, place: Place, call: u32) {
+    /// Notes that a call changes a name.
+    pub(super) fn note_change(&mut self, place: Place, change: Change, call: u32) {
         if let Some(name) = self.name_mut(place) {
             name.changed_by = Some(call);
+            if change != Change::Removes {
+                let excess = (name.arriving.len() + 1).saturating_sub(MAX_UNANSWERED);
+                name.arriving.drain(..excess);
+                name.arriving.push((call, change));
+            }
         }
+    }
+
+    /// Notes that the reply to a call is there that changes a name.
+    pub(super) fn note_answer(&mut self, place: Place, call: u32) {
+        if let Some(name) = self.name_mut(place) {
+            name.arriving.retain(|(other, _)| *other != call);
+        }
+    }
+
+    fn brought_by(&mut self, place: Place, is_known: bool) -> Option<u32> {
+        self.name_mut(place)?.brought_by(is_known)
     }
 
     /// Notes what a call supposes a file to be, unless that is known.
@@ -359,7 +395,7 @@ impl Tree {
     }
 
     /// Takes the connections that have used what a call changes: names, and the files that lose them or bytes.
-    pub(super) fn take_users(&mut self, resized: Option<FileId>, changed: Vec<Place>) -> Users {
+    pub(super) fn take_users(&mut self, resized: Option<FileId>, changed: impl Iterator<Item = Place>) -> Users {
         let mut users = Users::default();
         if let Some(file) = resized {
             users.take(&mut self[file].users);
@@ -391,11 +427,12 @@ impl Tree {
             self[file].made_by = (self[file].origin == Origin::Made).then_some(call);
             return Ok(file);
         }
+        let brought_by = self.brought_by(place, known.is_some());
         let file = match known {
             Some(file) => file,
-            None => self.found(place, server, handle)?,
+            None => self.found(place, server, handle, brought_by)?,
         };
-        if self.binding(place) == Some(Binding::Unknown) {
+        if self.binding(place) == Some(Binding::Unknown) && brought_by.is_none() {
             self.place_at_start(file, place);
         }
         self.bind(place, Binding::Bound(file));
@@ -403,10 +440,19 @@ impl Tree {
     }
 
     /// A file that shows its handle for the first time.
-    fn found(&mut self, place: Place, server: IpAddr, handle: Handle) -> Result<FileId, LeftOut> {
+    fn found(
+        &mut self,
+        place: Place,
+        server: IpAddr,
+        handle: Handle,
+        brought_by: Option<u32>,
+    ) -> Result<FileId, LeftOut> {
         let file = self.expected(place, None)?;
         self.give_handle(file, server, handle);
-        self[file].origin = Origin::Unplaced;
+        match brought_by {
+            Some(call) => self[file].made_by = Some(call),
+            None => self[file].origin = Origin::Unplaced,
+        }
         Ok(file)
     }
 
@@ -422,13 +468,13 @@ impl Tree {
     pub(super) fn note_existed(&mut self, place: Place, kind: Kind) -> Result<Option<FileId>, LeftOut> {
         match self.binding(place) {
             Some(Binding::Bound(file)) => Ok(Some(file)),
-            Some(Binding::Unknown) => {
+            Some(Binding::Unknown) if self.brought_by(place, false).is_none() => {
                 let file = self.expected(place, Some(kind))?;
                 self[file].origin = Origin::At(place);
                 self.bind(place, Binding::Bound(file));
                 Ok(Some(file))
             }
-            Some(Binding::Absent) | None => Ok(None),
+            Some(Binding::Unknown | Binding::Absent) | None => Ok(None),
         }
     }
 
@@ -523,6 +569,57 @@ mod tests {
         assert_eq!((tree[made].origin, tree[made].made_by), (Origin::Made, Some(7)));
         assert_eq!(tree.note_found(place, SERVER, handle(1), 8).unwrap(), made);
         assert_eq!((tree[made].origin, tree[made].made_by), (Origin::Made, Some(7)));
+    }
+
+    #[test]
+    fn file_that_is_seen_before_the_reply_of_the_call_that_made_it_was_not_there() {
+        let seen = |change, is_absent| {
+            let (mut tree, place) = tree();
+            if is_absent {
+                tree.note_absent(place);
+            }
+            tree.note_change(place, change, 5);
+            let listed = tree.note_existed(place, Kind::Regular).unwrap();
+            let found = tree.note_found(place, SERVER, handle(1), 6).unwrap();
+            tree.note_answer(place, 5);
+            assert_eq!(tree.note_made(place, Some((SERVER, handle(1))), Kind::Regular, 5).unwrap(), found);
+            (listed.is_some(), tree[found].origin == Origin::Made, tree[found].made_by)
+        };
+        let made = (false, true, Some(5));
+        assert_eq!([seen(Change::Makes, true), seen(Change::Makes, false)], [made; 2]);
+        assert_eq!(seen(Change::MakesOrTakes, true), made);
+        assert_eq!(seen(Change::MakesOrTakes, false), (true, false, None), "it may have been there");
+        assert_eq!(seen(Change::Removes, false), (true, false, None));
+    }
+
+    #[test]
+    fn name_that_a_file_is_moved_or_linked_to_is_no_link_at_the_start() {
+        for change in [Change::MovesTo, Change::Makes] {
+            let (mut tree, place) = tree();
+            let other = tree.place(place.dir, b"other").unwrap();
+            let file = tree.note_found(place, SERVER, handle(1), 0).unwrap();
+            tree.note_change(other, change, 1);
+            assert_eq!(tree.note_found(other, SERVER, handle(1), 2).unwrap(), file);
+            assert!(tree.links.is_empty());
+        }
+    }
+
+    #[test]
+    fn of_two_calls_that_make_a_name_the_refused_one_does_not_show_that_it_was_there() {
+        let (mut tree, place) = tree();
+        [3, 4].into_iter().for_each(|call| tree.note_change(place, Change::Makes, call));
+        tree.note_answer(place, 4);
+        assert_eq!(tree.note_existed(place, Kind::Directory), Ok(None));
+        tree.note_answer(place, 3);
+        let made = tree.note_made(place, Some((SERVER, handle(1))), Kind::Directory, 3).unwrap();
+        assert_eq!((tree[made].origin, tree[made].made_by), (Origin::Made, Some(3)));
+    }
+
+    #[test]
+    fn calls_without_replies_are_forgotten_beyond_the_limit() {
+        let (mut tree, place) = tree();
+        (0..100).for_each(|call| tree.note_change(place, Change::Makes, call));
+        assert_eq!(tree.names[0].arriving.len(), MAX_UNANSWERED);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use client::proto::nfs4::{
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::{Compound, Holder, Named};
-use super::ids::{FileId, StateId};
+use super::ids::{Change, FileId, StateId};
 use super::invented::{MAX_TARGET_BYTES, attribute_name, harmless, name, owner, target, unowned};
 use super::left_out::{LeftOut, OperationName, transfer};
 use super::states::{Numbering, stateids};
@@ -131,25 +131,25 @@ impl<'t> Walk<'t> {
     fn name_or_use(&mut self, operation: &ArgOp<'_>) -> Result<(), LeftOut> {
         match operation {
             ArgOp::Lookup(lookup) => {
-                let name = self.enter(lookup.name, false)?;
+                let name = self.enter(lookup.name, None)?;
                 self.push(&ArgOp::Lookup(LookupArgs { name: Component(&name) }))
             }
             ArgOp::Create(create) => self.create(create),
             ArgOp::Remove(remove) => {
-                let name = self.name(self.current, remove.target, true)?;
+                let name = self.name(self.current, remove.target, Some(Change::Removes))?;
                 self.push(&ArgOp::Remove(RemoveArgs { target: Component(&name) }))
             }
             ArgOp::Rename(rename) => {
-                let old = self.name(self.saved, rename.old_name, true)?;
-                let new = self.name(self.current, rename.new_name, true)?;
+                let old = self.name(self.saved, rename.old_name, Some(Change::Removes))?;
+                let new = self.name(self.current, rename.new_name, Some(Change::MovesTo))?;
                 self.push(&ArgOp::Rename(RenameArgs { old_name: Component(&old), new_name: Component(&new) }))
             }
             ArgOp::Link(link) => {
-                let name = self.name(self.current, link.new_name, true)?;
+                let name = self.name(self.current, link.new_name, Some(Change::Makes))?;
                 self.push(&ArgOp::Link(LinkArgs { new_name: Component(&name) }))
             }
             ArgOp::Secinfo(secinfo) => {
-                let name = self.name(self.current, secinfo.name, false)?;
+                let name = self.name(self.current, secinfo.name, None)?;
                 self.current = None;
                 self.push(&ArgOp::Secinfo(SecinfoArgs { name: Component(&name) }))
             }
@@ -213,11 +213,15 @@ impl<'t> Walk<'t> {
     }
 
     fn open(&mut self, open: &OpenArgs<'_>) -> Result<(), LeftOut> {
-        let creates = matches!(open.how, OpenHow::Create(_));
+        let change = match open.how {
+            OpenHow::NoCreate => None,
+            OpenHow::Create(CreateHow::Unchecked(_)) => Some(Change::MakesOrTakes),
+            OpenHow::Create(_) => Some(Change::Makes),
+        };
         let name;
         let claim = match open.claim {
             OpenClaim::Null(component) | OpenClaim::DelegateCur { name: component, .. } => {
-                name = self.enter(component, creates)?;
+                name = self.enter(component, change)?;
                 OpenClaim::Null(Component(&name))
             }
             OpenClaim::Fh | OpenClaim::DelegCurFh { .. } => OpenClaim::Fh,
@@ -251,7 +255,7 @@ impl<'t> Walk<'t> {
     }
 
     fn create(&mut self, create: &CreateArgs<'_>) -> Result<(), LeftOut> {
-        let name = self.enter(create.name, true)?;
+        let name = self.enter(create.name, Some(Change::Makes))?;
         let (mut buffer, link);
         buffer = Buffer::new();
         let kind = match &create.kind {
@@ -326,17 +330,22 @@ impl<'t> Walk<'t> {
     }
 
     /// Goes to the file behind a name of the current directory. Returns the name in the replay.
-    fn enter(&mut self, component: Component<'_>, is_changed: bool) -> Result<Vec<u8>, LeftOut> {
-        let name = self.name(self.current, component, is_changed)?;
+    fn enter(&mut self, component: Component<'_>, change: Option<Change>) -> Result<Vec<u8>, LeftOut> {
+        let name = self.name(self.current, component, change)?;
         let place = self.names.last().map(|named| named.place);
         self.current = place.map(|place| self.numbering.tree.behind(place)).transpose()?.flatten();
         Ok(name)
     }
 
     /// Notes a name in a directory. Returns that in the replay.
-    fn name(&mut self, dir: Option<FileId>, component: Component<'_>, is_changed: bool) -> Result<Vec<u8>, LeftOut> {
+    fn name(
+        &mut self,
+        dir: Option<FileId>,
+        component: Component<'_>,
+        change: Option<Change>,
+    ) -> Result<Vec<u8>, LeftOut> {
         let place = self.numbering.tree.place(dir.ok_or(LeftOut::NoFile)?, component.0)?;
-        self.names.push(Named { place, is_changed });
+        self.names.push(Named { place, change });
         Ok(name(place.name))
     }
 
