@@ -88,6 +88,7 @@ pub use host::HostFs;
 pub use identity::act_as_server;
 pub use memory::lost_with_power;
 pub use metadata::MetadataMemory;
+pub use mounts::{Mount, mounts, mounts_in};
 pub use open::{Examined, OpenError};
 pub use options::{GoneListener, HandleForm, HostOptions};
 pub use read_ahead::{ReadAhead, ReadAheadCounts, ReadAheadMode};

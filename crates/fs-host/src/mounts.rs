@@ -15,26 +15,33 @@ const SEPARATOR: &[u8] = b"-";
 
 /// One mount.
 #[derive(Debug)]
-pub(crate) struct Mount {
+pub struct Mount {
     pub(crate) id: u64,
     /// The storage's device number, as the kernel writes it.
     pub(crate) device: Vec<u8>,
     /// Which directory of the storage is mounted.
     pub(crate) root: PathBuf,
     /// Where it is mounted.
-    pub(crate) target: PathBuf,
+    pub target: PathBuf,
     /// What the kernel calls the file system.
-    pub(crate) file_system: String,
+    pub file_system: String,
+    /// What is mounted: a device, a URL.
+    pub source: OsString,
     /// The options of the mount, then those of its file system.
     options: Vec<Vec<u8>>,
 }
 
-/// All mounts.
+/// All mounts, in the order in which they were made: of several on one directory, the last is visible.
 ///
 /// # Errors
 /// When the table cannot be read.
-pub(crate) fn mounts() -> io::Result<Vec<Mount>> {
-    Ok(fs::read(MOUNTS)?.split(|byte| *byte == b'\n').filter_map(Mount::parse).collect())
+pub fn mounts() -> io::Result<Vec<Mount>> {
+    Ok(mounts_in(&fs::read(MOUNTS)?))
+}
+
+/// The mounts of a table in the format of proc_pid_mountinfo(5), but for lines that are malformed.
+pub fn mounts_in(table: &[u8]) -> Vec<Mount> {
+    table.split(|byte| *byte == b'\n').filter_map(Mount::parse).collect()
 }
 
 impl Mount {
@@ -71,9 +78,10 @@ impl Mount {
         let own = words.next()?;
         let mut words = words.skip_while(|word| *word != SEPARATOR).skip(1);
         let file_system = str::from_utf8(words.next()?).ok()?.to_owned();
-        let shared = words.nth(1).unwrap_or_default();
+        let source = unescape(words.next()?);
+        let shared = words.next().unwrap_or_default();
         let options = [own, shared].into_iter().flat_map(|list| list.split(|byte| *byte == b','));
-        Some(Mount { id, device, root, target, file_system, options: options.map(<[u8]>::to_vec).collect() })
+        Some(Mount { id, device, root, target, file_system, source, options: options.map(<[u8]>::to_vec).collect() })
     }
 }
 

@@ -1,7 +1,5 @@
 //! Checks the directory to mount on.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::{fs, io};
 
@@ -9,10 +7,8 @@ use rustix::io::Errno;
 
 use crate::failure::{Failure, MountFailure};
 
-/// The mounts that this process sees.
-const MOUNTS: &str = "/proc/self/mounts";
-/// The type of our mounts there.
-const TYPE: &[u8] = b"fuse.wharf";
+/// The type of our mounts in the table of the kernel.
+const TYPE: &str = "fuse.wharf";
 
 /// Checks that the directory exists, and that `source` is not mounted on it: the kernel would stack a second mount.
 ///
@@ -29,43 +25,24 @@ pub fn check(dir: &Path, source: &str) -> Result<(), Failure> {
         return Err(MountFailure::from(mount::MountError::NotDirectory(dir)).into());
     }
     // Without a list of mounts no obstacle is known.
-    if is_mounted(&fs::read(MOUNTS).unwrap_or_default(), source, &dir) {
+    if is_mounted(&fs_host::mounts().unwrap_or_default(), source, &dir) {
         return Err(MountFailure::Already { origin: source.to_owned(), dir }.into());
     }
     Ok(())
 }
 
-fn is_mounted(mounts: &[u8], source: &str, dir: &Path) -> bool {
+fn is_mounted(mounts: &[fs_host::Mount], source: &str, dir: &Path) -> bool {
     // Only the last mount on a directory is visible.
-    let mounted = mounts.split(|byte| *byte == b'\n').rev().map(fields).find(|fields| fields[1] == dir);
-    mounted.is_some_and(|[origin, _, kind]| origin == source && kind.as_bytes() == TYPE)
-}
-
-/// Source, directory and type.
-fn fields(line: &[u8]) -> [OsString; 3] {
-    let mut fields = line.split(|byte| *byte == b' ').map(unescaped);
-    std::array::from_fn(|_| fields.next().unwrap_or_default())
-}
-
-/// Decodes a field of fstab(5), in which a backslash and three octal digits are a byte.
-fn unescaped(mut field: &[u8]) -> OsString {
-    let mut bytes = Vec::with_capacity(field.len());
-    while let [first, rest @ ..] = field {
-        let digits = if *first == b'\\' { rest.get(..3).and_then(|digits| str::from_utf8(digits).ok()) } else { None };
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        bytes.push(byte.unwrap_or(*first));
-        field = if byte.is_some() { &rest[3..] } else { rest };
-    }
-    OsString::from_vec(bytes)
+    let visible = mounts.iter().rev().find(|mount| mount.target == dir);
+    visible.is_some_and(|mount| mount.source == source && mount.file_system == TYPE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MOUNTS: &[u8] =
-        b"h:/a /mnt fuse.wharf rw 0 0\nh:/a\\040b /m\\134 fuse.wharf rw 0 0\nh:/a /over fuse.wharf rw 0 0\n\
-        none /over tmpfs rw 0 0\nh:/a /nfs nfs4 rw 0 0\n";
+    const MOUNTS: &[u8] = b"1 0 0:1 / /mnt rw - fuse.wharf h:/a rw\n2 0 0:2 / /m\\134 rw - fuse.wharf h:/a\\040b rw\n\
+        3 0 0:3 / /over rw - fuse.wharf h:/a rw\n4 0 0:4 / /over rw - tmpfs none rw\n5 0 0:5 / /nfs rw - nfs4 h:/a rw\n";
 
     #[test]
     fn same_source_on_same_directory_is_seen_and_nothing_else() {
@@ -77,7 +54,7 @@ mod tests {
             ("h:/a", "/over", false),
             ("h:/a", "/nfs", false),
         ] {
-            assert_eq!(is_mounted(MOUNTS, source, Path::new(dir)), is_there, "{source} {dir}");
+            assert_eq!(is_mounted(&fs_host::mounts_in(MOUNTS), source, Path::new(dir)), is_there, "{source} {dir}");
         }
     }
 }
