@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use client::Url;
+use vfs::quoted;
 
 static LIST: Mutex<BTreeMap<u64, Leftover>> = Mutex::new(BTreeMap::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -67,7 +68,7 @@ impl Leftover {
     pub fn remedy(&self) -> String {
         let star = if self.is_prefix { "*" } else { "" };
         match &self.dir {
-            Dir::Local(dir) => format!("rm -r {}{star}", vfs::quoted(dir.join(OsStr::from_bytes(&self.name)))),
+            Dir::Local(dir) => format!("rm -r {}{star}", quoted(dir.join(OsStr::from_bytes(&self.name)))),
             Dir::Export(url) if self.is_prefix => {
                 let (url, name) = (quoted(&url.with_parameters()), String::from_utf8_lossy(&self.name));
                 format!("wharf find {url} -maxdepth 1 -name {} --url | xargs wharf rm -r", quoted(&format!("{name}*")))
@@ -78,10 +79,6 @@ impl Leftover {
             }
         }
     }
-}
-
-fn quoted(text: &str) -> String {
-    vfs::quoted(text).to_string()
 }
 
 impl fmt::Display for Leftover {

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
 use own_files::{Flaw, NAME_ANOTHER, explained};
-use vfs::{counted, quoted};
+use vfs::{counted, listed, quoted};
 
 use crate::log::LogError;
 use crate::log_site::LogSite;
@@ -295,10 +295,6 @@ fn drain_of(site: &LogSite, server: Option<&Path>) -> String {
         Some(_) => LogSite::new(&site.path, server).drain(),
         None => "wharf log drain and that --state-dir".to_owned(),
     }
-}
-
-fn listed(exports: &[PathBuf]) -> String {
-    exports.iter().map(quoted).collect::<Vec<_>>().join(" and ")
 }
 
 #[cfg(test)]

@@ -60,6 +60,6 @@ pub use new_node::{CreateMode, NewNode};
 pub use open_file::{CopyRange, HostFile, LentBytes, OpenFile, OpenMode, ReadBytes, Seek, Stability, Written};
 pub use origin::Origin;
 pub use properties::{Blocking, Properties};
-pub use quoted::quoted;
+pub use quoted::{listed, quoted};
 pub use space::Space;
 pub use xattr::{SetXattr, XattrMode, XattrName, XattrNameError};

@@ -2,6 +2,11 @@
 
 use std::ffi::OsStr;
 
+/// Paths as [`quoted`], with "and" between them.
+pub fn listed(paths: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
+    paths.into_iter().map(quoted).collect::<Vec<_>>().join(" and ")
+}
+
 /// A path or name as an argument of a shell's command: quoted where a shell would change it. A message is not to show
 /// control characters or bytes that are no text: they are octal in `$'…'` (POSIX.1-2024, XCU 2.2.4).
 pub fn quoted(text: impl AsRef<OsStr>) -> String {

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use client::Status;
 use client::copy::CopyError;
 use stable::LogSite;
-use vfs::{counted, quoted};
+use vfs::{counted, listed, quoted};
 
 pub use self::mount::MountFailure;
 use crate::ending;
@@ -70,7 +70,7 @@ pub enum Failure {
         "the write log {} has changes of {}, and is not of the server with the state directory {}: name that of its \
          server with --state-dir {}; if nobody needs these changes, drop them with {}, or remove the log",
         quoted(path),
-        dirs.iter().map(quoted).collect::<Vec<_>>().join(" and "),
+        listed(dirs),
         quoted(state_dir),
         server.as_ref().map_or_else(|| "DIR".to_owned(), quoted),
         LogSite::new(path, Some(state_dir)).discard(dirs)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use fs_host::HostFs;
 use stable::{FileDevice, LogSite, Options, UnreadableLog, WriteLog, WriteLogError};
-use vfs::{FileSystem, counted, quoted};
+use vfs::{FileSystem, counted, listed, quoted};
 
 use super::replay::{Claims, Site, lock, server_of};
 use crate::failure::Failure;
@@ -135,10 +135,6 @@ fn lost(log: &UnreadableLog) -> String {
     let Some(check) = &log.check else { return "an unknown number of changes".to_owned() };
     let damaged = if check.damages.is_empty() { "" } else { ", and an unknown number in its damaged parts" };
     format!("{} of {}{damaged}", counted(check.records, "change", "changes"), listed(log.exports.iter().flatten()))
-}
-
-fn listed<'d>(dirs: impl IntoIterator<Item = &'d PathBuf>) -> String {
-    dirs.into_iter().map(quoted).collect::<Vec<_>>().join(" and ")
 }
 
 /// A directory that no server can use until it is released.
