@@ -70,12 +70,12 @@ impl Leftover {
         match &self.dir {
             Dir::Local(dir) => format!("rm -r {}{star}", quoted(dir.join(OsStr::from_bytes(&self.name)))),
             Dir::Export(url) if self.is_prefix => {
-                let (url, name) = (quoted(&url.with_parameters()), String::from_utf8_lossy(&self.name));
-                format!("wharf find {url} -maxdepth 1 -name {} --url | xargs wharf rm -r", quoted(&format!("{name}*")))
+                let (url, name) = (quoted(url.with_parameters()), String::from_utf8_lossy(&self.name));
+                format!("wharf find {url} -maxdepth 1 -name {} --url | xargs wharf rm -r", quoted(format!("{name}*")))
             }
             Dir::Export(url) => {
                 let path = [&url.path, &b"/"[..], &self.name].concat();
-                format!("wharf rm -r {}", quoted(&Url { path, ..url.clone() }.with_parameters()))
+                format!("wharf rm -r {}", quoted(Url { path, ..url.clone() }.with_parameters()))
             }
         }
     }
